@@ -22,20 +22,22 @@ def main() -> int:
     """Run an engine instance; exit statuses are in docs/house.md."""
     parser = argparse.ArgumentParser(prog="fuzztui.engines", description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the instance")
-    parser.add_argument("--repro", type=Path, metavar="FILE", help="run this one input and report")
-    parser.add_argument("--minimise", type=Path, metavar="FILE", help="make this input smaller")
-    parser.add_argument("--tries", type=int, default=100_000, help="with --minimise: at most")
-    parser.add_argument("--seconds", type=float, default=600.0, help="with --minimise: at most")
+    parser.add_argument("--repro", type=Path, metavar="FILE", help="run this input")
+    parser.add_argument("--minimise", type=Path, metavar="FILE", help="minimise this input")
+    parser.add_argument("--tries", type=int, default=100_000, help="with --minimise: maximum runs")
+    parser.add_argument("--seconds", type=float, default=600.0, help="with --minimise: time limit")
     parser.add_argument("--mutants", action="store_true", help="print the mutants as JSON")
-    parser.add_argument("--diff", metavar="ID", help="with --mutants: the diff of this one")
+    parser.add_argument("--diff", metavar="ID", help="with --mutants: print this mutant's diff")
     parser.add_argument("--score", type=Path, nargs="+", metavar="DIR", help="score these inputs")
-    parser.add_argument("--jobs", type=int, default=1, help="with --score: processes at once")
-    parser.add_argument("--batch", type=Path, metavar="FILE", help="run the inputs named in it")
-    parser.add_argument("--observe", type=Path, metavar="FILE", help="watch types as it asks")
-    parser.add_argument("--locate", nargs="+", metavar="MODULE", help="print where they lie")
-    parser.add_argument("--code", type=Path, metavar="FILE", help="print a digest of its code")
-    parser.add_argument("--ready", type=float, metavar="S", help="would it start? in S seconds")
-    parser.add_argument("--parent", type=int, default=0, metavar="PID", help="end when it ends")
+    parser.add_argument("--jobs", type=int, default=1, help="with --score: parallel processes")
+    parser.add_argument("--batch", type=Path, metavar="FILE", help="run the inputs of a request")
+    parser.add_argument("--observe", type=Path, metavar="FILE", help="observe types of a request")
+    parser.add_argument("--locate", nargs="+", metavar="MODULE", help="print the files of modules")
+    parser.add_argument("--code", type=Path, metavar="FILE", help="print a digest of the code")
+    parser.add_argument("--ready", type=float, metavar="S", help="check the start within S s")
+    parser.add_argument(
+        "--parent", type=int, default=0, metavar="PID", help="end with this process"
+    )
     parser.add_argument("--worker", type=int, metavar="PARENT", help=argparse.SUPPRESS)
     args = parser.parse_args()
     try:
@@ -46,7 +48,7 @@ def main() -> int:
             from fuzztui.engines.process.worker import work
 
             status, leave = 1, os._exit  # before a target replaces it
-            # Not sys.exit(): threads and exit handlers of the target would have a say, and
+            # Not sys.exit(): the target's threads and exit handlers could prevent the exit, and
             # the end of the interpreter would leave the timer on without its handler.
             try:
                 status = work(spec, args.worker)
@@ -73,13 +75,13 @@ def main() -> int:
 
 
 def _is_campaign(args: argparse.Namespace) -> bool:
-    """Whether this is no question, or one that forks by itself (``--ready``)."""
-    questions = "minimise", "mutants", "score", "batch", "observe", "locate", "code"
-    return not any(getattr(args, name) for name in questions)
+    """Whether an instance is started, or checked with ``--ready``, which forks by itself."""
+    commands = "minimise", "mutants", "score", "batch", "observe", "locate", "code"
+    return not any(getattr(args, name) for name in commands)
 
 
 def _answer(spec: Spec, args: argparse.Namespace) -> int:
-    """Answer a question outside of a campaign; returns the exit status."""
+    """Carry out a command outside of a campaign. Returns the exit status."""
     if args.minimise is not None:
         from fuzztui.engines.process.minimise import minimise
 
@@ -110,7 +112,7 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
 
 
 def _mirror(status: int) -> int:
-    """End as the child did that answered: with its exit status, or of the same signal."""
+    """End as the child did: return its exit status, or send this process the same signal."""
     if status < 0:
         with contextlib.suppress(OSError):  # SIGKILL has no handler
             signal.signal(-status, signal.SIG_DFL)

@@ -83,7 +83,7 @@ class Record:
 
     def __init__(self, context: Context, parts: Parts, seconds: float) -> None:
         self._context, self._coverage = context, parts.coverage
-        self._words = context.journal.words
+        self._words = context.journal.counters
         self._meter = Meter()
         self._seconds = seconds
         self._began = 0.0

@@ -1,1 +1,1 @@
-"""What all parts of an engine use: the spec, errors, diagnostics. Standard library only."""
+"""Parts that all rooms of the engines use: spec, errors, diagnostics. Standard library only."""

@@ -1,4 +1,4 @@
-"""What is to be said of a campaign file whose campaign could start."""
+"""Diagnostics: warnings and notes about a campaign that can nevertheless start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ __all__ = ["Diagnostic"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """Words about a key of the campaign file ("": about none). ``warns``: it is a mistake."""
+    """A message about the campaign file. ``warns``: a warning, else a note.
+
+    ``key``: the key that the message is about; empty: none.
+    """
 
     words: str
     key: str = ""

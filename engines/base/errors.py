@@ -1,12 +1,12 @@
-"""The ways in which an engine ends other than by a crash of its own."""
+"""Exit statuses and exceptions with which an engine ends on purpose."""
 
 from __future__ import annotations
 
 __all__ = [
-    "AFRESH",
     "CANNOT_START",
     "LIMITED",
     "RECYCLE",
+    "RESTART",
     "CannotStart",
     "Limited",
     "RecycleWorker",
@@ -15,26 +15,24 @@ __all__ = [
 ]  # fmt: skip
 
 CANNOT_START = 3
-"""Exit status of an engine that cannot start: restarting it is of no use."""
+"""Exit status of an engine that cannot start; restarting would not help."""
 
 RECYCLE = 4
-"""Exit status of a worker whose memory is used up: a clean one continues."""
+"""Exit status of a worker whose memory is used up; a fresh worker continues."""
 
-
-AFRESH = 5
-"""Exit status of a worker whose target's state is not to be trusted any more."""
-
+RESTART = 5
+"""Exit status of a worker whose target has a changed state; a fresh worker continues."""
 
 LIMITED = 6
-"""Exit status of a worker that can no longer save anything: the target lowered a hard limit."""
+"""Exit status of a worker that cannot save files: the target lowered a hard resource limit."""
 
 
 class RestartWorker(Exception):
-    """A clean worker must go on; what made this one unclean is noted."""
+    """A fresh worker must continue; the suspect mutants or inputs are recorded."""
 
 
 class Limited(Exception):
-    """A target has lowered this hard resource limit; ``number``: as in module ``resource``."""
+    """The target has lowered a hard resource limit. ``number``: as in module ``resource``."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -42,13 +40,13 @@ class Limited(Exception):
 
 
 class RecycleWorker(Exception):
-    """The target has leaked the worker's memory away: the trial in progress belongs to the next."""
+    """The target has used up the worker's memory; a fresh worker continues."""
 
 
 class CannotStart(Exception):
-    """The engine cannot start. The message is for the user: what, where, what to do.
+    """The engine cannot start. The message for the user: where, what is wrong, what to do.
 
-    ``detail`` is more for ``worker.log``, such as a traceback.
+    ``detail``: additional text for ``worker.log``, such as a traceback.
     """
 
     def __init__(self, message: str, detail: str = "") -> None:
@@ -57,4 +55,4 @@ class CannotStart(Exception):
 
 
 class Stopping(Exception):
-    """The campaign was told to stop while something waited (a full disk, a pause)."""
+    """A stop was requested while the engine waited, for example for a full disk."""

@@ -1,4 +1,4 @@
-"""Reading files that other processes have named: a FIFO must not block, a link not lead away."""
+"""Read files in directories of other processes: no FIFO blocks, no symbolic link is followed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["read_regular"]
 
 
 def read_regular(path: Path | str, limit: int) -> bytes | None:
-    """A regular file's first ``limit`` bytes; None for anything else, and what cannot be read."""
+    """The first ``limit`` bytes of a regular file; None if it is another file or unreadable."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

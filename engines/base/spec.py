@@ -1,4 +1,4 @@
-"""``spec.json``: what the supervisor wants of one engine instance."""
+"""``spec.json``: the settings of one engine instance, written by the supervisor."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ __all__ = [
 ]  # fmt: skip
 
 PROTO = 1
-"""Version of ``spec.json`` that is understood."""
+"""The supported version of ``spec.json``."""
 
 LOAD_LIMIT_S: Final = 120.0
-"""So long importing the target may take."""
+"""Seconds that importing the target may take."""
 
 TRACE: Final = ".trace"
-"""Where the interpreter writes the Python stack when it dies of a signal."""
+"""The file for the Python stack of a worker that is killed by a signal."""
 
 TRACE_SIGNAL: Final = signal.SIGRTMAX - 1
-"""A signal of which a worker dies that targets have no use for."""
+"""The signal with which the monitor ends a hanging worker; targets do not use it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OracleSpec:
-    """What is a bug beside crashes and hangs: the table ``oracle``."""
+    """The table ``oracle``: what is a bug in addition to crashes and hangs."""
 
     message: str = ""
-    """A regular expression: an exception with such a message is a failure, expected or not."""
+    """A regular expression: an exception that matches is a failure, expected or not."""
     against: str = ""
-    """A second implementation, which must do the same."""
+    """Reference to a second implementation, which must do the same; empty: none."""
     always: bool = False
-    """Is it run in every trial, or on what is saved?"""
+    """Whether the second implementation runs in every trial, else on kept inputs only."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSpec:
-    """What is fuzzed. Paths are absolute; ``memory_bytes`` 0 is no limit."""
+    """The table ``target``. Paths are absolute. ``memory_bytes``: 0 is no limit."""
 
     function: str
     path: tuple[str, ...] = ()
@@ -66,9 +66,9 @@ class TargetSpec:
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """How it is fuzzed: the keys that every engine has; ``options`` is the whole table.
+    """The table ``engine``: the keys of all engines; ``options`` is the whole table.
 
-    ``module`` and ``capabilities``: of the engine's row in :mod:`fuzztui.engines.kinds`.
+    ``module``, ``capabilities``: from the engine's row in :mod:`fuzztui.engines.kinds`.
     """
 
     kind: str = "zest"
@@ -80,7 +80,7 @@ class EngineSpec:
     constants: bool = True
     coverage: str = "edges"
     third_party: bool = False
-    """Is coverage of libraries counted?"""
+    """Whether third-party coverage is counted."""
     max_findings: int = 100
     """Distinct findings saved within a million executions; 0: no limit."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -88,9 +88,9 @@ class EngineSpec:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One engine instance. ``seed`` and ``instance`` together fix its random choices.
+    """One engine instance. ``seed`` and ``instance`` together determine its random decisions.
 
-    A budget of 0 is none; ``budget_s`` counts seconds of this directory's whole life.
+    ``budget_trials``, ``budget_s``: over all starts of the instance; 0: no budget.
     """
 
     instance: str
@@ -102,16 +102,16 @@ class Spec:
     budget_trials: int = 0
     budget_s: float = 0.0
     budget_cpu_s: float = 0.0
-    """CPU seconds of one worker: for benchmarks on a noisy machine."""
+    """CPU seconds of one worker, for benchmarks on a noisy machine; 0: no budget."""
     text: Mapping[str, Any] = field(default_factory=dict)
-    """The table ``text``: how engine "text" mutates."""
+    """The table ``text``: settings of the mutators of engine "text"."""
 
 
 _ABSENT: Any = object()
 
 
 class _Table:
-    """A JSON object with typed look-ups whose errors name file and key."""
+    """A JSON object with typed access; errors name file and key."""
 
     def __init__(self, file: Path, name: str, data: Any) -> None:
         self.file, self._name = file, name
@@ -147,7 +147,7 @@ class _Table:
 
 
 def read_spec(file: Path) -> Spec:
-    """Read ``spec.json``; raises :class:`CannotStart` on anything that cannot be run."""
+    """Read ``spec.json``. Raises :class:`CannotStart` if a value is missing or invalid."""
     try:
         data = loads(file.read_bytes())
     except OSError as e:
@@ -157,9 +157,7 @@ def read_spec(file: Path) -> Spec:
     top = _Table(file, "", data)
     proto = top.get("proto", int, PROTO)
     if proto != PROTO:
-        raise CannotStart(
-            f"{file}: proto {proto} is not known to this engine, which speaks {PROTO}"
-        )
+        raise CannotStart(f"{file}: proto {proto} is not supported; this engine supports {PROTO}")
     directory = Path(top.get("dir", str))
     return Spec(
         instance=top.get("instance", str),
@@ -187,7 +185,7 @@ def _oracle(table: _Table) -> OracleSpec:
         re.compile(message)
     except re.error as e:
         raise CannotStart(
-            f"{table.file}: oracle.message = {message!r:.60} is no regular expression: {e}"
+            f"{table.file}: oracle.message = {message!r:.60} is not a regular expression: {e}"
         ) from None
     return OracleSpec(message, table.get("against", str, ""), table.get("always", bool, False))
 
@@ -195,7 +193,7 @@ def _oracle(table: _Table) -> OracleSpec:
 def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
     env = table.get("env", dict, {})
     if not all(isinstance(v, str) for v in env.values()):
-        raise CannotStart(f"{table.file}: target.env must hold strings only")
+        raise CannotStart(f"{table.file}: target.env must contain strings only")
     return TargetSpec(
         function=table.get("function", str),
         path=table.strings("path"),
@@ -228,12 +226,10 @@ def _engine(table: _Table, plugin: _Table) -> EngineSpec:
     kind = _kind(table.get("kind", str), plugin)
     max_size = table.get("max_size", int, 10240)
     if max_size < 1:
-        raise CannotStart(
-            f"{table.file}: engine.max_size = {max_size}: an input needs at least 1 byte"
-        )
+        raise CannotStart(f"{table.file}: engine.max_size = {max_size} must be at least 1 byte")
     options = dict(table.data)
     if targets := table.get("targets", str, ""):
-        # Relative to the spec: a run may be moved. By its words: its parts may be symlinks.
+        # Relative to the spec, because a run may be moved; not resolved, because of symlinks.
         options["targets"] = os.path.normpath(table.file.parent / targets)
     return EngineSpec(
         kind=kind.name,

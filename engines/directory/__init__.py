@@ -1,1 +1,1 @@
-"""An instance's directory (``out/ID``): store, events, commands, statistics, sync."""
+"""The directory of an instance (``out/ID``): files, events, commands, statistics, sync."""

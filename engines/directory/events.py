@@ -1,4 +1,4 @@
-"""``events.jsonl``: what the AFL-shaped directory cannot say."""
+"""``events.jsonl``: what the engine reports besides AFL's files."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from fuzztui.wire.events import (
     MutantState,
 )
 
-__all__ = ["EventLog", "ReportedEvents", "read_told"]
+__all__ = ["EventLog", "ReportedEvents", "read_reported"]
 
 _PENDING_LIMIT = 10_000
+"""Events that wait in memory while the file cannot be written."""
 
 
 class EventLog:
-    """Appends events, one line and one ``write()`` each, opening the file by name each time.
+    """Appends events, each as one line with one ``write()``.
 
-    No descriptor is held (targets close what is open), and two processes may append.
-    While the disk is full events wait in memory; the oldest messages go first if
-    there are too many.
+    The file is opened by name each time, because targets close descriptors, and because two
+    processes append. While the disk is full, events wait in memory; beyond 10,000 events the
+    oldest are dropped.
     """
 
     def __init__(self, file: Path, instance: str) -> None:
@@ -41,26 +42,26 @@ class EventLog:
         self._torn = False
 
     def write(self, event: Event) -> None:
-        """Append; never raises OSError."""
+        """Append an event; never raises OSError."""
         self._pending.append(encode_event(event).encode() + b"\n")
         self.flush()
 
     def write_all(self, events: Iterable[Event]) -> None:
-        """Append many at once: those of one command are one write. Never raises OSError.
+        """Append many events with one ``write()``. Never raises OSError.
 
-        After a torn write the whole lot is written again, so they must bear being told twice.
+        After a torn write all of them are written again, so readers must accept repeated events.
         """
         lines = b"".join(encode_event(event).encode() + b"\n" for event in events)
         if lines:
             self._pending.append(lines)
             self.flush()
 
-    def say(self, level: str, text: str) -> None:
-        """A message for users: ``level`` is info, warning or error."""
+    def message(self, level: str, text: str) -> None:
+        """Report a message for users. ``level``: ``info``, ``warning`` or ``error``."""
         self.write(Message(level, text, self.instance))
 
     def flush(self) -> bool:
-        """Try again to write what could not be written. Is all of it written now?"""
+        """Write the waiting events. Returns whether none is left."""
         try:
             while self._pending:
                 self._append(self._pending[0])
@@ -71,7 +72,7 @@ class EventLog:
 
     def _append(self, line: bytes) -> None:
         if self._torn:
-            line = b"\n" + line  # ends the part of a line that did get written
+            line = b"\n" + line  # ends the torn line
         fd = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             written = os.write(fd, line)
@@ -84,54 +85,56 @@ class EventLog:
 
 @dataclass(slots=True)
 class ReportedEvents:
-    """What was already told in ``events.jsonl``, for whoever continues from it."""
+    """The events in ``events.jsonl`` that a new worker continues from."""
 
     answered: set[str] = field(default_factory=set)
     """Ids of commands that were applied or rejected."""
     findings: dict[str, FindingDescribed] = field(default_factory=dict)
     """The last description of each signature."""
     entries: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """Why each described queue entry was kept."""
+    """Why each queue entry was kept, by id."""
     mutants: dict[str, MutantState] = field(default_factory=dict)
-    """The last word on each mutant that there was one on."""
+    """The last state of each mutant, by id."""
     killed: dict[str, MutantState] = field(default_factory=dict)
-    """The kills that were not taken back."""
+    """The kill of each killed mutant, unless the mutant was reset later."""
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """How each mutant was last described."""
+    """The last description of each mutant."""
     runs: dict[str, list[int]] = field(default_factory=dict)
-    """How often each was reached, infected, run."""
+    """How often each mutant was reached, infected and run."""
 
 
-def read_told(file: Path) -> ReportedEvents:
-    """Scan the event file; torn and foreign lines are passed over."""
-    told = ReportedEvents()
+def read_reported(file: Path) -> ReportedEvents:
+    """Read the events of earlier workers; torn and unknown lines are skipped."""
+    reported = ReportedEvents()
     try:
         with file.open("rb") as lines:
             for line in lines:
                 try:
-                    _note(told, decode_event(line))
+                    _note(reported, decode_event(line))
                 except CodecError:
                     continue
     except OSError:
         pass
-    return told
+    return reported
 
 
-def _note(told: ReportedEvents, event: Event) -> None:
+def _note(reported: ReportedEvents, event: Event) -> None:
     match event:
         case CommandApplied() | CommandRejected():
-            told.answered.add(event.id)
+            reported.answered.add(event.id)
         case FindingDescribed():
-            told.findings[event.signature] = event
+            reported.findings[event.signature] = event
         case EntryDescribed():
-            told.entries[event.id] = tuple(map(str, event.reasons))
+            reported.entries[event.id] = tuple(map(str, event.reasons))
         case MutantsFound():
-            told.found.update({str(m.get("id")): m for m in event.mutants if isinstance(m, dict)})
+            reported.found.update(
+                {str(m.get("id")): m for m in event.mutants if isinstance(m, dict)}
+            )
         case MutantRuns():
-            told.runs.update({k: v for k, v in event.runs.items() if isinstance(v, list)})
+            reported.runs.update({k: v for k, v in event.runs.items() if isinstance(v, list)})
         case MutantState():
-            told.mutants[event.id] = event
+            reported.mutants[event.id] = event
             if event.state == "killed":
-                told.killed[event.id] = event
+                reported.killed[event.id] = event
             elif event.state in ("pending", "alive"):
-                told.killed.pop(event.id, None)
+                reported.killed.pop(event.id, None)

@@ -1,9 +1,8 @@
-"""``.cur_input``: what the worker is doing right now, in memory that outlives it.
+"""``.cur_input``, the trial journal: the running input and all counters, in shared memory.
 
-A memory-mapped file: words (64-bit signed) that worker and parent share, then
-the operation and the bytes of the running trial's input. Writing costs no
-system call, and a worker that is killed at any instruction leaves behind which
-input it was running and every counter up to that trial.
+A memory-mapped file: 64-bit signed counters that worker and monitor share, then the operation
+and the bytes of the running trial's input. Writing costs no system call. A worker that is killed
+at any instruction leaves its input and all counters up to that trial.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ __all__ = [
 
 _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
 
-# Words. The worker writes those of the first group, the parent those of the second.
+# Counters. The worker writes those of the first group, the monitor those of the second.
 (
     MAGIC,
     CAPACITY,
@@ -70,19 +69,19 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     SLOWEST_NS,
     TOKENS,
     PAUSED,
-    # ---- the parent's
+    # ---- the monitor's
     STOP,
     RUN_MS,
     START_TIME,
     SUSPECT_TRIAL,
     SUSPECT_KILLS,
-    # ---- the worker's again (a new word goes to the end: files outlive versions)
+    # ---- the worker's again (new counters go to the end: files are read by later versions)
     MUTANT,
     EDGES_THIRD_PARTY,
     LIMIT,
     LIMIT_VALUE,
     LIMITS_CHECKED,
-    # what mutation analysis has done, over all workers (mu2's report writes them)
+    # statistics of mutation analysis over all workers (written by mu2's report)
     ORIGINAL_NS,
     MUTANTS_NS,
     COMPILE_NS,
@@ -97,27 +96,27 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     AUDIT_KILLS,
     NOT_SAVED,
     NOT_SAVED_TOLD,
-    WORDS,
+    COUNTERS,
 ) = range(62)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
-"""Phases. RUNNING: the target executes. SAVING: that has ended and is being judged.
-ENDED, REFUSED: the worker ends on purpose. LIMIT, LIMIT_VALUE: the resource limit that made it end,
-its value. LIMITS_CHECKED, the parent's: whether limits are compared after each trial. NOT_SAVED:
-distinct findings over ``engine.max_findings``, a lower bound; NOT_SAVED_TOLD: of which the last
-message was, of whatever process of this engine."""
+"""Values of PHASE. RUNNING: the target executes. SAVING: the execution has ended and is judged.
+ENDED, REFUSED: the worker ends on purpose. Other counters: LIMIT, LIMIT_VALUE: the resource limit
+that ended the worker, or -1, and its value. LIMITS_CHECKED (written by the monitor): whether limits
+are compared after each trial. NOT_SAVED: distinct findings above ``engine.max_findings``, a lower
+bound. NOT_SAVED_TOLD: the value of NOT_SAVED in the last message."""
 
 REBUILD: Final = "rebuild"
-"""The operation of running a queue entry again after a restart: not a trial."""
+"""Operation: running a queue entry again after a restart, which is not a trial."""
 
 ANALYSE: Final = "analyse"
-"""The operation of running mutants on a queue entry: not a trial either."""
+"""Operation: running mutants on a queue entry, which is not a trial."""
 
 STOP_NOW, FINISH = 1, 2
-"""STOP. FINISH: what remains to be done once the budget is used up, then stop."""
+"""Values of STOP. FINISH: do the work that remains after the budget is used up, then stop."""
 
 _LABEL_AT: Final = 8 * 64
-assert WORDS <= 64
+assert COUNTERS <= 64
 _LABEL_SIZE: Final = 128
 _LAST_AT: Final = 1024
 _LAST_SIZE: Final = 3072
@@ -125,18 +124,18 @@ _DATA_AT: Final = 4096
 
 
 class TrialJournal:
-    """The mapped file. ``words`` is indexed by the constants of this module.
+    """The mapped file. ``counters`` is indexed by the constants of this module.
 
-    One worker writes at a time; the parent reads, and writes only its own words.
+    One worker writes at a time. The monitor reads, and writes only its own counters.
     """
 
-    __slots__ = ("_labels", "_map", "capacity", "words")
+    __slots__ = ("_labels", "_map", "capacity", "counters")
 
     def __init__(self, path: Path, capacity: int) -> None:
-        """Open or create; ``capacity`` is the most input bytes kept. Raises OSError.
+        """Open or create the file. ``capacity``: maximum bytes of an input. Raises OSError.
 
-        The blocks are allocated at once, so that a disk that fills up later cannot
-        turn a write into SIGBUS. A file that is not a journal is replaced.
+        All blocks are allocated at once, so that a disk that fills up later cannot turn a write
+        into SIGBUS. The content of a file that is not a journal is overwritten.
         """
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -146,24 +145,24 @@ class TrialJournal:
             self._map = mmap.mmap(fd, size)
         finally:
             os.close(fd)
-        self.words: memoryview[int] = memoryview(self._map)[: WORDS * 8].cast("q")
+        self.counters: memoryview[int] = memoryview(self._map)[: COUNTERS * 8].cast("q")
         self.capacity = capacity
         self._labels: dict[str, bytes] = {}
-        if self.words[MAGIC] != _MAGIC:
+        if self.counters[MAGIC] != _MAGIC:
             self._map[:_DATA_AT] = bytes(_DATA_AT)
-            self.words[MAGIC] = _MAGIC
-        self.words[CAPACITY] = capacity
+            self.counters[MAGIC] = _MAGIC
+        self.counters[CAPACITY] = capacity
 
     # -------------------------------------------------------------- the worker
 
     def begin(self, now_ns: int, candidate: Candidate, *, counts: bool = True) -> None:
-        """An input is about to run; ``counts`` makes it the next trial."""
-        words, data, label = self.words, candidate.data, candidate.label
-        # Not RUNNING while the fields change: a kill in between finds no half input.
-        words[PHASE] = IDLE
-        words[MUTANT] = 0
+        """Record the input that is about to run. ``counts``: it is the next trial."""
+        counters, data, label = self.counters, candidate.data, candidate.label
+        # Not RUNNING while the fields change: a kill in between leaves no partial input.
+        counters[PHASE] = IDLE
+        counters[MUTANT] = 0
         n = len(data) if len(data) <= self.capacity else self.capacity
-        words[LENGTH] = n
+        counters[LENGTH] = n
         self._map[_DATA_AT : _DATA_AT + n] = data if n == len(data) else data[:n]
         padded = self._labels.get(label)
         if padded is None:
@@ -171,79 +170,79 @@ class TrialJournal:
             if len(self._labels) < 1000:
                 self._labels[label] = padded
         self._map[_LABEL_AT : _LABEL_AT + _LABEL_SIZE] = padded
-        words[SRC] = candidate.src
-        words[SRC2] = candidate.src2
-        words[STARTED] = now_ns
-        # In this order: killed in between, the input runs again and is counted then.
-        words[PHASE] = RUNNING
+        counters[SRC] = candidate.src
+        counters[SRC2] = candidate.src2
+        counters[STARTED] = now_ns
+        # In this order: after a kill in between, the input runs again and is counted then.
+        counters[PHASE] = RUNNING
         if counts:
-            words[TRIAL] += 1
+            counters[TRIAL] += 1
 
     def extend(self, data: bytes) -> None:
-        """The running input has grown at its end by ``data`` (choices drawn on demand)."""
-        at = self.words[LENGTH]
+        """Append ``data`` to the running input: choices that were drawn on demand."""
+        at = self.counters[LENGTH]
         n = min(len(data), self.capacity - at)
         if n > 0:
             self._map[_DATA_AT + at : _DATA_AT + at + n] = data[:n]
-            self.words[LENGTH] = at + n
+            self.counters[LENGTH] = at + n
 
     def rewrite(self, data: bytes) -> None:
-        """The running input turned out to be these bytes; all else about the trial stays."""
+        """Replace the bytes of the running input; the rest of the trial stays."""
         n = min(len(data), self.capacity)
-        self.words[LENGTH] = 0  # a kill in between leaves no mixture of two inputs
+        self.counters[LENGTH] = 0  # a kill in between leaves no mixture of two inputs
         self._map[_DATA_AT : _DATA_AT + n] = data[:n]
-        self.words[LENGTH] = n
+        self.counters[LENGTH] = n
 
     def again(self, now_ns: int, mutant: int = -1) -> None:
-        """The same input is about to run once more: on the program, or on a mutant (its index)."""
-        self.words[MUTANT] = mutant + 1
-        self.words[STARTED] = now_ns
-        self.words[PHASE] = RUNNING
+        """Record another run of the same input: on the original, or on the mutant of this index."""
+        self.counters[MUTANT] = mutant + 1
+        self.counters[STARTED] = now_ns
+        self.counters[PHASE] = RUNNING
 
     def judging(self) -> None:
-        """The execution has ended; whatever it gave is not saved yet."""
-        self.words[PHASE] = SAVING
+        """Record that the execution has ended; its results are not saved yet."""
+        self.counters[PHASE] = SAVING
 
     def end(self) -> None:
-        """What was to be saved is saved."""
-        self.words[PHASE] = IDLE
+        """Record that all results are saved."""
+        self.counters[PHASE] = IDLE
 
-    def confide(self, text: str) -> None:
-        """Add to the worker's last message, for the parent: works without any file."""
-        data = (self.confided() + text).encode("utf-8", "backslashreplace")[-_LAST_SIZE:]
+    def leave_message(self, text: str) -> None:
+        """Add to the worker's last message for the monitor; needs no descriptor."""
+        data = (self.last_message() + text).encode("utf-8", "backslashreplace")[-_LAST_SIZE:]
         self._map[_LAST_AT : _LAST_AT + _LAST_SIZE] = data.ljust(_LAST_SIZE, b"\0")
 
-    # --------------------------------------------------------------- whoever reads
+    # --------------------------------------------------------------- the reader
 
-    def confided(self, *, clear: bool = False) -> str:
-        """What :meth:`confide` was given, its end if that was too long; empty if nothing."""
+    def last_message(self, *, clear: bool = False) -> str:
+        """The worker's last message; its end if it was too long, empty if there is none."""
         raw = self._map[_LAST_AT : _LAST_AT + _LAST_SIZE]
         if clear:
             self._map[_LAST_AT : _LAST_AT + _LAST_SIZE] = bytes(_LAST_SIZE)
         return raw.rstrip(b"\0").decode("utf-8", "replace")
 
     def input(self) -> bytes:
-        """The bytes of the running (or last) trial's input."""
-        n = max(0, min(self.words[LENGTH], len(self._map) - _DATA_AT))
+        """The input of the running, or last, trial."""
+        n = max(0, min(self.counters[LENGTH], len(self._map) - _DATA_AT))
         return self._map[_DATA_AT : _DATA_AT + n]
 
     def label(self) -> str:
-        """How that input was made (:attr:`Candidate.label`)."""
+        """How the input was made (:attr:`Candidate.label`)."""
         raw = self._map[_LABEL_AT : _LABEL_AT + _LABEL_SIZE]
         return raw.rstrip(b"\0").decode("utf-8", "replace")
 
     def candidate(self) -> Candidate:
-        """The running (or last) trial's candidate, to be run again."""
-        return from_label(self.input(), self.label(), self.words[SRC], self.words[SRC2])
+        """The candidate of the running, or last, trial, to be run again."""
+        return from_label(self.input(), self.label(), self.counters[SRC], self.counters[SRC2])
 
     @property
-    def tallied(self) -> bool:
-        """Has the last trial's outcome been counted?"""
-        words = self.words
-        told = words[VALID] + words[INVALID] + words[FAILURES] + words[TIMEOUTS]
-        return told >= words[TRIAL]
+    def is_counted(self) -> bool:
+        """Whether the outcome of the last trial was counted."""
+        counters = self.counters
+        counted = counters[VALID] + counters[INVALID] + counters[FAILURES] + counters[TIMEOUTS]
+        return counted >= counters[TRIAL]
 
     def close(self) -> None:
         """Unmap; the file stays."""
-        self.words.release()
+        self.counters.release()
         self._map.close()

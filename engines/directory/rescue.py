@@ -1,4 +1,4 @@
-"""``.rescue`` and ``.unsafe``: notes that a dead worker's successor goes by."""
+"""``.rescue`` and ``.unsafe``: inputs of a dead worker that are run first, or never again."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["Rescue", "Unsafe"]
 
 
 class Rescue:
-    """An input that must run (again) before anything else, as a file of its own.
+    """The file ``.rescue``: an input that the next worker runs before other candidates.
 
-    The journal cannot keep it: the successor's first act is to run its queue.
-    A line of JSON, then the bytes.
+    The journal cannot keep the input, because the next worker runs its queue first. Format: a line
+    of JSON, then the bytes of the input.
     """
 
     def __init__(self, directory: Path) -> None:
         self._file = directory / ".rescue"
 
     def save(self, candidate: Candidate) -> None:
-        """Keep it until :meth:`clear`; what is kept already stays. Raises OSError."""
+        """Write the file until :meth:`clear`; an existing file stays. Raises OSError."""
         if self._file.exists():
             return
         head = json.dumps([candidate.label, candidate.src, candidate.src2]).encode()
         replace_bytes(self._file, head + b"\n" + candidate.data)
 
     def load(self) -> Candidate | None:
-        """What is kept, or None."""
+        """The saved candidate, or None."""
         try:
             head, _, data = self._file.read_bytes().partition(b"\n")
             label, src, src2 = loads(head)
@@ -40,24 +40,24 @@ class Rescue:
             return None
 
     def clear(self) -> None:
-        """It has run."""
+        """Remove the file: its input has run."""
         with contextlib.suppress(OSError):
             self._file.unlink()
 
 
 class Unsafe:
-    """Queue entries that killed a worker when they were run again: an id a line."""
+    """The file ``.unsafe``: ids of queue entries that killed a worker, one in each line."""
 
     def __init__(self, directory: Path) -> None:
         self._file = directory / ".unsafe"
 
     def add(self, entry: int) -> None:
-        """Never run this entry again. Raises OSError."""
+        """Add an entry, which is then never run again. Raises OSError."""
         with self._file.open("a") as file:
             file.write(f"{entry}\n")
 
     def load(self) -> set[int]:
-        """All of them."""
+        """All ids; empty if the file cannot be read."""
         try:
             return {int(line) for line in self._file.read_text().split() if line.isdigit()}
         except (OSError, ValueError):

@@ -23,6 +23,7 @@ __all__ = ["Reporter"]
 _STATS_EVERY_S: Final = 1.0
 _PLOT_EVERY_S: Final = 5.0
 _FIRST_MS: Final = 5000
+"""Running time after which statistics are written even without entries and executions."""
 _PLOT_HEADER: Final = (
     "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs,"
     " map_size, saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found\n"
@@ -30,26 +31,26 @@ _PLOT_HEADER: Final = (
 
 
 class Reporter:
-    """Writes the figures of the journal's words, in the parent process.
+    """Writes the counters of the journal to AFL's files, in the worker monitor.
 
-    So they go on while a trial hangs, and are right after the worker's death. A full
+    So the statistics continue while a trial hangs, and are right after the worker's end. A full
     disk costs a row, not the campaign.
     """
 
     def __init__(self, spec: Spec, journal: TrialJournal, store: Store) -> None:
-        self._spec, self._words, self._store = spec, journal.words, store
+        self._spec, self._counters, self._store = spec, journal.counters, store
         self._dir = spec.dir
         self._stats_due = 0.0
         self._plot_due = 0.0
         self._minute: deque[tuple[float, int]] = deque()
         self._last_rate = 0.0
-        # afl-whatsup gives the file to a shell: nothing that one would interpret.
+        # A shell reads the file in afl-whatsup: no characters that it would interpret.
         self._banner = re.sub(r"[^A-Za-z0-9_.:/+-]", "_", spec.target.function)[-60:]
         self.worker_pid = 0
         self._peak_rss_mb = 0
 
     def setup(self, argv: list[str]) -> None:
-        """The files that are written once a start. Raises OSError."""
+        """Write the files that are written once at each start. Raises OSError."""
         command = " ".join(map(shlex.quote, argv))
         keys = sorted(k for k in os.environ if k.startswith(("PYTHON", "FUZZTUI")))
         environment = "".join(f"{k}={os.environ[k]}\n" for k in keys)
@@ -63,12 +64,13 @@ class Reporter:
             self._store.replace(plot, _PLOT_HEADER.encode())
 
     def tick(self, now: float, *, final: bool = False) -> None:
-        """Write what is due; ``now`` is monotonic seconds. ``final``: everything, at once."""
+        """Write the files that are due. ``now``: monotonic seconds. ``final``: write all now."""
         if now < self._stats_due and not final:
             return
-        words = self._words
-        if not final and not (words[j.CORPUS] and words[j.TRIAL]) and words[j.RUN_MS] < _FIRST_MS:
-            return  # afl-whatsup divides by the number of executions, and of entries
+        counters = self._counters
+        has_both = counters[j.CORPUS] and counters[j.TRIAL]
+        if not final and not has_both and counters[j.RUN_MS] < _FIRST_MS:
+            return  # afl-whatsup divides by both numbers
         self._stats_due = now + _STATS_EVERY_S
         rate = self._rate(now)
         self._peak_rss_mb = max(self._peak_rss_mb, _peak_rss_mb(self.worker_pid))
@@ -80,8 +82,8 @@ class Reporter:
                 plot.write(self._row(rate))
 
     def _rate(self, now: float) -> float:
-        """Executions a second over the last minute at most; the last known if that is too short."""
-        execs = self._words[j.TRIAL]
+        """Executions per second in the last minute; the last known rate if under 0.5 s passed."""
+        execs = self._counters[j.TRIAL]
         minute = self._minute
         minute.append((now, execs))
         while len(minute) > 2 and now - minute[0][0] > 60:
@@ -89,29 +91,29 @@ class Reporter:
         elapsed = now - minute[0][0]
         if elapsed >= 0.5:
             self._last_rate = (execs - minute[0][1]) / elapsed
-        elif not self._last_rate and self._words[j.RUN_MS] > 0:
-            self._last_rate = execs * 1000 / self._words[j.RUN_MS]
+        elif not self._last_rate and self._counters[j.RUN_MS] > 0:
+            self._last_rate = execs * 1000 / self._counters[j.RUN_MS]
         return self._last_rate
 
     def _coverage(self) -> float:
-        return 100 * self._words[j.EDGES] / max(1, self._words[j.EDGES_TOTAL])
+        return 100 * self._counters[j.EDGES] / max(1, self._counters[j.EDGES_TOTAL])
 
     def _row(self, rate: float) -> str:
-        w = self._words
-        figures = [w[j.RUN_MS] // 1000, w[j.CYCLES], w[j.CUR_ITEM], w[j.CORPUS], w[j.PENDING]]
+        w = self._counters
+        columns = [w[j.RUN_MS] // 1000, w[j.CYCLES], w[j.CUR_ITEM], w[j.CORPUS], w[j.PENDING]]
         return (
-            f"{', '.join(map(str, figures))}, {w[j.PENDING_FAVORED]}, {self._coverage():.2f}%,"
+            f"{', '.join(map(str, columns))}, {w[j.PENDING_FAVORED]}, {self._coverage():.2f}%,"
             f" {w[j.CRASHES]}, {w[j.HANGS]}, {w[j.MAX_DEPTH]}, {rate:.2f}, {w[j.TRIAL]},"
             f" {w[j.EDGES]}\n"
         )
 
     def _stats(self, rate: float) -> str:
-        w = self._words
+        w = self._counters
         execs, run_s = w[j.TRIAL], w[j.RUN_MS] / 1000
         edges, varying = w[j.EDGES], w[j.EDGES_VARIABLE]
         watched = self._spec.engine.third_party
         third_party = {"edges_third_party": w[j.EDGES_THIRD_PARTY]} if watched else {}
-        figures: dict[str, object] = {
+        stats: dict[str, object] = {
             "start_time": w[j.START_TIME],
             "last_update": int(time.time()),
             "run_time": int(run_s),
@@ -162,11 +164,11 @@ class Reporter:
             "target_mode": self._spec.engine.kind,
             "command_line": " ".join(map(shlex.quote, sys.orig_argv)),
         }
-        return "".join(f"{key:<18}: {value}\n" for key, value in figures.items())
+        return "".join(f"{key:<18}: {value}\n" for key, value in stats.items())
 
 
 def _peak_rss_mb(pid: int) -> int:
-    """The worker's largest resident size so far, 0 if there is none."""
+    """Peak resident size of the worker, in MiB; 0 if there is no worker."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:

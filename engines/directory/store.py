@@ -1,7 +1,7 @@
-"""The AFL-shaped instance directory: names, and writing that loses nothing.
+"""The files of the instance directory: AFL's names, and writing that waits for a full disk.
 
-A file is written beside the folder and then renamed into it: whoever watches
-``queue/`` sees whole files only. When the disk is full the engine waits and says so.
+A file is written next to its folder and then renamed into it, so readers of ``queue/`` see whole
+files only. While the disk is full, the engine waits and reports this.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ HANGS: Final = "hangs"
 _ID = re.compile(r"id:(\d{6,})")
 _RETRY_S: Final = 1.0
 _LIMITS: Final = (errno.EFBIG, errno.EMFILE)
+"""Errors from resource limits that the target may have lowered."""
 _README: Final = """\
-Each file here is an input on which the target failed: as bytes, or as the choices
-of the campaign's generator. "fuzztui repro" runs one again and shows what happens.
-events.jsonl, beside this folder, holds what was seen.
+Each file here is an input on which the target failed: its bytes, or the choices
+of the campaign's generator. "fuzztui repro" runs an input again and shows the outcome.
+events.jsonl, next to this folder, describes each finding.
 """
 
 
 def candidate_tail(candidate: Candidate, time_ms: int, execs: int, *, new: bool = False) -> str:
-    """What follows the id in AFL's file names: ``src:..,time:..,execs:..,op:..[,+cov]``."""
+    """The part of AFL's file name after the id: ``src:..,time:..,execs:..,op:..[,+cov]``."""
     if candidate.peer:
         parts = [f"sync:{candidate.peer}", f"src:{candidate.src:06d}"]
     else:
@@ -54,7 +55,7 @@ def candidate_tail(candidate: Candidate, time_ms: int, execs: int, *, new: bool 
 
 
 def entry_ids(folder: Path) -> dict[int, str]:
-    """The files of a queue, crashes or hangs folder by their id; empty if there is none."""
+    """File names of a queue, crashes or hangs folder, by id; empty if there is no folder."""
     found: dict[int, str] = {}
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names, not 100,000 Path objects
@@ -68,12 +69,12 @@ def entry_ids(folder: Path) -> dict[int, str]:
 
 
 class Store:
-    """Writes into one instance directory."""
+    """Writes files of one instance directory."""
 
     def __init__(self, directory: Path, log: EventLog, wait: Callable[[float], None]) -> None:
-        """``wait(seconds)`` is called while the disk is full: it may raise ``Stopping``.
+        """``wait(seconds)`` is called while the disk is full, and may raise ``Stopping``.
 
-        Also before that, with 0, where a resource limit is in the way: ``Limited``.
+        ``wait(0)`` is called first if a resource limit was exceeded, and may raise ``Limited``.
         """
         self.directory = directory
         self._log, self._wait = log, wait
@@ -86,15 +87,15 @@ class Store:
             (self.directory / folder).mkdir(mode=0o700, exist_ok=True)
 
     def next_id(self, folder: str) -> int:
-        """The id that the next file of this folder gets."""
-        if folder != QUEUE:  # few files, and the parent process adds some too
+        """The id of the next file in this folder."""
+        if folder != QUEUE:  # few files, and the monitor adds some too
             return max(entry_ids(self.directory / folder), default=-1) + 1
         if self._next_entry < 0:
             self._next_entry = max(entry_ids(self.directory / folder), default=-1) + 1
         return self._next_entry
 
     def put(self, folder: str, name: str, data: bytes) -> None:
-        """Add a file named by :meth:`next_id`; waits for a full disk. Raises ``Stopping``."""
+        """Add a file with the id :meth:`next_id`. Waits and raises as :meth:`write`."""
         self.write(self.directory / folder / name, data)
         if folder == QUEUE and self._next_entry >= 0:
             self._next_entry += 1
@@ -103,45 +104,45 @@ class Store:
                 self.replace(self.directory / folder / "README.txt", _README.encode())
 
     def write(self, path: Path, data: bytes) -> None:
-        """Replace a file as a whole, waiting while the disk is full."""
-        told = again = False
+        """Replace a file as a whole; waits while the disk is full. Raises ``Stopping``."""
+        reported = again = False
         while True:
             try:
                 self.replace(path, data)
             except OSError as e:
                 if e.errno in _LIMITS and not again:
                     again = True
-                    self._wait(0.0)  # which restores limits that the target has lowered
+                    self._wait(0.0)  # restores limits that the target has lowered
                     continue
-                if not told and self._made_again(path.parent):
+                if not reported and self._restore_folder(path.parent):
                     continue
-                if not told:
+                if not reported:
                     why = e.strerror or str(e)
-                    self._log.say(
-                        "error", f"cannot write {path}: {why}; waiting until it can be written"
+                    self._log.message(
+                        "error", f"cannot write {path}: {why}; waiting until writing works again"
                     )
-                    told = True
+                    reported = True
                 self._wait(_RETRY_S)
             else:
                 break
-        if told:
-            self._log.say("info", f"{path.name} is written now; continuing")
+        if reported:
+            self._log.message("info", f"wrote {path.name}; continuing")
 
-    def _made_again(self, folder: Path) -> bool:
-        """Make a folder that was deleted. False if it is there, or cannot be made."""
+    def _restore_folder(self, folder: Path) -> bool:
+        """Create a deleted folder. Returns False if the folder exists or cannot be created."""
         try:
             folder.mkdir(mode=0o700)
         except OSError:
             return False
-        self._log.say("warning", f"{folder} was deleted, with all that was in it: it is made again")
+        self._log.message("warning", f"{folder} was deleted with its files; created an empty one")
         return True
 
     def replace(self, path: Path, data: bytes) -> None:
-        """The same without patience: raises OSError."""
+        """Replace a file as a whole, without waiting. Raises OSError."""
         replace_bytes(path, data, self.directory)
 
     def tidy(self) -> None:
-        """Remove what a killed process had started to write."""
+        """Remove partial files of a killed process."""
         for part in self.directory.glob(f"{PART}*"):
             with contextlib.suppress(OSError):
                 part.unlink()

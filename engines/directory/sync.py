@@ -1,7 +1,7 @@
-"""Exchanging finds between instances, by AFL's convention.
+"""Sync: import entries of peers, by AFL's convention.
 
-Each instance reads its siblings' ``queue/`` and remembers in ``.synced/PEER`` (an
-unsigned 32-bit integer, little endian) the id from which on it has not seen theirs.
+Each instance reads the ``queue/`` of its peers, and writes to ``.synced/PEER`` the first id that
+was not imported yet, as an unsigned 32-bit integer, little endian.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from fuzztui.engines.inputs.candidate import Candidate
 __all__ = ["Sync"]
 
 _EVERY_S: Final = 5.0
+"""Seconds between two readings of the peers' queues."""
 _U32: Final = struct.Struct("<I")
 
 
 class Sync:
-    """A stage that proposes what siblings have found; only news are kept, as with any input."""
+    """A stage that proposes entries of peers; they are judged as any other candidate."""
 
     def __init__(self, sync_dir: Path, store: Store, limit: int) -> None:
-        """``limit``: larger entries of a peer are cut."""
+        """``limit``: bytes to which larger entries are cut."""
         self._sync_dir, self._own, self._limit = sync_dir, store.directory, limit
         self._store = store
         self._due = 0.0
@@ -36,24 +37,24 @@ class Sync:
         self._seen_change: dict[str, int] = {}
 
     def propose(self) -> Candidate | None:
-        """The next entry of a peer; looks for new ones every few seconds."""
+        """The next new entry of a peer, or None. Reads the peers' queues every 5 s."""
         if not self._waiting:
             now = time.monotonic()
             if now < self._due:
                 return None
-            self._look()
+            self._read_peers()
             self._due = time.monotonic() + _EVERY_S
         while self._waiting:
             peer, number, path = self._waiting.popleft()
             data = read_regular(path, self._limit)
             if data is not None:
-                # Noted before it has run: an entry that kills us is not met twice.
+                # Recorded before the run: an entry that kills the worker is not imported twice.
                 noted = partial(self._note, peer, number + 1)
                 return Candidate(data, "sync", number, peer=peer, begun=noted)
             self._note(peer, number + 1)
         return None
 
-    def _look(self) -> None:
+    def _read_peers(self) -> None:
         try:
             peers = sorted(os.listdir(self._sync_dir))  # noqa: PTH208
         except OSError:
@@ -69,15 +70,15 @@ class Sync:
             if self._seen_change.get(peer) == changed:
                 continue
             self._seen_change[peer] = changed
-            known = self._known(peer)
+            next_id = self._next_id(peer)
             entries = entry_ids(folder)
-            for number in sorted(n for n in entries if n >= known):
+            for number in sorted(n for n in entries if n >= next_id):
                 name = entries[number]
                 if f"sync:{self._own.name}," in name:
-                    continue  # it has this one from us
+                    continue  # the peer has imported this entry from here
                 self._waiting.append((peer, number, folder / name))
 
-    def _known(self, peer: str) -> int:
+    def _next_id(self, peer: str) -> int:
         try:
             raw = (self._own / ".synced" / peer).read_bytes()
             return int(_U32.unpack(raw[:4])[0])

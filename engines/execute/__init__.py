@@ -1,1 +1,1 @@
-"""Executing one input: the executor, its limits, and forked children."""
+"""Execute one input: executor, fixture, guard, resource limits, and forked children."""

@@ -1,4 +1,4 @@
-"""Numbers of descriptors that a target does not touch, within the limit of open files."""
+"""Descriptor numbers that targets do not use, within the limit of open files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fuzztui.engines.base.errors import CannotStart
 __all__ = ["allow_descriptors", "high_copy"]
 
 _HIGH_FD: Final = 200
-"""Out of the way of targets that close or replace the descriptors that they know."""
+"""Targets often close or replace low descriptors."""
 _MIN_FILES: Final = 48
-"""Open files that an engine and its children need (40 suffice for engine "mu2")."""
+"""Open files that an engine and its children need (40 are enough for engine "mu2")."""
 _ENOUGH: Final = 256
-"""Open files from which on a soft limit is not raised."""
+"""Soft limit of open files that is not raised any further."""
 _RAISED: Final = 1024
 _ROOM: Final = 16
 """Descriptors above the chosen number that stay free for more copies."""

@@ -1,4 +1,4 @@
-"""Running one input under observers, and what came of it."""
+"""The executor: runs one input under observers and returns its outcome."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["Execution", "Executor", "Observer", "Outcome"]
 _T = TypeVar("_T")
 
 _LASTING: Final = (str, bytes)
-"""Arguments that no run can change."""
+"""Types of arguments that a run cannot change."""
 
 
 class Outcome(StrEnum):
-    """How an execution ended. INVALID: as the target's contract allows (``expected``)."""
+    """How an execution ended. INVALID: by an exception listed in ``target.expected``."""
 
     SUCCESS = "success"
     INVALID = "invalid"
@@ -36,42 +36,42 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class Execution:
-    """One run of one input. ``observed`` is :meth:`CoverageMap.collect`'s integer."""
+    """One run of one input. ``observed``: the covered cells, as of :meth:`CoverageMap.collect`."""
 
     outcome: Outcome
     data: bytes
-    """The bytes that make the argument again (what a generator drew)."""
+    """The bytes that make the argument again; of a generator, the choices that it drew."""
     observed: int
     value: object = None
-    """What the target returned, on SUCCESS."""
+    """The returned value, on SUCCESS."""
     error: BaseException | None = None
-    """What it raised, on FAILURE and INVALID."""
-    said: str = ""
-    """What in the error's message makes it a failure, whatever its class (``MessageOracle``)."""
-    said_before: str = ""
-    """The same text as older versions had it."""
+    """The raised exception, on FAILURE and INVALID; None after a timeout."""
+    matched: str = ""
+    """The part of the error's message that matches ``oracle.message``; empty if none."""
+    matched_before: str = ""
+    """The same part as older versions recorded it."""
     turns: int = 0
-    """Turns of loops and calls that were counted (:mod:`~fuzztui.engines.instrument.guard`)."""
+    """Counted loop iterations and calls (:mod:`~fuzztui.engines.instrument.guard`)."""
     unmade: bool = False
-    """Did it end while the input was made? Then the target was not called."""
+    """Whether the execution ended while the input was made, before the target was called."""
 
 
 class Observer(Protocol):
-    """Watches executions beside the coverage map (later engines: mutants, third parties)."""
+    """Collects something during executions, in addition to the coverage map."""
 
     def clear(self) -> None:
-        """An execution is about to begin."""
+        """Called before an execution."""
 
     def finish(self, execution: Execution) -> None:
-        """It has ended."""
+        """Called after the execution."""
 
 
 class Executor:
-    """Calls ``function(form.build(data))``; order: fixture, observers, guard, call, verdict.
+    """Calls ``function(form.build(data))``; order: fixture, observers, guard, call, outcome.
 
-    Nothing that the target raises or changes gets out, except that the process may
-    die; then the journal says of what. A target that forked and came back in the
-    child ends there.
+    No exception of the target leaves the executor, and state of the process is restored. If the
+    process dies, the journal contains the input. If the target forks and returns in its child,
+    the child ends here.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class Executor:
         guard: Guard,
         fixture: Fixture,
         observers: Sequence[Observer] = (),
-        alarm: MessageOracle | None = None,
+        message_oracle: MessageOracle | None = None,
     ) -> None:
         self.function, self.form = function, form
         self.expected: tuple[type[BaseException], ...] = (Rejected, *expected)
         self.coverage, self.guard, self.fixture = coverage, guard, fixture
-        self.alarm = alarm
+        self.message_oracle = message_oracle
         self.observers = list(observers)
         self._pid = os.getpid()
         self._exit = os._exit  # before a target replaces it
-        # The last argument, for the same bytes again (mutants run on one input many times).
+        # The last argument is reused for the same bytes: mutants run on one input many times.
         self._built_of: bytes | None = None
         self._argument: object = None
         self._used = b""
@@ -111,7 +111,7 @@ class Executor:
         return execution
 
     def call(self, data: bytes, fuel: int = 0) -> Execution:
-        """Execute one input unobserved, with so many periods of fuel (0: the usual)."""
+        """Execute one input without observers. ``fuel``: in periods; 0: by the time limit."""
         guard, form = self.guard, self.form
         self.fixture.restore()
         value: object = None
@@ -122,7 +122,7 @@ class Executor:
             try:
                 guard.start(fuel)
                 if data is not self._built_of:
-                    self._built_of = None  # until it is built
+                    self._built_of = None  # building may fail
                     self._argument = form.build(data)
                     if type(self._argument) in _LASTING:
                         self._built_of, self._used = data, form.used(data)
@@ -136,49 +136,49 @@ class Executor:
                 if os.getpid() != self._pid:
                     self._exit(0)
                 guard.stop()
-        except TrialTimeout:  # the alarm came between the call's end and guard.stop()
+        except TrialTimeout:  # raised between the end of the call and guard.stop()
             guard.stop()
         turns = guard.turns
         if guard.expired:
             outcome, error, value = Outcome.TIMEOUT, None, None
-        said, before = ("", "") if error is None else self._said(error)
-        if said:
+        matched, before = ("", "") if error is None else self._match(error)
+        if matched:
             outcome = Outcome.FAILURE
         elif error is not None and outcome is Outcome.INVALID:
-            # Without its traceback: it leads to this frame, and the frame to the error.
+            # Drop the traceback, which makes a reference cycle with this frame.
             BaseException.with_traceback(error, None)
         used = self._used if data is self._built_of else form.used(data)
-        return Execution(outcome, used, 0, value, error, said, before, turns, unmade)
+        return Execution(outcome, used, 0, value, error, matched, before, turns, unmade)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]
     ) -> Executor:
-        """The same for another loading of the target."""
+        """A copy of this executor that calls another function."""
         made = copy.copy(self)
         made.function, made.expected = function, (Rejected, *expected)
         return made
 
     def in_child(self) -> None:
-        """This process is a forked child and continues executing: nothing goes to the journal."""
+        """Prepare for executions in a forked child, which must not write to the journal."""
         self._pid = os.getpid()
         self.form.detach()
-        self.fixture.limits = Limits()  # those of the child may be lower on purpose
+        self.fixture.limits = Limits()  # the child's limits may be lower on purpose
         self.guard.arm()  # timers are not inherited
 
-    def _said(self, error: BaseException) -> tuple[str, str]:
-        alarm = self.alarm
-        if alarm is None:
+    def _match(self, error: BaseException) -> tuple[str, str]:
+        oracle = self.message_oracle
+        if oracle is None:
             return "", ""
-        # A part: the parent takes a trial that lasts half as long again for one that hangs.
-        said = self.guarded(lambda: alarm.said(error), None, part=0.25)
-        if said is None:
-            alarm.was_slow()
-        return said or ("", "")
+        # A part of the time only: after 1.5 time limits, the monitor treats a trial as a hang.
+        matched = self.guarded(lambda: oracle.search(error), None, part=0.25)
+        if matched is None:
+            oracle.warn_of_slow_search()
+        return matched or ("", "")
 
     def guarded(self, call: Callable[[], _T], otherwise: _T, part: float = 1.0) -> _T:
-        """Run code that may call the target's (a ``__str__``, a ``__repr__``) under the guard.
+        """Run code that may call target code, such as a ``__repr__``, under the guard.
 
-        ``part``: of the time limit.
+        Returns ``otherwise`` after an exception or timeout. ``part``: share of the time limit.
         """
         guard = self.guard
         try:

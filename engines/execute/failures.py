@@ -1,4 +1,4 @@
-"""Telling failures apart: one signature a cause, and words for users."""
+"""Failures: their signatures, which group findings, and their texts for users."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """``category`` is crash or hang; ``signature`` groups those with one cause.
+    """What kind of failure an execution is. ``category``: crash, hang or differs.
 
-    ``before``: the signature of the same cause in runs of older versions, "" if it is the same.
+    ``signature`` is equal for failures with the same presumed cause. ``before``: its form in older
+    versions; empty if unchanged.
     """
 
     category: str
@@ -43,7 +44,7 @@ class Failure:
 
 
 def traceback_of(error: BaseException) -> TracebackType | None:
-    """The traceback from the target inwards, whatever the class makes of the attribute."""
+    """The traceback without the engine's outer frames; runs no code of the exception's class."""
     tb: TracebackType | None = _TRACEBACK.__get__(error)
     while tb is not None and is_engine(tb.tb_frame.f_code):
         tb = tb.tb_next
@@ -59,7 +60,7 @@ def _stack(tb: TracebackType | None) -> list[tuple[CodeType, int]]:
 
 
 def _innermost(stack: Stack, files: Collection[str]) -> tuple[CodeType, int] | None:
-    """The innermost frame inside the application, else the innermost that is not ours."""
+    """The innermost frame in ``files``, else the innermost outside the engine, else None."""
     for code, line in reversed(stack):
         if code.co_filename in files:
             return code, line
@@ -70,10 +71,10 @@ def _innermost(stack: Stack, files: Collection[str]) -> tuple[CodeType, int] | N
 
 
 def _cycle_entry(stack: Stack, files: Collection[str]) -> CodeType | None:
-    """The outermost function (of the application if any) of those that fill the stack.
+    """The outermost function of an endless recursion, preferably one in ``files``; None if none.
 
-    Those that occur nearly as often as the most frequent one: recursion that led to
-    the endless one came to an end itself.
+    Only functions that occur at least 1/8 as often as the most frequent one are considered,
+    because other recursion may have led to the endless one.
     """
     counts: dict[int, int] = {}
     for code, _ in stack:
@@ -92,23 +93,23 @@ def _place(code: CodeType, line: int = 0) -> str:
 
 
 def qualified(kind: type[BaseException]) -> str:
-    """An exception class as people write it: builtins bare, others with their module."""
+    """The name of an exception class; with its module unless builtin."""
     return type_name(kind).removeprefix("builtins.")
 
 
 def failure_of(
-    error: BaseException, files: Collection[str], said: str = "", said_before: str = ""
+    error: BaseException, files: Collection[str], matched: str = "", matched_before: str = ""
 ) -> Failure:
-    """Classify an exception by its type and place; runs no code of the target's.
+    """Classify an exception by its type and location. Runs no target code.
 
-    ``files`` are the application's. The place is the innermost frame inside it; of
-    a RecursionError, where the recursion was entered (where it broke off is chance).
-    ``said``: what in its message makes it a failure; a cause has one of its own.
-    ``said_before``: the same as older versions had it.
+    ``files``: those of the application. The location is the innermost frame in them; of a
+    RecursionError, the entry of the recursion, because its end is random. ``matched``: the part of
+    the message that the message oracle matched, which goes into the signature. ``matched_before``:
+    its form in older versions.
     """
     name = former = qualified(type(error))
-    if said:
-        name, former = f"{name} saying {said!r}", f"{former} saying {said_before!r}"
+    if matched:
+        name, former = f"{name} saying {matched!r}", f"{former} saying {matched_before!r}"
     stack = _stack(traceback_of(error))
     if isinstance(error, RecursionError):
         entry = _cycle_entry(stack, files)
@@ -124,16 +125,16 @@ def _crash(name: str, place: str, former: str) -> Failure:
 
 
 def hang_of(stack: Stack, files: Collection[str]) -> Failure:
-    """Classify a timeout by the function that it was in: its line is chance."""
+    """Classify a timeout by the running function, without the line, which is random."""
     found = _innermost(stack, files)
     place = "" if found is None else _place(found[0])
     return Failure("hang", f"timeout @ {place}", "timeout", place)
 
 
 def last_place(trace: str, files: Collection[str]) -> str:
-    """Where an interpreter died, by what faulthandler wrote: ``app.py in f``; "": unknown.
+    """The location in a stack that faulthandler wrote: ``app.py in f``; empty if unknown.
 
-    As :func:`failure_of` has it: inside the application if it was there at all.
+    As in :func:`failure_of`: preferably a frame of the application.
     """
     frames = re.findall(r'File "([^"\n]*)", line \d+ in ([^\n]*)', trace)
     inside = [f for f in frames if f[0] in files]
@@ -146,7 +147,7 @@ def last_place(trace: str, files: Collection[str]) -> str:
 def title_of(error: BaseException, when: str = "") -> str:
     """``ZeroDivisionError: division by zero``, on one line. Calls the target's ``__str__``.
 
-    ``when``: what follows the name.
+    ``when``: text that follows the name.
     """
     name = qualified(type(error)) + when
     text = " ".join(str(error).split())
@@ -154,13 +155,13 @@ def title_of(error: BaseException, when: str = "") -> str:
 
 
 def traceback_text(error: BaseException) -> str:
-    """The traceback from the target inwards, cut in its middle. May call the target's code."""
+    """The traceback without the engine's outer frames, cut in the middle. May call target code."""
     lines = traceback.format_exception(type(error), error, traceback_of(error))
     return _cut("".join(lines))
 
 
 def hang_text(stack: Stack) -> str:
-    """Where a timed-out trial was."""
+    """The stack of a timed-out trial as text."""
     lines = ["Timeout; the most recent call is the last:\n"]
     for code, line in stack:
         lines.append(f'  File "{code.co_filename}", line {line}, in {code.co_name}\n')
@@ -174,11 +175,11 @@ def _cut(text: str) -> str:
     half = _DETAIL_LIMIT // 2
     if len(text) <= _DETAIL_LIMIT:
         return text
-    return f"{text[:half]}\n  ... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
+    return f"{text[:half]}\n  ... {len(text) - 2 * half} characters omitted ...\n{text[-half:]}"
 
 
 def printable(data: bytes, limit: int = 200) -> str:
-    """A short form of an input on one line: control and foreign bytes escaped."""
+    """A short form of an input on one line, with unprintable characters escaped."""
     text = data[: limit * 4].decode("utf-8", "backslashreplace")
     out = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return out if len(out) <= limit and len(data) <= limit * 4 else out[:limit] + "..."

@@ -1,4 +1,4 @@
-"""Putting the process back as it was: targets change what is not theirs."""
+"""The fixture: restores process state that a target has changed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LOG_LIMIT: Final = 16 << 20
 
 
 class Fixture:
-    """State of the process that is restored: cheap things before each trial, others now and then.
+    """Restores process state: cheap parts before each trial, the others in each tick.
 
-    The engine itself depends on none of it: it names files absolutely, holds no
-    descriptor that matters, and its reporting lives in the parent process.
+    The engine itself depends on none of this state: it uses absolute paths, keeps no important
+    descriptor, and the worker monitor writes the statistics.
     """
 
     def __init__(
@@ -30,9 +30,9 @@ class Fixture:
         output: Path | None = None,
         reset: Callable[[], None] | None = None,
     ) -> None:
-        """``directory``: where targets run. ``output``: where fd 1 and 2 go (None: nowhere).
+        """``directory``: the target's working directory. ``reset``: called before each trial.
 
-        ``reset`` is the harness's own, called before each trial.
+        ``output``: file for descriptors 1 and 2; None: the output is discarded.
         """
         self._directory = str(directory)
         self._output = output
@@ -42,16 +42,17 @@ class Fixture:
         self._streams: list[TextIO | None] = [sys.stdin, sys.stdout, sys.stderr]
 
     def open(self) -> None:
-        """Go to the directory and point descriptors 0 to 2 away from ours. Raises OSError."""
+        """Enter the directory and redirect descriptors 0 to 2. Raises OSError."""
         Path(self._directory).mkdir(parents=True, exist_ok=True)
         os.chdir(self._directory)
-        self._directory = os.getcwd()  # noqa: PTH109 - without symbolic links, as it is compared
+        self._directory = os.getcwd()  # noqa: PTH109 - without symbolic links, for comparison
         self._redirect((0, 1, 2))
 
     def loaded(self) -> None:
-        """Take over what the target set while it was imported.
+        """Record recursion limit, streams and resource limits after the target's import.
 
-        Raises :class:`Limited` if the engine cannot save anything with these limits.
+        Later calls restore these values. Raises :class:`Limited` if an engine cannot save files
+        with these limits.
         """
         if (lost := self.limits.settle()) >= 0:
             raise Limited(lost)
@@ -59,7 +60,7 @@ class Fixture:
         self._streams = [sys.stdin, sys.stdout, sys.stderr]
 
     def restore(self) -> None:
-        """Before each trial (about 0.5 us)."""
+        """Restore the cheap state; called before each trial (about 0.5 us)."""
         if sys.getrecursionlimit() != self._depth:
             sys.setrecursionlimit(self._depth)
         stdin, stdout, stderr = self._streams
@@ -79,9 +80,9 @@ class Fixture:
             self._reset()
 
     def check(self) -> None:
-        """Every so often: limits, descriptors that were closed, a log that grows without end.
+        """Restore limits and closed descriptors, and empty an output file above 16 MiB.
 
-        Raises :class:`Limited` if nothing can be saved any more.
+        Called in each tick. Raises :class:`Limited` if nothing can be saved any more.
         """
         self.check_limits()
         closed = []
@@ -103,14 +104,14 @@ class Fixture:
             raise Limited(lost)
 
     def check_error(self, error: BaseException | None) -> None:
-        """After a failure: raises :class:`Limited` if a limit that was lowered is the cause."""
+        """Raise :class:`Limited` if a lowered limit may be the reason of this failure."""
         if issubclass(type(error), MemoryError):
             self.check_limits()
         if (lost := self.limits.explains(error)) >= 0:
             raise Limited(lost)
 
     def _reopen(self) -> None:
-        """The target closed our text streams: the next trial gets fresh ones."""
+        """Open new text streams, because the target closed one."""
         self._redirect((0, 1, 2))
         sys.stdin = open(0, closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", closefd=False, errors="replace")  # noqa: SIM115

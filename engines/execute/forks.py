@@ -1,7 +1,7 @@
-"""Running something in a forked child that may die or hang, and hearing what it has to tell.
+"""Run a function in a forked child that may die or hang, and receive its messages.
 
-The child is a copy of this process: what is loaded is there, what it changes is gone
-with it. What it tells arrives at once, so whatever ends it, nothing that was told is lost.
+The child is a copy of this process: loaded modules are available, and its changes are lost when
+it ends. Messages arrive at once, so messages sent before a death are not lost.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from fuzztui.engines.execute.pipe import Pipe
 __all__ = ["Death", "StopWatch", "Tell", "has_ended", "how_it_ended", "in_child", "stopped_by"]
 
 Tell = Callable[[Any], None]
-"""Send a JSON-able value to the parent; raises ValueError or TypeError if it is none."""
+"""Send a value to the parent; raises ValueError or TypeError if it is not JSON data."""
 
 _POLL_S: Final = 0.05
 _STOPPED_S: Final = 1.0
-"""Seconds that a child may be stopped by a signal while its parent runs: longer is a hang."""
-_LOOK_S: Final = 0.25
-"""Seconds that count at most between two looks at a child."""
+"""Seconds for which a child may be stopped by a signal; a longer stop counts as a hang."""
+_MAX_STEP_S: Final = 0.25
+"""Most seconds that count between two polls of a child."""
 _PR_SET_PDEATHSIG: Final = 1
-_WORDS: Final = 300
+_MAX_MESSAGE: Final = 300
+"""Characters of an exception's message that are kept."""
 
 # Before a target replaces them.
 _exit, _getpid = os._exit, os.getpid
@@ -41,13 +42,13 @@ _exit, _getpid = os._exit, os.getpid
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a child ended; always the last that is heard of it.
+    """How a child ended; always its last message.
 
-    ``how``: *exited* (its work returned), *raised* (its work raised an exception), *died*
-    (a signal, or an exit from within the work, whatever the status), *hung* (it told nothing
-    for too long and was killed). ``words`` follow a subject: "was killed by SIGSEGV".
-    ``status``: as of ``Popen.returncode``. SIGKILL may have come from outside (out of memory).
-    ``stopped``: name of the signal that had stopped a child that *hung*, empty if it ran.
+    ``how``: *exited* (the work returned), *raised* (the work raised an exception), *died* (by a
+    signal, or by an exit within the work, with any status), *hung* (sent no message for too long
+    and was killed). ``words``: text that follows a subject: "was killed by SIGSEGV". ``status``:
+    as ``Popen.returncode``; SIGKILL may have come from outside (out of memory). ``stopped``: the
+    signal that had stopped a child that *hung*; empty if the child ran.
     """
 
     how: Literal["exited", "raised", "died", "hung"]
@@ -64,27 +65,26 @@ def in_child(
     meanwhile: Callable[[], None] = lambda: None,
     patient: bool = True,
 ) -> Iterator[Any | Death]:
-    """Call ``work(tell)`` in a forked child; yields each value told, then one :class:`Death`.
+    """Call ``work(tell)`` in a forked child. Yields each value sent, then one :class:`Death`.
 
-    The child is started by the first ``next()``. It is in a process group of its own, which
-    is killed when it has ended, when it hangs, when the iterator is closed, and when this
-    process dies. ``silence_s`` counts only time in which the parent listened. Timers are
-    not inherited: work that needs its guard arms it (``Executor.in_child``).
-    ``memory_bytes`` lowers the limit of the child's address space (0: as it is).
-    ``meanwhile`` is called at least every 50 ms while this waits; what it raises ends the
-    child. Not ``patient``: None is yielded, at once, whenever there is nothing to hear, so
-    that the caller can do something else before the next ``next()``. Raises OSError if
-    there is no process to be had.
+    The first ``next()`` starts the child, in its own process group. The group is killed when the
+    child has ended or hangs, when the iterator is closed, and when this process dies.
+    ``silence_s``: seconds without a message after which the child hangs; only time in which the
+    parent polls counts. ``memory_bytes``: address space limit of the child; 0: unchanged.
+    ``meanwhile`` is called at least every 50 ms while waiting; an exception from it ends the child.
+    Not ``patient``: yields None at once whenever there is no message, so that the caller can do
+    other work. Timers are not inherited: work that needs its guard arms it
+    (``Executor.in_child``). Raises OSError if no process can be started.
     """
     pipe = Pipe()
     try:
-        # The module's generator, which targets use, would seed itself again in the child.
+        # ``random`` would seed its generator again in the child; targets use it.
         chance = random.getstate()
         parent = _getpid()
         prctl = _prctl()
         pid = os.fork()
         if pid == 0:
-            _be_child(work, pipe, partial(_settle_in, parent, chance, memory_bytes, prctl))
+            _be_child(work, pipe, partial(_enter_child, parent, chance, memory_bytes, prctl))
         child = _Child(pid)
         try:
             yield from _listen(child, pipe, silence_s, meanwhile, patient=patient)
@@ -95,7 +95,7 @@ def in_child(
 
 
 def how_it_ended(status: int) -> str:
-    """``Popen.returncode`` in words that follow a subject: "was killed by SIGSEGV"."""
+    """``Popen.returncode`` as text that follows a subject: "was killed by SIGSEGV"."""
     if status >= 0:
         return f"exited with status {status}"
     try:
@@ -105,19 +105,19 @@ def how_it_ended(status: int) -> str:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether this child of the calling process has ended; it is not reaped."""
+    """Whether this child of the calling process has ended. Does not reap the child."""
     try:
         found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:  # a target has SIGCHLD ignored
+    except ChildProcessError:  # the target made SIGCHLD ignored
         return True
-    # Stops of a child that had itself traced are reported, too: Popen.poll takes those for ends.
+    # waitid also reports stops of a traced child, which Popen.poll takes for its end.
     return found is not None and found.si_code not in (os.CLD_TRAPPED, os.CLD_STOPPED)
 
 
 def stopped_by(pid: int) -> str:
     """Name of the signal that stopped this child of the calling process; empty if it runs.
 
-    A debugger that someone has attached keeps its stops to itself: the child counts as running.
+    Stops by an attached debugger are not reported: the child then counts as running.
     """
     try:
         found = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
@@ -133,25 +133,24 @@ def stopped_by(pid: int) -> str:
 
 
 class StopWatch:
-    """Notices that a child of the calling process stays stopped while the caller runs.
+    """Detects that a child of the calling process stays stopped while the caller runs.
 
-    A pause from outside stops both, and a suspended machine too: of the time between two looks,
-    a quarter of a second counts.
+    A pause or a suspended machine stops both processes, so at most 0.25 s count between two polls.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._looked, self._stopped_s = time.monotonic(), 0.0
+        self._polled_at, self._stopped_s = time.monotonic(), 0.0
         self.name = ""
-        """Of the signal that had stopped it at the last look; empty if it ran."""
+        """Name of the signal that had stopped the child at the last poll; empty if it ran."""
 
     def look(self) -> str:
         """Name of the signal if the child has been stopped for 1 s, else an empty string.
 
-        Call it at least four times a second.
+        Must be called at least four times per second.
         """
         now = time.monotonic()
-        step, self._looked = min(now - self._looked, _LOOK_S), now
+        step, self._polled_at = min(now - self._polled_at, _MAX_STEP_S), now
         self.name = stopped_by(self._pid)
         self._stopped_s = self._stopped_s + step if self.name else 0.0
         return self.name if self._stopped_s > _STOPPED_S else ""
@@ -173,13 +172,13 @@ def _listen(
     if child.fd >= 0:
         poll.register(child.fd, select.POLLIN)
     last: str | None = None
-    silent_s, looked = 0.0, time.monotonic()
+    silent_s, polled_at = 0.0, time.monotonic()
     stops = StopWatch(child.pid)
     while True:
         poll.poll(_POLL_S * 1000 if patient else 0)
         ended = child.has_ended()
         heard = False
-        for word, value in pipe.heard():
+        for word, value in pipe.received():
             heard = True
             if word == "say":
                 yield value
@@ -189,19 +188,19 @@ def _listen(
         if ended or last is not None:
             yield _death(child.end(), last)
             return
-        # A machine that slept or a parent that was busy is no silence of the child's.
-        silent_s = 0.0 if heard else silent_s + min(now - looked, 4 * _POLL_S)
+        # Time in which the machine was suspended or the parent was busy does not count.
+        silent_s = 0.0 if heard else silent_s + min(now - polled_at, 4 * _POLL_S)
         stopped = stops.look()
         if stopped or silent_s > silence_s:
             stopped = stopped or stopped_by(child.pid)
             child.end()
-            words = f"did not say anything for {silence_s:g} s"
+            words = f"sent no message for {silence_s:g} s"
             if stopped:
                 words = f"stopped its own process ({stopped})"
             yield Death("hung", words, -signal.SIGKILL, stopped)
             return
         meanwhile()
-        looked = time.monotonic()
+        polled_at = time.monotonic()
         if not patient and not heard:
             yield None
 
@@ -213,24 +212,24 @@ def _death(status: int, last: str | None) -> Death:
 
 
 class _Child:
-    """The process, as its parent sees it."""
+    """The child process, in its parent."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._status: int | None = None
         self.fd = -1
-        """Readable when it has ended, where the kernel has that."""
+        """A pidfd, readable when the child has ended; -1 if the kernel has none."""
         with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)  # the child does so too: whoever comes first
+            os.setpgid(pid, pid)  # the child does the same: the first call counts
         with contextlib.suppress(OSError, AttributeError):
             self.fd = os.pidfd_open(pid)
 
     def has_ended(self) -> bool:
-        """It is not reaped yet, so its number is its own still."""
+        """Whether the child has ended; it is not reaped, so its pid is still its own."""
         return has_ended(self.pid)
 
     def end(self) -> int:
-        """Kill it and all that it started; returns its status (0 if that is unknown)."""
+        """Kill the child and its process group. Returns its status, 0 if unknown."""
         if self._status is not None:
             return self._status
         gone = self.has_ended()
@@ -251,19 +250,19 @@ class _Child:
 # ----------------------------------------------------------------------------- the child
 
 
-def _be_child(work: Callable[[Tell], None], pipe: Pipe, settle_in: Callable[[], None]) -> NoReturn:
-    """Never returns, and nothing of the caller's is run on the way out."""
+def _be_child(work: Callable[[Tell], None], pipe: Pipe, prepare: Callable[[], None]) -> NoReturn:
+    """Run the work and exit; no code of the caller runs on the way out."""
     status = 1
     me = _getpid()
     try:
-        pipe.settle_in()
-        settle_in()
+        pipe.enter_child()
+        prepare()
         status = _do(work, pipe, me)
     finally:
         _exit(status)
 
 
-def _settle_in(
+def _enter_child(
     parent: int,
     chance: tuple[Any, ...],
     memory_bytes: int,
@@ -272,10 +271,10 @@ def _settle_in(
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        _exit(1)  # it died before that
+        _exit(1)  # the parent died before prctl was called
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)
-    faulthandler.disable()  # it would write into the file that tells of the parent's death
+    faulthandler.disable()  # it would write to the parent's trace file
     random.setstate(chance)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory_bytes:
@@ -286,29 +285,29 @@ def _settle_in(
 
 def _do(work: Callable[[Tell], None], pipe: Pipe, me: int) -> int:
     def tell(value: object) -> None:
-        if _getpid() == me:  # a target that forked may come back twice
-            pipe.say("say", value)
+        if _getpid() == me:  # a target that forked may return twice
+            pipe.send("say", value)
 
     raised = ""
     try:
         work(tell)
     except BaseException as e:
-        raised = _in_words(e)
+        raised = _message_of(e)
     if _getpid() == me:
-        pipe.say("end", raised)
+        pipe.send("end", raised)
     return 1 if raised else 0
 
 
-def _in_words(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     name = type(error).__qualname__
     try:
-        return f"{name}: {' '.join(str(error).split())}"[:_WORDS]
+        return f"{name}: {' '.join(str(error).split())}"[:_MAX_MESSAGE]
     except BaseException:
         return name
 
 
 def _prctl() -> Callable[[int, int], int] | None:
-    """Looked up before the fork: little is safe after it."""
+    """Look up ``prctl`` before the fork, because few operations are safe after it."""
     try:
         found: Callable[[int, int], int] = ctypes.CDLL(None).prctl
     except (OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""Resource limits of this process that a target lowers: restore what can be restored."""
+"""Restore resource limits of this process that a target has lowered, as far as possible."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MEANS: Final = {
     RLIMIT_NPROC: "processes and threads can no longer be started",
 }
 _STATM: Final = {RLIMIT_AS: 0, RLIMIT_DATA: 5}
-"""Fields of /proc/self/statm: what is used of limits on memory."""
+"""Fields of /proc/self/statm with the usage of each memory limit."""
 _OTHERS: Final = {
     RLIMIT_AS: "RLIMIT_AS",
     RLIMIT_CPU: "RLIMIT_CPU",
@@ -43,20 +43,20 @@ _OTHERS: Final = {
     RLIMIT_STACK: "RLIMIT_STACK",
 }
 _MIN_FILES: Final = 32
-"""Open files, of all of the process, without which nothing can be saved."""
+"""Limit of open files below which nothing can be saved."""
 _NO_THREAD: Final = "can't start new thread"
 _MIN_MEMORY: Final = 16 << 20
-"""Bytes that must be left, or the inputs that follow fail for want of memory."""
+"""Bytes that must be left, or later inputs fail for lack of memory."""
 
 
 class Limits:
-    """The limits as they were when this was made (or at :meth:`settle`)."""
+    """The limits at the time of construction, or of the last :meth:`settle`."""
 
     def __init__(self) -> None:
         self._before = {number: getrlimit(number) for number in (*_NEEDED, *_OTHERS)}
 
     def settle(self) -> int:
-        """Accept what the import of a target has set, but for what an engine needs.
+        """Accept limits that the import of a target has set, unless an engine needs more.
 
         Returns as :meth:`restore`.
         """
@@ -68,7 +68,7 @@ class Limits:
         """Raise soft limits that were lowered, as far as the hard limits allow (about 1 us).
 
         Returns the number of a needed limit whose hard limit is too low now; -1 if there is none.
-        One on memory that leaves some is accepted: programs restrict themselves so.
+        A memory limit that leaves ``_MIN_MEMORY`` is accepted: programs restrict themselves so.
         """
         lost = -1
         for number, before in self._before.items():
@@ -93,7 +93,7 @@ class Limits:
     def explains(self, error: BaseException | None) -> int:
         """The number of a hard limit that was lowered and may have raised ``error``; -1: none.
 
-        Of a process or thread that cannot be started: that RLIMIT_NPROC is low does no harm else.
+        Only RLIMIT_NPROC is examined, for errors of starting a process or thread.
         """
         fits = type(error) is BlockingIOError  # not a class of the target's: no code of it runs
         if type(error) is RuntimeError:
@@ -103,7 +103,7 @@ class Limits:
 
 
 def _least(number: int) -> float:
-    """The hard limit that the engine, or the inputs that follow, need."""
+    """The smallest hard limit with which the engine and later inputs work."""
     if number == RLIMIT_FSIZE:
         return math.inf
     if number == RLIMIT_NOFILE:
@@ -115,21 +115,21 @@ def _least(number: int) -> float:
 
 
 def lowered_text(number: int, limit: int) -> str:
-    """What a lowered limit means, with the target as the subject."""
+    """The effect of a lowered limit, as text that follows "the target"."""
     name, means = _NEEDED.get(number) or (_OTHERS[number], _MEANS[number])
     return f"lowered {name} to {limit}: {means}"
 
 
 def lowered_signature(text: str) -> str:
-    """Groups the findings that :func:`lowered_text` describes, whatever the limit is now."""
+    """The signature for a :func:`lowered_text`: the text without the limit's value."""
     return text.partition(" to ")[0]
 
 
 def lowered_by(pid: int) -> str:
     """Hard limits of a child that are below those of this process.
 
-    A text that follows how the child ended (", after its target lowered RLIMIT_CPU to 1"); empty
-    if there are none. The child may have ended, but must not have been waited for.
+    Returns text that follows how the child ended (", after its target lowered RLIMIT_CPU to 1");
+    empty if there are none. The child may have ended, but must not be reaped yet.
     """
     found = []
     for number, name in _OTHERS.items():

@@ -1,4 +1,4 @@
-"""From a spec to a target that can be called, instrumented and observed."""
+"""Load the target of a spec: import, instrument, and build its executor."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = ["LoadedTarget", "form_of", "load", "lowered_on_import"]
 
 @dataclass(frozen=True, slots=True)
 class LoadedTarget:
-    """``executor`` runs ``target``, which lies in ``application``, whose edges are in ``table``."""
+    """A loaded target with its application, the table of edges, and the executor."""
 
     target: Target
     application: Application
     table: EdgeTable
     executor: Executor
     prepared: Any
-    """What ``prepare`` returned."""
+    """The result of ``prepare``."""
 
 
 def load(
@@ -48,11 +48,11 @@ def load(
     generated: type[GeneratedInput] = GeneratedInput,
     output: Path | None = None,
 ) -> LoadedTarget:
-    """Import the target under instrumentation. Raises :class:`CannotStart`.
+    """Import the target with instrumentation. Raises :class:`CannotStart`.
 
-    ``folder``: where it runs if the campaign does not say. ``prepare`` is called before
-    anything is imported. ``draw``, ``on_fresh`` and ``generated``: see :func:`form_of`.
-    ``output``: the file for what the target prints, if that is to be kept.
+    ``folder``: the working directory if ``target.cwd`` is not set. ``prepare`` is called before
+    the import. ``draw``, ``on_fresh`` and ``generated``: see :func:`form_of`. ``output``: file for
+    the target's output; None: discarded.
     """
     fixture = Fixture(Path(spec.target.cwd) if spec.target.cwd else folder, output)
     fixture.open()
@@ -61,7 +61,7 @@ def load(
     include = application_packages(spec.target)
     application = Application(include, spec.target.exclude, table, coverage, guard)
     prepared = prepare(application)
-    random.seed(0)  # the module's own generator, which targets may use
+    random.seed(0)  # targets may use the global generator
     target = load_target(spec.target, application)
     try:
         fixture.loaded()
@@ -77,16 +77,16 @@ def load(
         coverage=coverage,
         guard=guard,
         fixture=fixture,
-        alarm=MessageOracle(message) if message else None,
+        message_oracle=MessageOracle(message) if message else None,
     )
     return LoadedTarget(target, application, table, executor, prepared)
 
 
 def lowered_on_import(spec: Spec, number: int) -> CannotStart:
-    """What to raise if importing the target lowered this limit, and it cannot be restored."""
-    said = lowered_text(number, getrlimit(number)[1])
+    """The error if importing the target lowered this limit and it cannot be restored."""
+    lowered = lowered_text(number, getrlimit(number)[1])
     where = f'target.function = "{spec.target.function}"'
-    return CannotStart(f"{where}: importing it {said}; do not lower that limit there")
+    return CannotStart(f"{where}: importing the target {lowered}; do not lower this limit there")
 
 
 def form_of(
@@ -96,11 +96,11 @@ def form_of(
     on_fresh: Callable[[bytes], None] | None = None,
     generated: type[GeneratedInput] = GeneratedInput,
 ) -> InputForm:
-    """How bytes become the target's argument. Raises :class:`CannotStart`.
+    """The input form of the target. Raises :class:`CannotStart`.
 
-    A generator that needs more choices than there are has them drawn: ``draw(n)`` returns
-    n bytes, and ``on_fresh`` is told of them. ``generated``: the form for a generator.
-    Where the spec names a document of goals, its choices may mean constants in it.
+    If a generator needs more choices, ``draw(n)`` returns n bytes, and ``on_fresh`` is called with
+    them. ``generated``: the form for a generator. If the spec names an analysis file, choices may
+    select constants in it.
     """
     if target.generator is None:
         return TextInput() if target.text else BytesInput()

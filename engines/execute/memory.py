@@ -1,4 +1,4 @@
-"""Has the target leaked the address space away?"""
+"""Detect that the target has used up the address space."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Final
 __all__ = ["used_up"]
 
 _LEFT: Final = 1 / 8
+"""Share of the limit below which the free address space counts as used up."""
 
 
 def used_up() -> bool:
-    """Is less than an eighth of the limited address space left? Without a limit: no."""
+    """Whether less than 1/8 of the limited address space is left; False without a limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return False

@@ -1,4 +1,4 @@
-"""Messages that are bugs, whatever is raised: a compiler's "internal error"."""
+"""The message oracle: an exception whose text matches a pattern is a failure."""
 
 from __future__ import annotations
 
@@ -11,62 +11,62 @@ from fuzztui.engines.instrument.guard import TrialTimeout
 
 __all__ = ["MessageOracle", "without_numbers"]
 
-_TEXT: Final = 10_000
-_SAID: Final = 80
+_MAX_SEARCHED: Final = 10_000
+_MAX_TEXT: Final = 80
 _NUMBER: Final = re.compile(r"\d+")
 _CHANCE: Final = (
     (re.compile(r"0x[0-9a-fA-F]+"), "#x#"),
     (re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "#-#-#-#-#"),
     (re.compile(r"\btmp[a-z0-9_]{8}\b"), "tmp#"),
 )
-"""Addresses, UUIDs and names of temporary files. Older versions replaced the digits alone."""
+"""Addresses, UUIDs and names of temporary files; older versions replaced digits only."""
 
 
 def without_numbers(text: str, *, digits_only: bool = False) -> str:
-    """On one line, numbers replaced: line numbers and sizes are the input's, not the cause's.
+    """Make a text comparable: on one line, at most 80 characters, numbers replaced by ``#``.
 
-    So are addresses and names that are made up at each run, unless ``digits_only``.
+    Addresses, UUIDs and temporary names are replaced too, unless ``digits_only``.
     """
     text = " ".join(text.split())
     for pattern, word in () if digits_only else _CHANCE:
         text = pattern.sub(word, text)
-    return _NUMBER.sub("#", text)[:_SAID]
+    return _NUMBER.sub("#", text)[:_MAX_TEXT]
 
 
 class MessageOracle:
-    """Looks for a pattern in an exception's class and message."""
+    """Searches a pattern in the class and message of exceptions."""
 
     def __init__(self, pattern: str) -> None:
-        """A regular expression, searched for. Raises ``re.error``."""
-        self._search = re.compile(pattern).search
-        self.say: Callable[[str, str], None] | None = None
-        """Is told, once, that the search takes too long."""
+        """``pattern``: a regular expression. Raises ``re.error``."""
+        self._pattern = re.compile(pattern)
+        self.log_message: Callable[[str, str], None] | None = None
+        """Called once, with level and text, when a search takes too long."""
 
-    def said(self, error: BaseException) -> tuple[str, str]:
-        """What matched: on one line, numbers replaced, at most 80 characters; "" if nothing.
+    def search(self, error: BaseException) -> tuple[str, str]:
+        """Search ``package.Class: message``, for builtin exceptions ``Class: message``.
 
-        The second text is the same as older versions had it.
-        The text is ``package.Class: message``, builtins without their package. Calls the
-        target's ``__str__``, so only under the guard, whose timeout it lets through.
+        Returns the match by :func:`without_numbers`, and its form in older versions; both are empty
+        if nothing matches. Calls the target's ``__str__``, so must be called under the guard.
+        Raises ``TrialTimeout``.
         """
         name = qualified(type(error))
         try:
-            found = self._search(f"{name}: {error}"[:_TEXT])
+            found = self._pattern.search(f"{name}: {error}"[:_MAX_SEARCHED])
         except TrialTimeout:
             raise
-        except BaseException:  # a __str__ that fails has no message
+        except BaseException:  # __str__ failed: there is no message
             return "", ""
         if found is None:
             return "", ""
         text = found[0]
         return without_numbers(text) or name, without_numbers(text, digits_only=True) or name
 
-    def was_slow(self) -> None:
-        """A message was not searched to its end: then it says nothing."""
-        if self.say is not None:
-            self.say(
+    def warn_of_slow_search(self) -> None:
+        """Warn, once, that a search did not end in time."""
+        if self.log_message is not None:
+            self.log_message(
                 "warning",
-                "oracle.message: a message could not be searched in time and counts as harmless:"
-                " the pattern has too many ways to match, or the exception's __str__ is slow",
+                "oracle.message: a message could not be searched in time and counts as harmless;"
+                " simplify the pattern, unless the exception's __str__ is slow",
             )
-            self.say = None
+            self.log_message = None

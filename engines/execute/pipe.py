@@ -1,4 +1,4 @@
-"""A pipe between two processes that survives who writes into it or closes it."""
+"""A pipe between two processes that works even if a target writes to it or closes it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fuzztui.engines.execute.descriptors import high_copy
 __all__ = ["Pipe"]
 
 _LINE_LIMIT: Final = 16 << 20
+"""Bytes of unread text without a newline that are dropped; a message may have half as many."""
 
 _write, _fstat, _dumps = os.write, os.fstat, json.dumps  # before a target replaces them
 
@@ -22,9 +23,8 @@ _write, _fstat, _dumps = os.write, os.fstat, json.dumps  # before a target repla
 class Pipe:
     """Carries JSON lines from a forked child to the process that made the pipe.
 
-    Each line begins with a token that only the two know; what else comes is passed over.
-    Both ends stay open in the parent, so that a child whose end was closed gets at it
-    again by way of ``/proc``.
+    Each line begins with a secret token; other lines are skipped. Both ends stay open in the
+    parent, so that a child whose end was closed can reopen it through ``/proc``.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Pipe:
         self._rest = b""
 
     def close(self) -> None:
-        """Both ends, unless somebody has closed them and the numbers are others' by now."""
+        """Close both ends, unless their descriptors were closed and reused by another file."""
         for fd in (self.reading, self._writing):
             with contextlib.suppress(OSError):
                 if _identity(fd) == self._identity:
@@ -47,10 +47,10 @@ class Pipe:
 
     # ------------------------------------------------------------------ in the parent
 
-    def heard(self) -> Iterator[tuple[str, Any]]:
-        """What has arrived since the last call: each ``say()``'s word and value.
+    def received(self) -> Iterator[tuple[str, Any]]:
+        """Yield the word and value of each ``send()`` that arrived since the last call.
 
-        Raises OSError if somebody has closed the reading end in this process.
+        Raises OSError if the reading end was closed in this process.
         """
         ready = select.poll()
         ready.register(self.reading, select.POLLIN)
@@ -76,12 +76,12 @@ class Pipe:
 
     # ------------------------------------------------------------------- in the child
 
-    def settle_in(self) -> None:
-        """Before anything else there: the reading end is the parent's alone."""
+    def enter_child(self) -> None:
+        """Close the reading end, which only the parent uses; call this first in the child."""
         os.close(self.reading)
 
-    def say(self, word: str, value: object) -> None:
-        """One line. Raises ValueError or TypeError for what is no JSON, OSError."""
+    def send(self, word: str, value: object) -> None:
+        """Send one line. Raises ValueError or TypeError if ``value`` is not JSON data, OSError."""
         body = _dumps([word, value]).encode()
         if len(body) > _LINE_LIMIT // 2:
             raise ValueError(f"{len(body)} bytes are too many for one message")
@@ -95,11 +95,11 @@ class Pipe:
                 return self._writing
         except OSError:
             pass
-        # Closed, or another file by now. Not closed by us: it may be the target's.
+        # The descriptor was closed or reused. Do not close it: it may be the target's file.
         found = os.open(f"/proc/{os.getppid()}/fd/{self.reading}", os.O_WRONLY | os.O_CLOEXEC)
         try:
             if _identity(found) != self._identity:
-                raise OSError("the parent has lost its end")
+                raise OSError("the parent's end was closed")
             self._writing = high_copy(found)
         finally:
             os.close(found)

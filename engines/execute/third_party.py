@@ -1,12 +1,11 @@
-"""Coverage of code that is neither the application's nor Python's own: libraries that it calls.
+"""Third-party coverage: lines of libraries that are neither the application nor Python itself.
 
-Only a number, for users (the SpotOn paper, Table III): what is hit there for the first time saves
-no input. From Python 3.12 on ``sys.monitoring`` tells each line once and is then silent. Before,
-only a profile function tells anything; it slows a trial down, so every 128th is watched, and what
-is counted is functions that were entered in one of those.
+Only a number for users (the SpotOn paper, Table III): new lines there do not save an input. From
+Python 3.12 on, ``sys.monitoring`` reports each line once. Before 3.12, a profile function reports
+entered functions; it is slow, so only every 128th trial is observed.
 
-What was seen is kept in ``.third_party``: a JSON object a line, ``{file: [line, ...]}``, each with
-what came since the one before. So it is counted once over all workers of an instance.
+The lines are kept in ``.third_party``, so that all workers of an instance count each line once. The
+file has a JSON object in each line, ``{file: [line, ...]}``, with the lines that were new then.
 """
 
 from __future__ import annotations
@@ -28,38 +27,38 @@ from fuzztui.engines.execute.executor import Execution
 __all__ = ["KEPT", "Functions", "Lines", "library_files", "third_party"]
 
 KEPT: Final = ".third_party"
-"""The file in the instance's directory."""
+"""The file in the instance directory."""
 
 _EVERY: Final = 128
-"""Of so many trials the first is watched (3.11)."""
+"""One of this many trials is observed (Python 3.11)."""
 
-_MOST: Final = 1_000_000
-"""Places: code that is made again all the time must not fill the memory."""
+_MAX_LINES: Final = 1_000_000
+"""Most lines to keep: code that is generated all the time must not fill the memory."""
 
 
-class _Places:
-    """What was seen, of files that count; continues from what ``kept`` has."""
+class _SeenLines:
+    """Executed lines of files for which ``counts`` is true; starts with those in ``kept``."""
 
     def __init__(self, counts: Callable[[str], bool], kept: Path | None) -> None:
         self._counts, self._known = counts, dict[str, bool]()
         self._kept = kept
         self.seen = _read(kept) if kept is not None else set()
         self._new: list[tuple[str, int]] = []
-        """What is not in the file yet."""
+        """Lines that are not in the file yet."""
 
     def see(self, code: CodeType, line: int) -> None:
-        """A line (or a function's first one) was executed."""
+        """Record an executed line, or the first line of a function."""
         file = code.co_filename
         counts = self._known.get(file)
         if counts is None:
             counts = self._known[file] = self._counts(file)
-        place = file, line
-        if counts and place not in self.seen and len(self.seen) < _MOST:
-            self.seen.add(place)
-            self._new.append(place)
+        key = file, line
+        if counts and key not in self.seen and len(self.seen) < _MAX_LINES:
+            self.seen.add(key)
+            self._new.append(key)
 
     def count(self) -> int:
-        """How many there are by now; those that are new are kept. A full disk: later."""
+        """Number of lines. Also writes new lines to the file; if this fails, at a later call."""
         if self._new and self._kept is not None:
             with contextlib.suppress(OSError):
                 self._keep(self._kept)
@@ -69,7 +68,7 @@ class _Places:
         new: dict[str, list[int]] = {}
         for name, line in self._new:
             new.setdefault(name, []).append(line)
-        # Between two newlines: a line that was torn before this one does not spoil it.
+        # Between two newlines, so that an earlier torn line does not damage this one.
         data = b"\n%s\n" % json.dumps(new).encode()
         fd = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -80,7 +79,7 @@ class _Places:
 
 
 def _read(kept: Path) -> set[tuple[str, int]]:
-    """What such a file has; whatever is no place is passed over."""
+    """Read the lines in the file; invalid entries are skipped."""
     seen: set[tuple[str, int]] = set()
     with contextlib.suppress(OSError), kept.open("rb") as lines:
         for line in lines:
@@ -91,16 +90,16 @@ def _read(kept: Path) -> set[tuple[str, int]]:
 
 
 class Lines:
-    """All lines, told once each by ``sys.monitoring`` (3.12 and newer)."""
+    """Observes all lines, by ``sys.monitoring`` (Python 3.12 and newer)."""
 
     def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:
-        """Watches files that count, from now on."""
-        self._places = _Places(counts, kept)
+        """Observe files that count, from now on."""
+        self._lines = _SeenLines(counts, kept)
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring
             tool = monitoring.COVERAGE_ID
             monitoring.use_tool_id(tool, "fuzztui")
-            see, silent = self._places.see, monitoring.DISABLE
+            see, silent = self._lines.see, monitoring.DISABLE
 
             def line(code: CodeType, number: int) -> Any:
                 see(code, number)
@@ -110,50 +109,50 @@ class Lines:
             monitoring.set_events(tool, monitoring.events.LINE)
 
     def count(self) -> int:
-        """How many were executed so far."""
-        return self._places.count()
+        """Number of lines executed until now."""
+        return self._lines.count()
 
     def clear(self) -> None:
-        """An execution begins: nothing to do."""
+        """Nothing to do."""
 
     def finish(self, execution: Execution) -> None:
-        """It has ended."""
+        """Nothing to do."""
 
 
 class Functions:
-    """Functions entered in every 128th trial, told by a profile function."""
+    """Observes functions that are entered in every 128th trial, by a profile function."""
 
     def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:
-        """Watches files that count, when the executor tells of trials."""
-        self._places = _Places(counts, kept)
+        """Observe files that count, when the executor calls :meth:`clear`."""
+        self._lines = _SeenLines(counts, kept)
         self._trials = 0
 
     def count(self) -> int:
-        """How many were entered so far."""
-        return self._places.count()
+        """Number of functions entered until now."""
+        return self._lines.count()
 
     def clear(self) -> None:
-        """An execution begins; is it one that is watched?"""
+        """Start observing, if this trial is observed."""
         if self._trials % _EVERY == 0:
             sys.setprofile(self._event)
         self._trials += 1
 
     def finish(self, execution: Execution) -> None:
-        """It has ended."""
+        """Stop observing."""
         sys.setprofile(None)
 
     def _event(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
-            self._places.see(frame.f_code, frame.f_code.co_firstlineno)
+            self._lines.see(frame.f_code, frame.f_code.co_firstlineno)
 
 
 Watch: TypeAlias = Lines | Functions
 
 
 def third_party(counts: Callable[[str], bool], kept: Path | None = None) -> Watch:
-    """Begin to watch what can be watched in this Python; the executor must observe it.
+    """The observer for this version of Python, which the executor must use.
 
-    ``kept``: the file that has what was seen before.
+    ``kept``: the file with the lines of earlier workers.
     """
     return Lines(counts, kept) if sys.version_info >= (3, 12) else Functions(counts, kept)
 
@@ -161,18 +160,18 @@ def third_party(counts: Callable[[str], bool], kept: Path | None = None) -> Watc
 def library_files(
     application: Callable[[], Iterable[str]], functions: Iterable[Callable[..., Any] | None]
 ) -> Callable[[str], bool]:
-    """Is a file a library's?
+    """A function that returns whether a file belongs to a library.
 
-    ``application``: the files of its modules by now. ``functions`` are the user's (the target, its
-    generator): where they are written is no library either.
+    ``application`` returns the present files of the application. ``functions``: functions of the
+    user (target, generator), whose files are not libraries either.
     """
     codes = (getattr(inspect.unwrap(f), "__code__", None) for f in functions if f is not None)
     users = {code.co_filename for code in codes if code is not None}
     package = Path(fuzztui.__file__).parent
-    # The engines may be a symlink in it; whatever ran there first decides how it is called.
+    # The engines may be a symlink in the package: code objects may have either path.
     ours = tuple(f"{p}/" for p in (package, package.resolve(), Path(__file__).resolve().parents[1]))
     hypothesis = getattr(sys.modules.get("hypothesis"), "__file__", None)
-    if hypothesis is not None:  # it makes the inputs, as our generators do
+    if hypothesis is not None:  # Hypothesis makes inputs, as fuzztui's generators do
         ours = (*ours, f"{Path(hypothesis).parent}/")
     python = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 

@@ -1,1 +1,1 @@
-"""What is a finding: failures and their signatures, message and differential oracles."""
+"""Findings: failures and their signatures, the message oracle and the differential oracle."""

@@ -1,4 +1,4 @@
-"""Answering in JSON lines, whatever the target does to what it knows as its own descriptors."""
+"""Print JSON lines to stdout even if the target redirects or closes its descriptors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ Say = Callable[[Mapping[str, Any]], None]
 
 @contextlib.contextmanager
 def answering() -> Iterator[Say]:
-    """Gives what prints a line to stdout; stderr is put back for the words of a Refusal."""
+    """Context manager: yields a function that prints a line to the original stdout.
+
+    Restores stderr if the body raises ``CannotStart``, so that its message is visible.
+    """
     out, err = high_copy(1), os.dup(2)
 
-    def say(what: Mapping[str, Any]) -> None:
-        line = memoryview(json.dumps(what, sort_keys=True).encode() + b"\n")
+    def say(answer: Mapping[str, Any]) -> None:
+        line = memoryview(json.dumps(answer, sort_keys=True).encode() + b"\n")
         while line:
             line = line[os.write(out, line) :]
 

@@ -1,15 +1,12 @@
-"""Are two values the same, as far as a caller of the program could tell?
+"""Compare two values structurally: the default COMPARE of section IV-A of the Mu2 paper.
 
-The default COMPARE of section IV-A of the Mu2 paper. Java's ``equals`` is too weak in
-Python (``1 == True``, ``0.0 == -0.0``) and too strong (NaN, classes without an
-``__eq__``), so this is *structural*: types by qualified name (a value of a program that
-was re-imported compares), floats by ``hex()`` with NaN the same as NaN, containers item
-by item, objects as :mod:`~fuzztui.engines.inputs.shape` takes them apart. An ``__eq__`` that
-a class has of its own is believed when it says True; False only sends us on to the parts,
-since it may be due to a NaN, or to a class that was imported twice.
+Python's ``==`` is too weak (``1 == True``, ``0.0 == -0.0``) and too strong (NaN, classes without
+an ``__eq__``). So types are compared by qualified name (which works for values of a re-imported
+program), floats by ``hex()`` with NaN equal to NaN, containers item by item, and objects by the
+parts of :mod:`~fuzztui.engines.inputs.shape`. If a class has its own ``__eq__``, its True decides;
+after False, the parts are compared, because of NaN and of classes that were imported twice.
 
-A difference must be certain, since it kills a mutant: where none can be made out, the
-values are the same.
+A difference must be certain, because it kills a mutant: in doubt, the values are the same.
 """
 
 from __future__ import annotations
@@ -24,44 +21,44 @@ from fuzztui.engines.instrument.guard import TrialTimeout
 
 __all__ = ["same"]
 
-_TRIES: Final = 20_000
-"""Pairs of unordered things that are tried out against each other in one comparison."""
+_MAX_PAIRS: Final = 20_000
+"""Most pairs of unordered items that are compared with each other in one comparison."""
 
-_NESTED: Final = 30
-"""How deep unordered things are tried out within such things."""
+_MAX_NESTED: Final = 30
+"""Most levels of unordered containers in which items are compared with each other."""
 
 
 _STRINGS: Final = frozenset({str})
 
 
 def same(a: object, b: object) -> bool:
-    """Compare; raises nothing but :class:`TrialTimeout`, however hostile the values.
+    """Whether two values are the same. Raises only :class:`TrialTimeout`, for any values.
 
-    May call ``__eq__``, ``__reduce_ex__`` and ``__repr__`` of the target's classes: only
-    under the guard, and with the program unmutated. Consumes no iterator.
+    May call ``__eq__``, ``__reduce_ex__`` and ``__repr__`` of target classes: must be called under
+    the guard and without a mutant. Consumes no iterator.
     """
     try:
-        return a is b or _look_the_same(a, b) or _Comparison().settle([(a, b)])
+        return a is b or _same_plain_data(a, b) or _Comparison().settle([(a, b)])
     except TrialTimeout:
         raise
-    except BaseException:  # beyond all care that was taken: out of memory, say
+    except BaseException:  # an unexpected error, for example out of memory
         return True
 
 
 class _Other(Exception):
-    """There is more to the value than plain data."""
+    """The value contains a type that is not plain data."""
 
 
 class _Plain(pickle.Pickler):
-    """Writes exactly the builtin types down, in C and with every type distinguished."""
+    """Pickles values of builtin types only, in C; different types give different bytes."""
 
     def reducer_override(self, value: object) -> Any:
         """Called for all other types."""
         raise _Other
 
 
-def _look_the_same(a: object, b: object) -> bool:
-    """The usual case, plain data that is the same, five times faster; False says nothing."""
+def _same_plain_data(a: object, b: object) -> bool:
+    """Whether both values are the same plain data: five times faster; False means unknown."""
     written = []
     for value in (a, b):
         file = io.BytesIO()
@@ -74,18 +71,18 @@ def _look_the_same(a: object, b: object) -> bool:
 
 
 class _Comparison:
-    """One call of :func:`same`. Depth is on a stack of its own, never on Python's."""
+    """One call of :func:`same`. Keeps its own stack instead of recursing."""
 
     def __init__(self) -> None:
-        # Pairs in progress or done, assumed the same: that is what makes cycles end. The
-        # objects are kept so that no id is given to another while it stands here.
+        # Pairs in progress or done are assumed to be the same, so that cycles end. The objects
+        # are kept so that their ids are not reused.
         self._assumed: dict[tuple[int, int], tuple[object, object]] = {}
         self._stack: list[tuple[Any, Any]] = []
         self._tries = 0
         self._nested = 0
 
     def settle(self, pairs: list[tuple[Any, Any]]) -> bool:
-        """Are all pairs the same?"""
+        """Whether all pairs are the same."""
         outer, self._stack = self._stack, pairs
         try:
             while pairs:
@@ -97,7 +94,7 @@ class _Comparison:
             self._stack = outer
 
     def _pair(self, a: Any, b: Any) -> bool:
-        """False if they differ at first sight; their parts go onto the stack."""
+        """Whether two values may be the same; pushes their parts onto the stack."""
         t = type(a)
         alike = type(b) is t
         atom = ATOMS.get(id(t))
@@ -107,7 +104,7 @@ class _Comparison:
         if key in self._assumed:
             return True
         self._assumed[key] = (a, b)
-        if alike:  # the most frequent ones by a shorter way
+        if alike:  # a shortcut for the most frequent types
             if t is dict:
                 return self._mapping(a, b)
             if t is list or t is tuple:
@@ -115,12 +112,12 @@ class _Comparison:
         shape, other = shape_of(t), shape_of(type(b))
         if shape.name != other.name or shape.kind is not other.kind:
             return False
-        if shape.eq is not None and _says_equal(shape.eq, a, b):
+        if shape.eq is not None and _is_equal(shape.eq, a, b):
             return True
         try:
             ours, theirs = shape.parts(a), other.parts(b)
         except Exception:
-            return True  # cannot be looked into: a released memoryview, a half-made object
+            return True  # cannot be examined: a released memoryview, a partly made object
         return self._parts(shape.kind, ours, theirs)
 
     def _parts(self, kind: ItemOrder, a: Value, b: Value) -> bool:
@@ -140,7 +137,7 @@ class _Comparison:
             if x is y:
                 continue
             t = type(x)
-            if t is str or t is int:  # most of them: not worth the stack
+            if t is str or t is int:  # most items: no need for the stack
                 if type(y) is not t or x != y:
                     return False
             elif t is float:
@@ -151,7 +148,7 @@ class _Comparison:
         return True
 
     def _mapping(self, a: dict[Any, Any], b: dict[Any, Any]) -> bool:
-        """Exact dicts, whatever the order. Keys that are all strings need no care."""
+        """Compare exact dicts in any order; a shortcut if all keys are strings."""
         if len(a) != len(b):
             return False
         if _STRINGS.issuperset(map(type, a)) and _STRINGS.issuperset(map(type, b)):
@@ -162,10 +159,10 @@ class _Comparison:
         return self._unordered(list(a.items()), list(b.items()))
 
     def _unordered(self, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> bool:
-        """Keys and values: each of ``a`` must have one of ``b``.
+        """Whether each (key, value) of ``a`` has a match in ``b``.
 
-        Keys of plain values are found by what they are made of; the others (objects, which
-        may be hashed by identity) are tried out against each other.
+        Keys of plain values are looked up. Other keys (objects, which may be hashed by identity)
+        are compared with each other.
         """
         if len(a) != len(b):
             return False
@@ -185,10 +182,10 @@ class _Comparison:
         for key, value in a:
             candidates = groups.get(type_name(type(key)), [])
             for at, (other, other_value) in enumerate(candidates):
-                # "Same" is an equivalence: whoever fits first is as good as any.
+                # "Same" is an equivalence: the first match is as good as any other.
                 fits = self._tried(key, other)
                 if fits is None:
-                    return True  # too much: it cannot be told
+                    return True  # too many pairs: unknown
                 if fits:
                     del candidates[at]
                     self._stack.append((value, other_value))
@@ -199,7 +196,7 @@ class _Comparison:
 
     def _tried(self, a: object, b: object) -> bool | None:
         self._tries += 1
-        if self._tries > _TRIES or self._nested >= _NESTED:
+        if self._tries > _MAX_PAIRS or self._nested >= _MAX_NESTED:
             return None
         mark = len(self._assumed)
         self._nested += 1
@@ -208,12 +205,12 @@ class _Comparison:
                 return True
         finally:
             self._nested -= 1
-        while len(self._assumed) > mark:  # what was assumed in progress does not hold
+        while len(self._assumed) > mark:  # drop the assumptions of this attempt
             self._assumed.popitem()
         return False
 
 
-def _says_equal(eq: Callable[[Any, Any], object], a: object, b: object) -> bool:
+def _is_equal(eq: Callable[[Any, Any], object], a: object, b: object) -> bool:
     try:
         return eq(a, b) is True
     except Exception:
@@ -223,7 +220,7 @@ def _says_equal(eq: Callable[[Any, Any], object], a: object, b: object) -> bool:
 def _by_key(
     items: list[tuple[Any, Any]],
 ) -> tuple[dict[Hashable, list[Any]], list[tuple[Any, Any]]]:
-    """Values by what their keys are made of; items whose key is not of plain values."""
+    """Split items: values by the lookup form of their key, and items whose key has none."""
     found: dict[Hashable, list[Any]] = {}
     rest = []
     for item in items:
@@ -236,7 +233,7 @@ def _by_key(
 
 
 def _made_of(key: Any, depth: int) -> Hashable | None:
-    """Something hashable that two keys have in common if and only if they are the same."""
+    """The lookup form of a key: equal exactly for keys that are the same; None if there is none."""
     t = type(key)
     if t is str or t is int or t is bytes or t is bool or key is None:
         return (t, key)

@@ -1,4 +1,4 @@
-"""Showing two values beside each other: bounded, and from where they begin to differ."""
+"""Show two values next to each other: bounded, and from their first difference on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fuzztui.engines.inputs.shape import without_addresses
 __all__ = ["cut", "from_difference", "long_repr"]
 
 _LEAD: Final = 3
-"""A third of the room is for what comes before the difference."""
+"""1 / this share of the text is shown from before the difference."""
 
 
 def _long() -> reprlib.Repr:
@@ -26,12 +26,12 @@ _LONG: Final = _long()
 
 
 def long_repr(value: object) -> str:
-    """A long but bounded ``repr()``; calls the target's code, so only under the guard."""
+    """A long but bounded ``repr()``. Calls target code, so must be called under the guard."""
     return without_addresses(_LONG.repr(value))
 
 
 def from_difference(a: str, b: str, shown: int) -> tuple[str, str]:
-    """Both texts from a little before where they begin to differ, ``shown`` characters of each."""
+    """At most ``shown`` characters of both texts, from a little before the first difference."""
     at = next(
         (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
     )
@@ -41,5 +41,5 @@ def from_difference(a: str, b: str, shown: int) -> tuple[str, str]:
 
 
 def cut(text: str, limit: int) -> str:
-    """At most ``limit`` characters, with dots where some are missing."""
+    """At most ``limit`` characters; a cut text ends with dots."""
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,9 +1,8 @@
-"""The differential oracle: a second implementation must accept what the first one does.
+"""The differential oracle: a second implementation must do the same as the target.
 
-And where both accept an input they must return the same, by
-:func:`~fuzztui.engines.findings.compare.same`
-or by what the harness says (:func:`fuzztui.harness.compare`). Which exception a refusal is
-does not matter. Two implementations, or two optimisation levels of one.
+Both must accept the same inputs, and return the same values, as compared by
+:func:`~fuzztui.engines.findings.compare.same` or by the harness (:func:`fuzztui.harness.compare`).
+Which exception rejects an input does not matter.
 """
 
 from __future__ import annotations
@@ -27,24 +26,24 @@ from fuzztui.engines.instrument.target import Target
 __all__ = ["DIFFERS", "Difference", "DifferentialOracle"]
 
 DIFFERS: Final = "differs"
-"""The category of such findings; their files are among the crashes."""
+"""The category of differences; their files are in ``crashes/``."""
 
-_SHOWN: Final = 60
+_MAX_SHOWN: Final = 60
 _QUOTED: Final = re.compile(r"([\"'`])((?:(?!\1).)*)(?:\1|$)")
-"""A quotation, also one that is cut off at the end of a message."""
-_SHORT: Final = 4
-"""Characters: a shorter quotation may be a token that the grammar names, as a missing comma."""
-_TITLE: Final = 150
-_LINE: Final = 300
-_TEXT: Final = 2000
-_DEEP: Final = 100
+"""A quotation, perhaps cut off at the end of a message."""
+_MIN_QUOTED: Final = 4
+"""Characters below which a quotation may be a token of the grammar, such as a missing comma."""
+_MAX_TITLE: Final = 150
+_MAX_LINE: Final = 300
+_MAX_TEXT: Final = 2000
+_MAX_DEPTH: Final = 100
 
 Compare = Callable[[Any, Any], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What two implementations do differently; ``detail`` has both outcomes."""
+    """A difference between two implementations; ``detail`` contains both outcomes."""
 
     failure: Failure
     title: str
@@ -52,7 +51,7 @@ class Difference:
 
 
 class DifferentialOracle:
-    """Runs the second implementation, unobserved, in the same process and under the guard."""
+    """Runs the second implementation in the same process, under the guard, without observers."""
 
     def __init__(
         self,
@@ -63,9 +62,10 @@ class DifferentialOracle:
         always: bool = False,
         say: Callable[[str, str], None] = lambda level, text: None,
     ) -> None:
-        """``executor`` calls it; ``names``: of both, for users; ``always``: in each trial.
+        """``executor`` calls the second implementation. ``names``: of both, for users.
 
-        ``say`` is told, once each, why values cannot be compared: they then count as the same.
+        ``always``: the loop runs it in each trial. ``say(level, text)`` is called once for each
+        reason why values cannot be compared; such values count as the same.
         """
         self.always = always
         self._executor, self._compare = executor, compare
@@ -81,7 +81,7 @@ class DifferentialOracle:
         executor: Executor,
         say: Callable[[str, str], None] = lambda level, text: None,
     ) -> DifferentialOracle | None:
-        """The one that the campaign file names, if it does; ``executor`` runs the first."""
+        """The oracle of ``oracle.against``, or None. ``executor`` runs the target."""
         if target.against is None:
             return None
         return cls(
@@ -93,12 +93,12 @@ class DifferentialOracle:
         )
 
     def differs(self, first: Execution) -> Difference | None:
-        """Run it on the same bytes as ``first``, which has ended; None if it does the same."""
+        """Run the second implementation on the input of ``first``; the difference, or None."""
         if first.outcome not in (Outcome.SUCCESS, Outcome.INVALID):
             return None
         second = self._executor.call(first.data)
         if second.error is not None and issubclass(type(second.error), MemoryError):
-            return None  # perhaps by what earlier trials have leaked
+            return None  # earlier trials may have leaked the memory
         if first.outcome is second.outcome:
             if first.outcome is Outcome.INVALID or self._same(first.value, second.value):
                 return None
@@ -108,28 +108,28 @@ class DifferentialOracle:
     # -------------------------------------------------------------------- outcomes
 
     def _by_outcome(self, first: Execution, second: Execution) -> Difference:
-        said = self._words(first), self._words(second)
+        outcomes = self._outcome_text(first), self._outcome_text(second)
         text = first.data.decode("utf-8", "replace")
-        cause = " / ".join(self._cause(run, text) for run in (first, second))
-        before = " / ".join(self._cause(run, None) for run in (first, second))
-        # What was accepted makes no difference here: the title has room for why it was refused.
-        short = [s.partition(": returned")[0] if s.startswith("accepted") else s for s in said]
-        parts = [f"{n} {cut(s, _TITLE)}" for n, s in zip(self._names, short, strict=True)]
-        return self._difference(cause, ", ".join(parts), said, before)
+        cause = " / ".join(self._signature_part(run, text) for run in (first, second))
+        before = " / ".join(self._signature_part(run, None) for run in (first, second))
+        # Leave out the accepted value: the title needs its space for the reason of the rejection.
+        short = [s.partition(": returned")[0] if s.startswith("accepted") else s for s in outcomes]
+        parts = [f"{n} {cut(s, _MAX_TITLE)}" for n, s in zip(self._names, short, strict=True)]
+        return self._difference(cause, ", ".join(parts), outcomes, before)
 
-    def _words(self, run: Execution) -> str:
-        """What an outcome is, in a line."""
+    def _outcome_text(self, run: Execution) -> str:
+        """An outcome as one line of text."""
         if run.outcome is Outcome.TIMEOUT:
             return f"did not end within {self._executor.guard.timeout_s:g} s"
         if run.error is None:
             return f"accepted it: returned {self._repr(run.value)}"
-        did = "refused it" if run.outcome is Outcome.INVALID else "failed"
+        did = "rejected it" if run.outcome is Outcome.INVALID else "failed"
         return f"{did}: {self._title(run.error)}"
 
-    def _cause(self, run: Execution, text: str | None) -> str:
-        """What an outcome has in common with others that are so for the same reason.
+    def _signature_part(self, run: Execution, text: str | None) -> str:
+        """The part of an outcome that goes into the signature: equal for the same presumed cause.
 
-        Quotations of ``text``, the input, are left out; None: as older versions had it.
+        Quotations of ``text``, the input, are removed. None: the form of older versions.
         """
         if run.error is None:
             return "timeout" if run.outcome is Outcome.TIMEOUT else "accepted"
@@ -138,7 +138,7 @@ class DifferentialOracle:
 
         def generic(quotation: re.Match[str]) -> str:
             quoted = quotation[2]
-            return "''" if len(quoted) >= _SHORT and quoted in text else quotation[0]
+            return "''" if len(quoted) >= _MIN_QUOTED and quoted in text else quotation[0]
 
         return without_numbers(_QUOTED.sub(generic, self._title(run.error)))
 
@@ -152,46 +152,47 @@ class DifferentialOracle:
         if compare is None:
             found = self._executor.guarded(lambda: same(a, b), None)
         else:
-            found = self._executor.guarded(lambda: _asked(compare, a, b), None)
+            found = self._executor.guarded(lambda: _compared(compare, a, b), None)
         if found is None:
             self._warn("values that cannot be compared in time count as the same")
         elif found and compare is None and type(a) in UNRUN:
-            self._warn("generators and coroutines are not run: what they give is not compared")
+            self._warn("generators and coroutines are not run, so their results are not compared")
         return found is not False
 
-    def _warn(self, words: str) -> None:
-        if words not in self._warned:
-            self._warned.add(words)
-            self._say("warning", words)
+    def _warn(self, message: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            self._say("warning", message)
 
     def _by_value(self, a: object, b: object) -> Difference:
-        inner = self._executor.guarded(lambda: _apart(a, b), (a, b))
+        inner = self._executor.guarded(lambda: _innermost(a, b), (a, b))
         kinds = " / ".join(_class(x) for x in inner)
         ours, theirs = self._repr(a), self._repr(b)
         if ours == theirs:
-            title = f"{' and '.join(self._names)} return what looks alike: {cut(ours, _SHOWN)}"
+            names = " and ".join(self._names)
+            title = f"{names} return values that look equal: {cut(ours, _MAX_SHOWN)}"
         else:
-            parts = from_difference(ours, theirs, _SHOWN)
-            words = [f"{n} returned {p}" for n, p in zip(self._names, parts, strict=True)]
-            title = ", ".join(words)
-        said = f"accepted it: returned {ours}", f"accepted it: returned {theirs}"
-        return self._difference(f"values {kinds}", title, said)
+            parts = from_difference(ours, theirs, _MAX_SHOWN)
+            texts = [f"{n} returned {p}" for n, p in zip(self._names, parts, strict=True)]
+            title = ", ".join(texts)
+        outcomes = f"accepted it: returned {ours}", f"accepted it: returned {theirs}"
+        return self._difference(f"values {kinds}", title, outcomes)
 
     def _repr(self, value: object) -> str:
         shown = self._executor.guarded(lambda: long_repr(value), "")
         return shown or f"a {_class(value)}"
 
     def _difference(
-        self, cause: str, title: str, said: Iterable[str], before: str = ""
+        self, cause: str, title: str, outcomes: Iterable[str], before: str = ""
     ) -> Difference:
         old = f"{DIFFERS} @ {visible(before)}" if before not in ("", cause) else ""
         failure = Failure(DIFFERS, f"{DIFFERS} @ {visible(cause)}", DIFFERS, "", old)
-        lines = [f"{n} {cut(s, _TEXT)}" for n, s in zip(self._names, said, strict=True)]
-        return Difference(failure, cut(visible(title), _LINE), "\n".join(lines) + "\n")
+        lines = [f"{n} {cut(s, _MAX_TEXT)}" for n, s in zip(self._names, outcomes, strict=True)]
+        return Difference(failure, cut(visible(title), _MAX_LINE), "\n".join(lines) + "\n")
 
 
-def _asked(compare: Compare, a: object, b: object) -> bool:
-    """The user's word; a comparison that is broken makes no difference."""
+def _compared(compare: Compare, a: object, b: object) -> bool:
+    """The result of the user's comparison; True if it raises an exception."""
     try:
         return bool(compare(a, b))
     except TrialTimeout:
@@ -204,9 +205,9 @@ def _class(value: object) -> str:
     return type_name(type(value)).removeprefix("builtins.")
 
 
-def _apart(a: object, b: object) -> tuple[object, object]:
-    """The innermost parts that differ, as far as these can be told: they make a cause."""
-    for _ in range(_DEEP):
+def _innermost(a: object, b: object) -> tuple[object, object]:
+    """The innermost parts that differ, as far as they can be determined, for the signature."""
+    for _ in range(_MAX_DEPTH):
         found = next(((x, y) for x, y in _parts(a, b) if not same(x, y)), None)
         if found is None:
             break

@@ -1,4 +1,4 @@
-"""Crashes and hangs: one file a cause, and a running count."""
+"""Findings: one file for each signature, and how often each signature occurred."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from fuzztui.wire.events import FindingDescribed
 __all__ = ["Description", "Findings"]
 
 _RECOUNT_S: Final = 60.0
+"""Seconds after which a changed count is reported first."""
 _MAX_UNSAVED: Final = 100_000
+"""Distinct findings above the limit that are counted."""
 _EXECS = re.compile(r",execs:(\d{1,18})")
 
 
 def _trial(event: FindingDescribed) -> int:
-    """The execution at which a finding was saved, by its file's name; 0 if unknown."""
+    """The execution at which a finding was saved, from its file's name; 0 if unknown."""
     match = _EXECS.search(event.file)
     return int(match[1]) if match else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Words about a finding: one line, the traceback, the input in short."""
+    """Texts about a finding: one line, the traceback, and a short form of the input."""
 
     title: str
     detail: str
@@ -41,11 +43,11 @@ class Description:
 
 @dataclass(slots=True)
 class _Known:
-    """``due``: a changed count is told again at this time, or when it has doubled."""
+    """A saved finding. ``due``: when a changed count is reported, unless it doubles first."""
 
     event: FindingDescribed
     count: int
-    told: int
+    reported: int
     since: float = field(init=False)
     due: float = field(init=False)
 
@@ -54,17 +56,16 @@ class _Known:
         self.postpone()
 
     def postpone(self) -> None:
-        """Due when its age has doubled: what recurs for weeks is told some twenty times."""
+        """Report next when its age has doubled: about twenty times in some weeks."""
         now = time.monotonic()
         self.due = now + max(_RECOUNT_S, now - self.since)
 
 
 class Findings:
-    """The failures met so far, by signature.
+    """The saved findings, by signature.
 
-    Order of writing: description first, then the file. If the process dies in
-    between, the input is still in the journal and runs again after the restart; its
-    signature is then known without a file, so it is saved under the same name.
+    The description is written first, then the file. If the process dies in between, the input is
+    in the journal and runs again after the restart. It is then saved under the described name.
     """
 
     def __init__(
@@ -72,67 +73,69 @@ class Findings:
         store: Store,
         log: EventLog,
         journal: TrialJournal | None,
-        told: ReportedEvents,
+        reported: ReportedEvents,
         most: int = 0,
     ) -> None:
-        """``journal``: gets the numbers of saved findings, if it is not None.
+        """``journal``: receives the counts of crashes and hangs; None: not published.
 
-        ``most``: of distinct findings that are saved (:class:`FindingLimit`); 0: no limit.
+        ``reported``: earlier findings. ``most``: limit of :class:`FindingLimit`; 0: no limit.
         """
         self._store, self._log = store, log
         self._limit = FindingLimit(most)
         self._unsaved: set[int] = set()
-        """Hashes of signatures that the limit refused, :data:`_MAX_UNSAVED` at most."""
-        self._words = defaultdict[int, int](int) if journal is None else journal.words
+        """Hashes of signatures above the limit, at most :data:`_MAX_UNSAVED`."""
+        self._counters = defaultdict[int, int](int) if journal is None else journal.counters
         self._known: dict[str, _Known] = {}
         self._announced: dict[str, str] = {}
-        for signature, event in sorted(told.findings.items(), key=lambda known: _trial(known[1])):
+        for signature, event in sorted(
+            reported.findings.items(), key=lambda known: _trial(known[1])
+        ):
             if (store.directory / event.file).exists():
                 self._known[signature] = _Known(event, event.count, event.count)
                 self._limit.note(signature, event.place, _trial(event))
             else:
                 self._announced[signature] = event.file
-        self._words[j.CRASHES] = len(entry_ids(store.directory / CRASHES))
-        self._words[j.HANGS] = len(entry_ids(store.directory / HANGS))
+        self._counters[j.CRASHES] = len(entry_ids(store.directory / CRASHES))
+        self._counters[j.HANGS] = len(entry_ids(store.directory / HANGS))
 
     def __contains__(self, failure: Failure) -> bool:
-        """Whether there is nothing to save: this signature has a file, or is over the limit."""
+        """Whether nothing is to save: this signature has a file, or is above the limit."""
         return self._name(failure) in self._known or not self._allowed(failure)
 
-    def knows(self, failure: Failure) -> bool:
-        """The same; the failure is then counted once more."""
+    def count_known(self, failure: Failure) -> bool:
+        """As ``failure in findings``, and if so, count the failure."""
         known = self._known.get(self._name(failure))
         if known is not None:
             known.count += 1
             return True
         if self._allowed(failure):
             return False
-        words = self._words
-        if not words[j.NOT_SAVED]:  # by no worker before this one either
-            self._log.say(
+        counters = self._counters
+        if not counters[j.NOT_SAVED]:  # nor has an earlier worker warned
+            self._log.message(
                 "warning",
-                f"{self._limit.most} distinct findings in {WINDOW_TRIALS:,} executions: further"
-                " ones are counted, not saved; a larger engine.max_findings saves more",
+                f"{self._limit.most} distinct findings within {WINDOW_TRIALS:,} executions: further"
+                " findings are counted, not saved; increase engine.max_findings to save more",
             )
         if len(self._unsaved) < _MAX_UNSAVED:
             self._unsaved.add(hash(failure.signature))
-        # Earlier workers may have met the same ones: no sum.
-        words[j.NOT_SAVED] = max(words[j.NOT_SAVED], len(self._unsaved))
+        # Not a sum, because earlier workers may have counted the same findings.
+        counters[j.NOT_SAVED] = max(counters[j.NOT_SAVED], len(self._unsaved))
         return True
 
     def _name(self, failure: Failure) -> str:
-        """The signature by which it is known: an older one, if this directory is that old."""
+        """The signature in this directory: in the older form if an older version saved it."""
         old = failure.before
         return old if old in self._known or old in self._announced else failure.signature
 
     def _allowed(self, failure: Failure) -> bool:
         # A finding that was described before its file was lost is not new.
         return self._name(failure) in self._announced or self._limit.allows(
-            failure.signature, failure.place, self._words[j.TRIAL]
+            failure.signature, failure.place, self._counters[j.TRIAL]
         )
 
     def file_for(self, failure: Failure, tail: str, *, signal: int = 0) -> str:
-        """Where a new cause's input is going to be."""
+        """The path for a finding with a new signature, relative to the instance directory."""
         if before := self._announced.get(self._name(failure)):
             return before
         folder = HANGS if failure.category == "hang" else CRASHES
@@ -148,53 +151,56 @@ class Findings:
         *,
         signal: int = 0,
     ) -> str:
-        """Save a new cause's input; returns its file. May raise ``Stopping`` (full disk)."""
+        """Save a finding with a new signature. Returns its path in the instance directory.
+
+        May raise ``Stopping`` while the disk is full.
+        """
         file = self.file_for(failure, tail, signal=signal)
         folder = file.partition("/")[0]
         signature = self._name(failure)
         self._announced.pop(signature, None)
-        words = describe()
+        description = describe()
         event = FindingDescribed(
             self._log.instance,
             failure.category,
             file,
             signature,
-            words.title,
+            description.title,
             failure.place,
-            words.detail,
-            words.input,
+            description.detail,
+            description.input,
         )
         self._log.write(event)
         self._store.put(folder, file.partition("/")[2], data)
         self._known[signature] = _Known(event, 1, 1)
-        self._limit.note(signature, failure.place, self._words[j.TRIAL])
-        self._words[j.CRASHES if folder == CRASHES else j.HANGS] += 1
-        self._words[j.LAST_CRASH if folder == CRASHES else j.LAST_HANG] = int(time.time())
+        self._limit.note(signature, failure.place, self._counters[j.TRIAL])
+        self._counters[j.CRASHES if folder == CRASHES else j.HANGS] += 1
+        self._counters[j.LAST_CRASH if folder == CRASHES else j.LAST_HANG] = int(time.time())
         if folder == CRASHES:
-            self._words[j.LAST_CRASH_TRIAL] = self._words[j.TRIAL]
+            self._counters[j.LAST_CRASH_TRIAL] = self._counters[j.TRIAL]
         return file
 
     def __len__(self) -> int:
-        """How many causes have a file."""
+        """Number of signatures with a file."""
         return len(self._known)
 
     def recount(self, *, final: bool = False) -> None:
-        """Tell counts that have doubled or are due; all that changed at the end."""
+        """Report counts that have doubled or are due. ``final``: all changed counts."""
         now = time.monotonic()
-        unsaved, told = self._words[j.NOT_SAVED], self._words[j.NOT_SAVED_TOLD]
-        if unsaved >= 10 * max(1, told) or (final and unsaved > told):
-            self._words[j.NOT_SAVED_TOLD] = unsaved
+        unsaved, reported = self._counters[j.NOT_SAVED], self._counters[j.NOT_SAVED_TOLD]
+        if unsaved >= 10 * max(1, reported) or (final and unsaved > reported):
+            self._counters[j.NOT_SAVED_TOLD] = unsaved
             more = f"at least {unsaved:,} more distinct findings were"
-            self._log.say(
+            self._log.message(
                 "warning",
                 f"{more if unsaved > 1 else 'at least 1 more distinct finding was'} not saved"
                 f" (engine.max_findings = {self._limit.most})",
             )
         for known in self._known.values():
-            if known.count == known.told:
+            if known.count == known.reported:
                 continue
-            if final or known.count >= 2 * known.told or now >= known.due:
+            if final or known.count >= 2 * known.reported or now >= known.due:
                 known.event = replace(known.event, count=known.count)
                 self._log.write(known.event)
-                known.told = known.count
+                known.reported = known.count
                 known.postpone()

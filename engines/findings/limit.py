@@ -1,4 +1,4 @@
-"""How many distinct findings are saved: a target may raise a new exception for each input."""
+"""The limit of saved findings: a target may raise a distinct exception for each input."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from typing import Final
 __all__ = ["WINDOW_TRIALS", "FindingLimit"]
 
 WINDOW_TRIALS: Final = 1_000_000
-"""Executions within which ``most`` findings are saved. By executions, not by time: a campaign
+"""Executions within which at most ``most`` findings are saved. Not a time, so that a campaign
 with the same seed saves the same files on a slower machine."""
 
 _TOTAL: Final = 50
-"""Times ``most``: the limit for the whole life of an instance, 5,000 by default, as AFL's."""
+"""The limit for the whole life of an instance, in multiples of ``most``: 5,000 findings by default,
+as in AFL."""
 
 _CROWDED: Final = 4
-"""A class or place is crowded if ``most`` / this many saved findings have it."""
+"""A class or location is frequent if at least ``most`` / this many saved findings have it."""
 
 
 class FindingLimit:
     """Decides which new findings are saved.
 
-    A flood has one class at ever new places, or ever new classes at one place. A finding whose
-    class and place are both rare may be another bug: for those the limit is twice as high, so a
-    flood never uses up their room.
+    A flood of findings has one exception class at many locations, or many classes at one location.
+    A finding whose class and location are both rare may be another bug. For rare findings the
+    limit is twice as high, so that a flood leaves space for them.
     """
 
     def __init__(self, most: int) -> None:
@@ -34,14 +35,14 @@ class FindingLimit:
         self._classes, self._places = Counter[str](), Counter[str]()
 
     def note(self, signature: str, place: str, trial: int) -> None:
-        """A finding was saved at this execution, at the latest saved or a later one."""
+        """Record a saved finding. ``trial``: its execution, not before the last recorded one."""
         self._recent.append(trial)
         self._total += 1
         self._classes[_class_of(signature)] += 1
         self._places[place] += 1
 
     def allows(self, signature: str, place: str, trial: int) -> bool:
-        """Whether a new finding of execution ``trial`` is to be saved."""
+        """Whether a new finding of execution ``trial`` may be saved."""
         if not self.most:
             return True
         while self._recent and self._recent[0] <= trial - WINDOW_TRIALS:
@@ -52,5 +53,5 @@ class FindingLimit:
 
 
 def _class_of(signature: str) -> str:
-    """The part before the place: the exception's class, or how the process died."""
+    """The part before the location: the exception's class, or how the process died."""
     return signature.partition(" @ ")[0]

@@ -1,4 +1,4 @@
-"""What a failing execution is, and how it is told to people."""
+"""Triage: classify failing executions and describe them for users."""
 
 from __future__ import annotations
 
@@ -24,24 +24,27 @@ __all__ = ["FLAKY", "UNMADE", "FailureTriage"]
 FLAKY: Final = "Flaky: the same input, run again at once, did not fail so."
 
 UNMADE: Final = " while the input was made"
-"""Ends the name of what was not the target's doing: its generator, or strategies, failed."""
+"""Suffix of signatures if the generator or strategy failed, before the target was called."""
 
 
 class FailureTriage:
-    """Looks at executions that ended as FAILURE or TIMEOUT, as soon as they have ended."""
+    """Classifies and describes executions that ended as FAILURE or TIMEOUT."""
 
     def __init__(self, executor: Executor, files: Collection[str]) -> None:
-        """``files``: those of the application."""
+        """``files``: source files of the application."""
         self._executor = executor
         self.files = files
 
     def classify(self, execution: Execution) -> Failure:
-        """Type and place; a timeout's place is where the guard struck.
+        """Classify the last execution by type and location; of a timeout, where the guard ended it.
 
-        What is met while an input is made hides nothing that the target does at the same place.
+        A failure while the input was made gets another signature than one of the target at the
+        same location.
         """
         if execution.error is not None:
-            failure = failure_of(execution.error, self.files, execution.said, execution.said_before)
+            failure = failure_of(
+                execution.error, self.files, execution.matched, execution.matched_before
+            )
         else:
             failure = hang_of(self._executor.guard.where, self.files)
         if execution.unmade:
@@ -50,7 +53,7 @@ class FailureTriage:
         return failure
 
     def describe(self, execution: Execution, stack: Stack, *, flaky: bool) -> Description:
-        """``stack``: where the guard struck, if it did. ``flaky``: it does not happen again."""
+        """Describe a failure. ``stack``: of a timeout. ``flaky``: the failure did not recur."""
         executor, error = self._executor, execution.error
         when = UNMADE if execution.unmade else ""
         if error is not None:
@@ -60,14 +63,14 @@ class FailureTriage:
         else:
             title = f"timeout{when}: longer than {executor.guard.timeout_s:g} s"
             detail = hang_text(stack)
-        if execution.said:
+        if execution.matched:
             detail = f"A failure because of its message ([oracle]).\n{detail}"
         if flaky:
             detail = f"{FLAKY}\n{detail}"
         return Description(title, detail, self.shown(execution.data))
 
     def shown(self, data: bytes) -> str:
-        """The input in short; of choices what the generator makes of them."""
+        """A short form of the input; for choices, of the input that the generator makes."""
         executor = self._executor
         if not executor.form.choices:
             return printable(data)

@@ -1,1 +1,1 @@
-"""Inputs and how they are made: choices, constants, dictionaries, reduction."""
+"""Inputs: forms, choices, constants, dictionaries, comparison shapes, and the reducer."""

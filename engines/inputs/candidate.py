@@ -1,4 +1,4 @@
-"""An input that is about to be tried, and how it was made."""
+"""The candidate: an input that is about to be tried, and how it was made."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NO_ENTRY = -1
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``op`` names the operation as in AFL's file names (``havoc,rep:4``).
+    """An input to try. ``op`` names the operation as in AFL's file names (``havoc,rep:4``).
 
-    ``src`` and ``src2`` are the ids of the queue entries it was made from, or
-    ``NO_ENTRY``. ``origin`` is the seed's file name, ``peer`` the instance that it
-    was imported from (then ``src`` is the peer's id).
+    ``src`` and ``src2`` are the ids of the queue entries that it was made from, or ``NO_ENTRY``.
+    ``origin`` is the file name of a seed. ``peer`` is the instance that it was imported from; then
+    ``src`` is the id there. Both are empty for other inputs.
     """
 
     data: bytes
@@ -26,20 +26,20 @@ class Candidate:
     origin: str = ""
     peer: str = ""
     recovered: bool = False
-    """Was this trial begun before, by a worker that died? Then it counts no more."""
+    """Whether a worker that died had started this trial: then it is not counted again."""
     begun: Callable[[], None] | None = None
-    """Called when the journal holds the input: from then on it cannot get lost."""
+    """Called when the journal contains the input, so that it can no longer get lost."""
 
     @property
     def label(self) -> str:
-        """Origin, peer or operation in one string, as the journal keeps it."""
+        """Origin, peer or operation in one string, for the journal."""
         if self.peer:
             return f"sync:{self.peer}"
         return f"orig:{self.origin}" if self.origin else self.op
 
 
 def from_label(data: bytes, label: str, src: int, src2: int) -> Candidate:
-    """The candidate that a worker was running when it died."""
+    """Make the candidate that a dead worker was running, from its bytes, label and parents."""
     kind, _, name = label.partition(":")
     if kind == "sync" and name:
         return Candidate(data, "sync", src, peer=name, recovered=True)

@@ -1,6 +1,6 @@
-"""Constants of the application that a generator's draws may take: magic strings and numbers.
+"""The constant pool: strings, bytes and integers of the application that draws may use.
 
-The SpotOn paper, III-B "Creating Constant String Lookup Table"; here bytes and integers, too.
+From the SpotOn paper, III-B "Creating Constant String Lookup Table"; here also bytes and integers.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from fuzztui.engines.base.errors import CannotStart
 
 __all__ = ["ConstantPool"]
 
-_REMEMBERED: Final = 1024
-"""Answers about texts: a generator that draws its bounds asks ever new questions."""
+_MAX_CACHED: Final = 1024
+"""Cached results for texts: a generator that draws its bounds makes many different requests."""
 
 
 class ConstantPool:
-    """The table. It must not change while choices that were drawn with it are of use:
-    which constant a choice means depends on all that are in it.
+    """The constants. A pool must not change while choices that were drawn with it are in use,
+    because the constant that a choice selects depends on all constants of the pool.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ConstantPool:
 
     @classmethod
     def read(cls, file: Path) -> ConstantPool:
-        """Of ``targets.json``, its part ``constants``. Raises :class:`CannotStart`."""
+        """Read the part ``constants`` of ``targets.json``. Raises :class:`CannotStart`."""
         try:
             constants = json.loads(file.read_bytes()).get("constants", {})
             return cls(
@@ -53,16 +53,16 @@ class ConstantPool:
             raise CannotStart(f"{file}: constants: {type(e).__name__}: {e}") from None
 
     def texts(self, alphabet: Container[str], low: int, high: int) -> list[str]:
-        """Those of ``low`` to ``high`` characters, all of which are in the alphabet.
+        """Texts of ``low`` to ``high`` characters, all of them in the alphabet.
 
-        The alphabet is a text, or a hashable set that stays the same.
+        The alphabet is a text, or a hashable set that does not change.
         """
         if isinstance(alphabet, list | tuple):
-            return []  # a sequence of words, say: it will do, but constants are none of them
+            return []  # perhaps of longer strings: allowed, but without constants
         key = (alphabet, low, high)
         found = self._fitting.get(key)
         if found is None:
-            if len(self._fitting) >= _REMEMBERED:
+            if len(self._fitting) >= _MAX_CACHED:
                 self._fitting.clear()
             allowed = frozenset(alphabet) if isinstance(alphabet, str) else alphabet
             found = self._fitting[key] = [
@@ -73,18 +73,18 @@ class ConstantPool:
         return found
 
     def blocks(self, low: int, high: int) -> list[bytes]:
-        """Those of ``low`` to ``high`` bytes."""
+        """Blocks of ``low`` to ``high`` bytes."""
         if low == high:
             return self._blocks.get(low, [])
         return [block for n, same in self._blocks.items() if low <= n <= high for block in same]
 
     def integers(self, low: int, high: int) -> list[int]:
-        """Those from ``low`` to ``high``."""
+        """Integers from ``low`` to ``high``, both included."""
         there = self._integers
         return there[bisect_left(there, low) : bisect_right(there, high)]
 
 
 def _a(kind: type, value: Any) -> Any:
     if type(value) is not kind:
-        raise TypeError(f"{value!r:.40} is no {kind.__name__}")
+        raise TypeError(f"{value!r:.40} is not of type {kind.__name__}")
     return value

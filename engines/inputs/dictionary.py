@@ -1,4 +1,4 @@
-"""Tokens to put into inputs: constants of the application's code, and AFL's dictionary files."""
+"""Tokens for mutators: constants of the application's code, and AFL's dictionary files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _AFFIXES: Final = frozenset({"startswith", "endswith", "find", "index", "split",
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of the code. ``context``: compared with (``==``, ``in``), given to a
-    method like ``startswith``, or anything else."""
+    """A constant in the code. ``context``: in a comparison (``==``, ``in``), an argument of a
+    method such as ``startswith``, or anything else."""
 
     value: str | bytes | int
     context: Context
@@ -38,7 +38,7 @@ class Constants:
         self.found: dict[tuple[type, str | bytes | int, Context], Constant] = {}
 
     def add(self, module: str, tree: ast.Module) -> None:
-        """Walk a module's tree; docstrings and annotations do not count."""
+        """Add the constants of a module's tree, without docstrings and annotations."""
         for node, context in _constants(tree, "other"):
             value = node.value
             if isinstance(value, str | bytes) or type(value) is int:
@@ -51,7 +51,7 @@ def _constants(node: ast.AST, context: Context) -> Iterator[tuple[ast.Constant, 
         yield node, context
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return  # a docstring, or a statement without effect
+        return  # a docstring or a statement without effect
     if isinstance(node, ast.Compare | ast.match_case | ast.pattern):
         context = "compare"
     elif isinstance(node, ast.Call):
@@ -68,9 +68,9 @@ def _constants(node: ast.AST, context: Context) -> Iterator[tuple[ast.Constant, 
 
 
 def tokens_of(constants: Iterable[Constant]) -> list[bytes]:
-    """The constants as bytes that an input could hold, in a fixed order, without doubles.
+    """Tokens for the constants, in a fixed order, without duplicates, at most 1,024.
 
-    Those that the code compares with come first and are the last to fall to the limit.
+    Constants in comparisons come first, so the limit drops them last.
     """
     rank = {"compare": 0, "affix": 1, "other": 2}
     ordered = sorted(constants, key=lambda c: (rank[c.context], c.module))  # then as in the source
@@ -88,7 +88,7 @@ def _spellings(value: str | bytes | int) -> list[bytes]:
     if isinstance(value, bytes):
         return [value]
     if -256 < value < 10:
-        return []  # havoc finds these by itself
+        return []  # havoc makes these values anyway
     spellings = [str(value).encode()] if value.bit_length() <= 64 else []
     size = next((n for n in (1, 2, 4, 8) if 0 <= value < 1 << (8 * n)), 0)
     if size > 1:
@@ -101,9 +101,9 @@ _ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 
 
 def read_dictionary(file: Path) -> list[bytes]:
-    r"""AFL's format: ``name="value"`` or ``"value"`` a line, ``\xNN``, ``\\``, ``\"``; ``#``.
+    r"""Read AFL's format: lines ``name="value"`` or ``"value"`` with ``\xNN``, ``\\``, ``\"``.
 
-    Raises :class:`CannotStart` naming file and line.
+    Lines that start with ``#`` are comments. Raises :class:`CannotStart` with file and line.
     """
     try:
         lines = file.read_bytes().splitlines()

@@ -1,4 +1,4 @@
-"""From the bytes that are mutated to the argument that the target is called with."""
+"""Input forms: how the bytes that are mutated become the argument of the target."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ class InputForm(Protocol):
     """How an input's bytes become the target's argument."""
 
     choices: bool
-    """Are the bytes a generator's choices (mutated as such), or the input itself?"""
+    """Whether the bytes are choices of a generator; else they are the input itself."""
 
     def build(self, data: bytes) -> object:
-        """The argument; may run the user's code, so only under the guard."""
+        """Make the argument. May run user code, so must be called under the guard."""
 
     def used(self, data: bytes) -> bytes:
-        """After :meth:`build` of ``data``: the bytes that make this argument again."""
+        """The bytes that make the argument of the last :meth:`build`, of ``data``, again."""
 
     def detach(self) -> None:
-        """From now on nobody is told of bytes that were drawn."""
+        """Stop reporting drawn bytes: the journal belongs to another process."""
 
 
 class BytesInput:
-    """The bytes themselves."""
+    """The target takes the bytes unchanged."""
 
     choices = False
 
@@ -37,15 +37,15 @@ class BytesInput:
         return data
 
     def used(self, data: bytes) -> bytes:
-        """All of them."""
+        """The same bytes."""
         return data
 
     def detach(self) -> None:
-        """Nobody is."""
+        """Nothing to do."""
 
 
 class TextInput:
-    """UTF-8; what is not becomes U+FFFD, so every input is a text."""
+    """The target takes text: UTF-8, in which invalid bytes become U+FFFD."""
 
     choices = False
 
@@ -54,15 +54,15 @@ class TextInput:
         return data.decode("utf-8", "replace")
 
     def used(self, data: bytes) -> bytes:
-        """All of them."""
+        """The same bytes."""
         return data
 
     def detach(self) -> None:
-        """Nobody is."""
+        """Nothing to do."""
 
 
 class GeneratedInput:
-    """What the user's generator makes of the choices."""
+    """The target takes the input that a generator makes from the bytes, its choices."""
 
     choices = True
 
@@ -74,9 +74,9 @@ class GeneratedInput:
         on_fresh: Callable[[bytes], None] | None = None,
         magic: ConstantPool | None = None,
     ) -> None:
-        """``fresh(n)`` returns n random bytes; ``on_fresh`` is told of them (the journal).
+        """``fresh(n)`` returns n random bytes; ``on_fresh`` is called with them, for the journal.
 
-        ``magic``: constants that the choices may mean.
+        ``limit``: maximum bytes of choices. ``magic``: constants that choices may select.
         """
         self._generator = generator
         self._limit = limit
@@ -100,7 +100,7 @@ class GeneratedInput:
         return Source(data, self._limit, self._more, self._magic)
 
     def detach(self) -> None:
-        """The journal belongs to another process."""
+        """Stop reporting drawn bytes."""
         self._on_fresh = None
 
     def used(self, data: bytes) -> bytes:

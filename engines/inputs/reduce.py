@@ -1,15 +1,15 @@
-"""Making a failing input as small as it gets: first fewer bytes, then plainer ones.
+"""The reducer: minimises a failing input, first to fewer bytes, then to simpler bytes.
 
-Greedy and without chance: the same answers lead to the same result. Passes over the input are
-repeated until one changes nothing. Of a generator's choices
+The search is greedy and deterministic: the same attempts give the same result. Passes over the
+input are repeated until a pass changes nothing. In a generator's choices,
 
-- some in a row are removed;
-- one is lowered, to 0 or as far as it goes, and what is then left undrawn is removed: elements of a
-  list whose length it was, bytes of a number whose size it was, whatever it had switched on;
-- a length is lowered by one and one of the elements that follow is removed, whichever may go;
-- choices that are the same are lowered together: a key that is used again, say.
+- some consecutive choices are removed;
+- a choice is lowered, to 0 or as far as possible, and choices that are then not drawn are removed:
+  elements of a list whose length it was, bytes of a number whose size it was, and so on;
+- a length is lowered by one, and one of the following elements is removed;
+- equal choices are lowered together, for example a key that is used twice.
 
-Of an input itself bytes are removed, or become ``0`` (the digit), as afl-tmin would have it.
+In other inputs, bytes are removed or replaced by ``0`` (the digit), as afl-tmin does.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from typing import Final
 
 __all__ = ["Attempt", "Reducer"]
 
-_RUN: Final = 8
-"""Up to so many choices in a row are tried to be removed from every place."""
-_NEAR: Final = 32
-"""So many choices after a length an element is looked for that goes with it."""
-_NUMBER: Final = 16
-"""A choice of more bytes is a block of them, and no number."""
+_MAX_RUN: Final = 8
+"""Most consecutive choices whose removal is tried at every position."""
+_MAX_DISTANCE: Final = 32
+"""Choices after a length among which its elements are searched."""
+_MAX_NUMBER: Final = 16
+"""Bytes of a choice above which it counts as a block of bytes, not as a number."""
 _PLAIN: Final = b"0"
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of running an input. ``alike``: it fails as the first one did.
+    """The result of running an input. ``alike``: it has the same signature as the first one.
 
-    ``data``: the bytes of it that were used, no more than it has. ``starts``: where in them each
-    choice begins; empty where that is not known, or there are none.
+    ``data``: the used bytes of the input. ``starts``: the offset in ``data`` of each choice; empty
+    if unknown, or if the input has no choices.
     """
 
     alike: bool
@@ -45,7 +45,7 @@ class Attempt:
 
 
 class Reducer:
-    """Makes :attr:`best` smaller. What the functions raise ends that, at any moment."""
+    """Minimises :attr:`best`, step by step. Exceptions of the callbacks end :meth:`run`."""
 
     def __init__(
         self,
@@ -53,21 +53,21 @@ class Reducer:
         attempt: Callable[[bytes], Attempt],
         redraw: Callable[[bytes, bytes], bytes] | None,
     ) -> None:
-        """``first`` is what came of the input as it is.
+        """``first``: the result of the original input. ``attempt`` runs an input.
 
-        ``redraw(data, like)``, for choices: what is drawn where each of them stays where it was in
-        ``like``, although others have changed.
+        ``redraw(data, like)``, for choices: returns the choices that are drawn if each one keeps
+        its execution index of ``like``, although other choices have changed. None: no choices.
         """
         self.best = first
         self._attempt, self._redraw = attempt, redraw
         self._filler = _PLAIN if redraw is None else bytes(1)
         self._last = _shape(first)
-        """Of what was tried last."""
+        """The shape of the last attempt."""
         self._redrawn: set[bytes] = set()
         self._seen = {_key(first.data): self._last}
 
     def run(self) -> None:
-        """Until nothing can be made smaller, as far as is known here."""
+        """Repeat all passes until they change nothing."""
         before = None
         while before != self.best.data:
             before = self.best.data
@@ -100,33 +100,33 @@ class Reducer:
         return len(data), len(data) - data.count(self._filler), data
 
     def _bounds(self) -> list[int]:
-        """Where each choice of the best begins, and the last one ends; else each byte."""
+        """Offsets of the best input's choices, or of its bytes, and its end."""
         starts, size = self.best.starts, len(self.best.data)
         return [*starts, size] if starts else list(range(size + 1))
 
     # ------------------------------------------------------------------------ passes
 
     def _remove(self) -> None:
-        """Halving sizes, each once over the input; then small ones at every place.
+        """Remove parts of halving sizes, then small parts at every position.
 
-        From the end: what comes later needs what came before more often than the other way round.
+        From the end, because later parts depend on earlier ones more often than the reverse.
         """
         size = len(self._bounds()) // 2
-        while size > _RUN:
+        while size > _MAX_RUN:
             self._sweep(size, size, b"")
             size //= 2
-        for small in range(min(_RUN, len(self._bounds()) - 1), 0, -1):
+        for small in range(min(_MAX_RUN, len(self._bounds()) - 1), 0, -1):
             self._sweep(small, 1, b"")
 
     def _blank(self) -> None:
-        """As it is removed, but made plain."""
+        """Replace parts of halving sizes by the filler."""
         size = len(self._bounds()) // 2
         while size:
             self._sweep(size, size, self._filler)
             size //= 2
 
     def _sweep(self, size: int, step: int, filler: bytes) -> None:
-        """Put ``filler`` for each byte of so many choices in a row, wherever that may be."""
+        """Try to replace ``size`` consecutive choices by fillers, at every ``step``-th position."""
         bounds = self._bounds()
         at = len(bounds) - 1 - size
         while at > -step:
@@ -161,13 +161,13 @@ class Reducer:
                     self._lower(group)
 
     def _lower(self, group: list[int]) -> None:
-        """Lower choices that are the same: to 0, or by halves as far as it goes."""
+        """Lower equal choices together: to 0, or by bisection as far as possible."""
         bounds = self._bounds()
         low, high = bounds[group[0]], bounds[group[0] + 1]
         most = int.from_bytes(self.best.data[low:high], "big")
-        if not most or high - low > _NUMBER or self._lowered(group, 0):
+        if not most or high - low > _MAX_NUMBER or self._lowered(group, 0):
             return
-        least = 0  # which will not do
+        least = 0  # which has failed
         while most - least > 1:
             middle = (least + most) // 2
             if self._lowered(group, middle):
@@ -179,12 +179,12 @@ class Reducer:
                 least = middle
 
     def _lowered(self, group: list[int], value: int) -> bool:
-        """Give these choices another value; remove what is then left undrawn behind the last."""
+        """Try another value for these choices, also without the choices that are then not drawn."""
         bounds = self._bounds()
         data = bytearray(self.best.data)
         for at in group:
             low, high = bounds[at], bounds[at + 1]
-            if value >> 8 * (high - low):  # it has become a narrower one since
+            if value >> 8 * (high - low):  # the choice has fewer bytes by now
                 return False
             data[low:high] = value.to_bytes(high - low, "big")
         if self._try(bytes(data)):
@@ -195,7 +195,7 @@ class Reducer:
         return not value and self._aligned(bytes(data))
 
     def _aligned(self, data: bytes) -> bool:
-        """The same with all other choices where they were, whatever came or went between them."""
+        """Try ``data`` with all other choices found by execution index."""
         key = _key(data)
         if self._redraw is None or key in self._redrawn:
             return False
@@ -211,26 +211,26 @@ class Reducer:
             at += 1
 
     def _shorter(self, at: int) -> bool:
-        """Lower one choice by one, and remove some of those that follow."""
+        """Lower one choice by one, and remove some of the choices that follow."""
         bounds, data = self._bounds(), self.best.data
         if at >= len(bounds) - 1:
             return False
         low, high = bounds[at], bounds[at + 1]
         value = int.from_bytes(data[low:high], "big")
-        if not value or high - low > 2:  # of a length
+        if not value or high - low > 2:  # not a length
             return False
         head = data[:low] + (value - 1).to_bytes(high - low, "big")
         if self._try(head + data[high:]):
             return True
         if self._last == _shape(self.best):
-            return False  # nothing depends on it
+            return False  # no other choice depends on it
         if self._aligned(head + data[high:]):
             return True
-        last = min(at + 1 + _NEAR, len(bounds) - 1)
+        last = min(at + 1 + _MAX_DISTANCE, len(bounds) - 1)
         return any(
             self._try(head + data[high : bounds[begin]] + data[bounds[end] :])
             for begin in range(at + 1, last)
-            for end in range(begin + 1, min(begin + _RUN, len(bounds) - 1) + 1)
+            for end in range(begin + 1, min(begin + _MAX_RUN, len(bounds) - 1) + 1)
         )
 
 
@@ -239,5 +239,5 @@ def _key(data: bytes) -> bytes:
 
 
 def _shape(tried: Attempt) -> tuple[int, int]:
-    """How many bytes were used, and something that tells other choices."""
+    """Number of used bytes, and a hash of the choices' offsets."""
     return len(tried.data), hash(tuple(tried.starts))

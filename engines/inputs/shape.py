@@ -1,7 +1,7 @@
-"""What the values of a type are made of, without asking the type's own code where possible.
+"""Shapes: how values of a type are taken apart, without running the type's code if possible.
 
-Everything is read with the builtin types' own methods: a class that overrides
-``__class__``, ``__iter__`` or ``__getattribute__`` does not get a say.
+Values are read with methods of builtin types, so that a class that overrides ``__class__``,
+``__iter__`` or ``__getattribute__`` has no influence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["ATOMS", "UNRUN", "ItemOrder", "Shape", "Value", "shape_of", "type_na
 
 _KNOWN_LIMIT: Final = 2000
 _POINTER: Final = 8
-_ITEMS: Final = 1 << 20
+_MAX_ITEMS: Final = 1 << 20
 _ABSENT: Final = object()
 _ADDRESS: Final = re.compile(r" ?\bat 0x[0-9a-fA-F]+")
 
@@ -50,7 +50,8 @@ ATOMS: Final[dict[int, Callable[[Any, Any], bool]]] = {
     id(float): _float,
     id(complex): _complex,
 }
-"""Comparisons of exactly these types. By id: a hash of a type may be a metaclass' code."""
+"""Comparisons of values of exactly these types, by the type's id: hashing a type may run code of
+its metaclass."""
 
 
 class ItemOrder(Enum):
@@ -62,7 +63,7 @@ class ItemOrder(Enum):
 
 
 class Value(NamedTuple):
-    """The parts of one value: ``state`` in order, ``items`` as the kind says."""
+    """The parts of one value: ``state`` in order, ``items`` as the shape's ``kind`` says."""
 
     state: Collection[Any]
     items: Any = ()
@@ -75,14 +76,14 @@ class Shape:
     name: str
     kind: ItemOrder
     eq: Callable[[Any, Any], object] | None
-    """The class' own ``__eq__``, if it was written in Python (and not by a decorator)."""
+    """The ``__eq__`` of the class, if written in Python and not generated; else None."""
     parts: Callable[[Any], Value]
     of: type
-    """Kept, so that its id stays its own."""
+    """The type; kept, so that its id is not reused."""
 
 
 def type_name(t: type) -> str:
-    """Module and qualified name, whatever the metaclass says."""
+    """Module and qualified name of a type; runs no code of its metaclass."""
     module = _MODULE(t)
     return f"{module if type(module) is str else '?'}.{_QUALNAME(t)}"
 
@@ -91,7 +92,7 @@ _known: dict[int, Shape] = {}
 
 
 def shape_of(t: type) -> Shape:
-    """The shape of a type; remembered, within bounds."""
+    """The shape of a type, cached."""
     shape = _known.get(id(t))
     if shape is None:
         if len(_known) >= _KNOWN_LIMIT:  # a target that makes classes
@@ -120,7 +121,7 @@ def _shape(t: type) -> Shape:
     return Shape(name, ItemOrder.SEQUENCE, _own_eq(mro), _reduced, t)
 
 
-# ------------------------------------------------------------------- what is known by name
+# ------------------------------------------------------------------- compared by name
 
 
 def _type(value: Any) -> Value:
@@ -128,20 +129,20 @@ def _type(value: Any) -> Value:
 
 
 def _function(value: Any) -> Value:
-    """What it is called, and what a builtin is bound to. Not what it closes over."""
+    """The names of a function, and the object that a builtin is bound to; without its closure."""
     bound = _attribute(value, "__self__")
     names = [_attribute(value, name) for name in ("__module__", "__qualname__", "__name__")]
     return Value((*names, None if isinstance(bound, types.ModuleType) else bound))
 
 
 UNRUN: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
-"""Types whose values are the same as far as anybody knows who does not run them."""
+"""Types whose values always count as the same, because they are not run."""
 
 _CODE: Final = (
     "co_name", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_code",
     "co_consts", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_exceptiontable",
 )  # fmt: skip
-"""All but where it comes from."""
+"""All parts of a code object except its source position."""
 
 _NAMED: Final[dict[int, Callable[[Any], Value]]] = {
     id(type): _type,
@@ -151,12 +152,12 @@ _NAMED: Final[dict[int, Callable[[Any], Value]]] = {
         map(id, (types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType)), _function
     ),
     id(types.CodeType): lambda v: Value([getattr(v, name) for name in _CODE]),
-    # Not run to see what they give: which function made them says nothing about that.
+    # Not run. The function that made them does not determine their items.
     **dict.fromkeys(map(id, UNRUN), lambda v: Value(())),
 }
 
 
-# --------------------------------------------------------------- builtins with items in them
+# --------------------------------------------------------------- builtins with items
 
 
 def _deque(value: Any) -> list[Any]:
@@ -172,7 +173,7 @@ def _memory(value: Any) -> list[Any]:
 
 
 def _exception(value: Any) -> list[Any]:
-    """Its arguments. Not its traceback nor what it was raised from: how, not what."""
+    """The arguments of an exception, without traceback and cause."""
     return list(BaseException.__dict__["args"].__get__(value))
 
 
@@ -219,7 +220,7 @@ def _payload_and_state(
 
 
 def _own_eq(mro: tuple[type, ...]) -> Callable[[Any, Any], object] | None:
-    """The ``__eq__`` that the class has from a user (or a library), not from C."""
+    """The ``__eq__`` of the class, or None if it is implemented in C."""
     for base in mro:
         if id(base) in _PAYLOADS:
             return None
@@ -230,9 +231,9 @@ def _own_eq(mro: tuple[type, ...]) -> Callable[[Any, Any], object] | None:
 
 
 def _compared_fields(mro: tuple[type, ...]) -> list[str] | None:
-    """Of a dataclass or attrs class with a generated ``__eq__``: the fields that it compares.
+    """The compared fields of a dataclass or attrs class with a generated ``__eq__``; else None.
 
-    They are compared one by one instead, so that a NaN in one of them is the same.
+    These fields are compared one by one instead, so that a NaN equals a NaN.
     """
     eq = _own_eq(mro)
     if eq is None or not cast("types.FunctionType", eq).__code__.co_filename.startswith("<"):
@@ -263,7 +264,7 @@ def _attribute(value: Any, name: str) -> object:
 
 
 def _state(mro: tuple[type, ...]) -> Callable[[Any], list[Any]]:
-    """``vars()`` as a dict, then the slots in order."""
+    """A function that returns ``vars()`` as a dict, then the slots in order."""
     slots = [
         member
         for base in mro
@@ -287,7 +288,7 @@ def _state(mro: tuple[type, ...]) -> Callable[[Any], list[Any]]:
 
 
 def _is_transparent(t: type, mro: tuple[type, ...]) -> bool:
-    """Is there nothing in an instance but its ``__dict__`` and slots? (As pickle finds out.)"""
+    """Whether instances contain nothing but ``__dict__`` and slots, by the rule of pickle."""
 
     def size(of: type, what: str) -> int:
         return int(type.__dict__[what].__get__(of))
@@ -304,10 +305,10 @@ def _is_transparent(t: type, mro: tuple[type, ...]) -> bool:
 
 
 def _reduced(value: Any) -> Value:
-    """An object with hidden parts: what pickle would make of it, else its repr.
+    """The parts of an object with hidden state: as pickle reduces it, else its ``repr()``.
 
-    That covers the standard library's (Decimal, datetime, re.Pattern, array, Element) and
-    numpy's arrays, whose ``==`` is not a bool.
+    For example Decimal, datetime, re.Pattern, array and Element of the standard library, and
+    numpy arrays, whose ``==`` is not a bool.
     """
     t = type(value)
     try:
@@ -317,12 +318,12 @@ def _reduced(value: Any) -> Value:
         return Value((_bare_repr(value),))
     if type(made) is not tuple:
         return Value((made,))
-    # The last two are fresh iterators over items; a user's may have no end.
-    return Value([*made[:3], *(i if i is None else list(islice(i, _ITEMS)) for i in made[3:5])])
+    # The last two are iterators over items, which may be endless in user classes.
+    return Value([*made[:3], *(i if i is None else list(islice(i, _MAX_ITEMS)) for i in made[3:5])])
 
 
 def without_addresses(text: str) -> str:
-    """A ``repr()`` that does not depend on where things lie in memory."""
+    """Remove memory addresses from a ``repr()``."""
     return _ADDRESS.sub("", text)
 
 

@@ -1,1 +1,1 @@
-"""Importing the target with instrumentation: edges, comparisons, third-party coverage."""
+"""Import the target with instrumentation: edges, loop fuel, third-party coverage."""

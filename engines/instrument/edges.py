@@ -1,8 +1,8 @@
-"""The coverage map and the table of what its cells mean.
+"""The coverage map, and the table of the edges that its cells stand for.
 
-A *cell* is one byte of the map: a block or branch arm of the application. Cells
-are numbered permanently: ``edges.json`` in the instance directory keeps each
-module's base, so that a restart, or a module that is imported late, moves none.
+A *cell* is one byte of the map, for one block or branch of the application. Cell numbers do not
+change: ``edges.json`` in the instance directory contains each module's base, so a restart or a
+late import moves no cell.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ Mode = Literal["edges", "counts"]
 
 
 def _buckets() -> bytes:
-    """AFL's classes of hit counts, as one bit each: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128+."""
+    """AFL's buckets of hit counts, as one bit each: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128+."""
     limits = [0, 1, 2, 3, 7, 15, 31, 127, 255]
     classes = (next(i for i, most in enumerate(limits) if n <= most) for n in range(256))
     return bytes((1 << c) >> 1 for c in classes)
 
 
 BUCKETS: Final = _buckets()
+"""Translation table from hit counts to buckets."""
 
 
 class _Cells(bytearray):
-    """The map's bytes. Hashable by identity, because it sits among a code object's constants."""
+    """The bytes of the map. Hashable by identity, because code objects have it as a constant."""
 
     __slots__ = ()
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 class CoverageMap:
-    """What the running input has covered. An observer: :meth:`clear`, run, :meth:`collect`.
+    """The coverage of the running input: :meth:`clear`, run, :meth:`collect`.
 
-    ``cells`` and ``arms`` are written by the instrumented code itself: statement
-    probes store into ``cells``; expression probes add their cell to the set ``arms``
-    (as cheap, and usable where only an expression fits).
+    Instrumented code writes ``cells`` and ``arms``. Statement probes store into ``cells``.
+    Expression probes add their cell to the set ``arms``, which is as fast and is an expression.
     """
 
     __slots__ = ("_zero", "arms", "cells", "counting", "size")
@@ -53,22 +53,22 @@ class CoverageMap:
         self._zero = b""
 
     def grow(self, size: int) -> None:
-        """Make room for ``size`` cells (a module was loaded), keeping what is set."""
+        """Extend the map to ``size`` cells, because a module was loaded; keeps the coverage."""
         if size > self.size:
             self.cells.extend(bytes(size - self.size))
             self.size = size
             self._zero = bytes(size)
 
     def clear(self) -> None:
-        """Forget the last input."""
+        """Reset the coverage before an input."""
         self.cells[:] = self._zero
         self.arms.clear()
 
     def collect(self) -> int:
-        """The observation as an integer of 8 bits a cell: set algebra is ``&``, ``|``, ``~``.
+        """The covered cells as an integer with 8 bits for each cell, for ``&``, ``|`` and ``~``.
 
-        In the mode "counts" each of the 8 bits stands for a class of hit counts;
-        in the mode "edges" only the lowest is used.
+        In the mode "counts", each bit is a bucket of hit counts; in the mode "edges", only the
+        lowest bit is used.
         """
         cells = self.cells
         if self.arms:
@@ -77,13 +77,13 @@ class CoverageMap:
         return int.from_bytes(cells.translate(BUCKETS) if self.counting else cells, "little")
 
     def count(self, observed: int) -> int:
-        """How many cells an observation has."""
+        """Number of covered cells in a result of :meth:`collect`."""
         return self.size - observed.to_bytes(self.size, "little").count(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One cell of a module: the function it is in, its line, and which arm it is."""
+    """One cell of a module: its function, line, and kind of block or branch."""
 
     qualname: str
     line: int
@@ -92,7 +92,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class ModuleEdges:
-    """A module's run of cells ``base .. base + len(edges)``."""
+    """The cells of a module, from ``base`` to ``base + len(edges) - 1``."""
 
     name: str
     file: str
@@ -102,10 +102,10 @@ class ModuleEdges:
 
 
 class EdgeTable:
-    """All cells by module, in ``edges.json``. Changed source gets new cells: old ones retire."""
+    """All cells by module, in ``edges.json``. A module with changed source gets new cells."""
 
     def __init__(self, file: Path | None = None) -> None:
-        """Load ``file`` if it is there and whole; without one nothing is kept."""
+        """Load ``file``, unless missing or damaged. None: the table is not saved."""
         self._file = file
         self._known: dict[tuple[str, str], ModuleEdges] = {}
         self.modules: dict[str, ModuleEdges] = {}
@@ -119,23 +119,23 @@ class EdgeTable:
         try:
             modules = [_module_from_json(m) for m in json.loads(file.read_bytes())["modules"]]
         except (OSError, ValueError, KeyError, TypeError):
-            return  # a cache: without it cells are numbered again
+            return  # without the file, cells are numbered again
         for module in modules:
             self._known[module.name, module.sha] = module
             self.size = max(self.size, module.base + len(module.edges))
 
     def refresh(self) -> None:
-        """Take notice of what another process has added to the file."""
+        """Load modules that another process has added to the file."""
         if self._file is not None:
             self._load(self._file)
 
     def base(self, name: str, sha: str) -> int:
-        """Where the cells of this version of the module begin, or would begin."""
+        """The first cell of this version of the module, or the next free cell if it is new."""
         known = self._known.get((name, sha))
         return self.size if known is None else known.base
 
     def add(self, module: ModuleEdges) -> None:
-        """The module is loaded, its cells numbered from what :meth:`base` said."""
+        """Add a loaded module, whose cells start at :meth:`base`."""
         known = self._known.get((module.name, module.sha))
         if known is None or len(known.edges) != len(module.edges):
             self._known[module.name, module.sha] = module
@@ -145,7 +145,7 @@ class EdgeTable:
 
     @property
     def reachable(self) -> int:
-        """How many cells the loaded modules have: the total that coverage is out of."""
+        """Number of cells of the loaded modules: the total for coverage percentages."""
         return sum(len(m.edges) for m in self.modules.values())
 
     def files(self) -> set[str]:
@@ -157,7 +157,7 @@ class EdgeTable:
         return {m.file for m in self._known.values()}
 
     def save(self, write: Callable[[Path, bytes], None]) -> None:
-        """Write ``edges.json`` through ``write`` if there is anything new."""
+        """Write ``edges.json`` with ``write``, if anything has changed."""
         if self._file is None or not self.dirty:
             return
         modules = [_module_to_json(m) for m in sorted(self._known.values(), key=lambda m: m.base)]

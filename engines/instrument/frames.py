@@ -20,13 +20,13 @@ def is_engine(code: CodeType) -> bool:
 
 
 def frames_above(frame: FrameType | None, limit: int = 2000) -> list[tuple[CodeType, int]]:
-    """The running stack, outermost first, without the engine's own frames."""
+    """The running stack from ``frame`` up, outermost first, without the engine's frames."""
     frames: list[tuple[CodeType, int]] = []
     while frame is not None and len(frames) < limit:
         if not is_engine(frame.f_code):
             frames.append((frame.f_code, frame.f_lineno))
         elif frames:
-            break  # the executor: below it is only the engine
+            break  # the executor: all outer frames are the engine's
         frame = frame.f_back
     frames.reverse()
     return frames

@@ -1,11 +1,11 @@
-"""Fuel: what makes a loop that does not end a deterministic verdict.
+"""Fuel: counted loop iterations, a repeatable limit for code that does not end.
 
-A loop counts its turns in a local of its own and reports each :data:`FUEL_PERIOD` of
-them to the guard, which ends a run that turns too often. Where a local cannot be had
-(class bodies) or would be seen (``locals()``), each turn is a call.
+A loop counts its iterations in a local variable, and reports each :data:`FUEL_PERIOD` of them to
+the guard, which ends a run with too many. Without a local (class bodies), or if the local would
+be visible (``locals()``), each iteration is a call.
 
-The program itself has fuel only in loops that can turn for ever. A mutant of it may
-have made any loop endless, or a recursion: :func:`add_fuel` gives it to all.
+In the original, only loops that may be endless have fuel. A mutation can make any loop or
+recursion endless, so :func:`add_fuel` adds fuel to all of them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from fuzztui.engines.instrument.markers import marker, placed
 __all__ = ["FUEL_PERIOD", "add_fuel", "begin_count", "is_endless", "loops_of", "own_nodes", "turn"]
 
 FUEL_PERIOD: Final = 256
-"""Turns of a loop between two reports to the guard."""
+"""Iterations of a loop between two reports to the guard."""
 
-_FUEL_LOCAL: Final = ".fuel"  # not an identifier: cannot meet a name of the program
+_FUEL_LOCAL: Final = ".fuel"  # not an identifier: cannot collide with a name of the program
 _ENDLESS: Final = frozenset({"range", "count", "cycle", "repeat", "iter"})
 _SEES_LOCALS: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
@@ -31,7 +31,7 @@ _Scope = _Function | ast.ClassDef | ast.Lambda
 
 
 def turn(way: str, at: ast.AST) -> list[ast.stmt]:
-    """What a loop's body begins with. ``way``: "local", "tick", or "" for no fuel."""
+    """Statements to insert at the start of a loop body. ``way``: "local", "tick", "": none."""
     if way == "tick":
         return [placed(ast.Expr(_tick()), at)]
     if way != "local":
@@ -43,7 +43,7 @@ def turn(way: str, at: ast.AST) -> list[ast.stmt]:
 
 
 def begin_count(at: ast.AST) -> ast.stmt:
-    """What a function with "local" fuel begins with."""
+    """The first statement of a function with "local" fuel: sets its counter to 0."""
     return placed(ast.Assign([ast.Name(_FUEL_LOCAL, ast.Store())], ast.Constant(0)), at)
 
 
@@ -52,7 +52,7 @@ def _tick() -> ast.Call:
 
 
 def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of a block that belong to its own scope, in no order."""
+    """The nodes of a block without those of inner scopes, in no order."""
     todo: list[ast.AST] = list(body)
     while todo:
         node = todo.pop()
@@ -62,7 +62,7 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def loops_of(body: list[ast.stmt]) -> tuple[bool, bool]:
-    """Has this scope a loop that can turn for ever; does it look at its own locals?"""
+    """Whether this scope has a loop that may be endless, and whether it reads its locals."""
     loops = sees_locals = False
     for node in own_nodes(body):
         loops = loops or isinstance(node, ast.While | ast.AsyncFor)
@@ -72,7 +72,7 @@ def loops_of(body: list[ast.stmt]) -> tuple[bool, bool]:
 
 
 def is_endless(iterable: ast.expr) -> bool:
-    """Can the loop over it turn (nearly) for ever?"""
+    """Whether a loop over this expression may be (nearly) endless."""
     if not isinstance(iterable, ast.Call):
         return False
     name = iterable.func
@@ -81,7 +81,7 @@ def is_endless(iterable: ast.expr) -> bool:
 
 
 def add_fuel(root: _Function | ast.Lambda) -> None:
-    """Give fuel to all loops of a function and of those in it, and a turn to each entry."""
+    """Add fuel to all loops of a function and of inner functions, and one unit to each call."""
     if isinstance(root, ast.Lambda):
         root.body = placed(ast.BoolOp(ast.Or(), [_tick(), root.body]), root.body)
         return
@@ -109,7 +109,7 @@ def add_fuel(root: _Function | ast.Lambda) -> None:
 
 
 def _enter(function: _Function, *, counting: bool) -> None:
-    """An entry is a turn: what ``Guard.tick`` does, without a call except each so many."""
+    """Count a call as ``Guard.tick`` does, but call the guard only once per period."""
     first = function.body[0]
     turns = (
         ast.Attribute(marker("guard"), "_turns", ast.Store()),

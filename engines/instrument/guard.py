@@ -1,10 +1,9 @@
-"""Ending a trial that does not end: fuel, then a clock. (Third line: the parent.)
+"""The guard: ends a trial that is out of fuel or time. The worker monitor is the last resort.
 
-*Fuel* is spent by the application's own loops and runs out after the same turn
-each time: the verdict is deterministic. The *clock* catches what turns without
-fuel: Python code outside the application. Both raise :class:`TrialTimeout` and
-keep raising it, so that a bare ``except`` does not get away; whether a trial
-timed out is read from :attr:`Guard.expired`, not from the exception.
+*Fuel* is spent by loops of the application and runs out after the same iteration each time, so
+this timeout is repeatable. The *clock* ends loops without fuel, in Python code outside the
+application. Both raise :class:`TrialTimeout` and keep raising it, so that a bare ``except`` does
+not stop it. :attr:`Guard.expired`, not the exception, shows whether a trial timed out.
 """
 
 from __future__ import annotations
@@ -21,24 +20,25 @@ from fuzztui.engines.instrument.instrument import FUEL_PERIOD
 __all__ = ["TURNS_PER_SECOND", "Guard", "TrialTimeout"]
 
 TURNS_PER_SECOND: Final = 10_000_000
-"""Loop turns that a second's limit allows: about what CPython manages in empty loops."""
+"""Iterations for each second of the time limit: about the speed of empty loops in CPython."""
 
 _TICK_S: Final = 0.05
+"""Longest period of the clock, in seconds."""
 
 
 class TrialTimeout(BaseException):
-    """Raised inside the target. Not an ``Exception``: handlers for errors let it pass."""
+    """Raised inside the target. Not an ``Exception``, so that error handlers do not catch it."""
 
 
 class Guard:
     """Watches one trial at a time: :meth:`start`, run, :meth:`stop`.
 
-    The clock is one repeating timer that counts its own alarms, so a trial costs
-    no system call, and a process that was stopped or starved is not blamed.
+    The clock is one repeating timer whose signals are counted. So a trial costs no system call,
+    and time in which the process was stopped does not count.
     """
 
     def __init__(self, timeout_s: float, turns: int = 0) -> None:
-        """``turns`` 0 derives the fuel from the time limit."""
+        """``turns``: fuel in iterations; 0: derived from the time limit."""
         self.timeout_s = timeout_s
         self._period_s = min(_TICK_S, timeout_s / 4)
         self._alarms_allowed = math.ceil(timeout_s / self._period_s) + 1
@@ -49,21 +49,21 @@ class Guard:
         self._alarms = 0
         self.running = False
         self.where: Stack = ()
-        """Where the trial was when it expired."""
+        """The stack of the trial when it expired."""
         self.expired = False
-        """The trial ran out of fuel or time, whatever it did with the exception."""
+        """Whether the trial ran out of fuel or time, even if it caught the exception."""
 
     # ------------------------------------------------------- called by the target
 
     def spend(self) -> int:
-        """A loop made :data:`FUEL_PERIOD` turns; returns its new count."""
+        """Spend fuel for :data:`FUEL_PERIOD` iterations. Returns the loop's new count, 0."""
         self._left -= 1
         if self._left < 0 and self.running:
             self._expire(sys._getframe(1))
         return 0
 
     def tick(self) -> None:
-        """A single turn, of a loop that cannot have a counter of its own."""
+        """Count one iteration of a loop without a local counter."""
         self._turns += 1
         if self._turns >= FUEL_PERIOD:
             self._turns = 0
@@ -85,7 +85,7 @@ class Guard:
     # ------------------------------------------------------- called by the executor
 
     def arm(self) -> None:
-        """Start the clock; again whenever a target may have taken the signal or the timer."""
+        """Start the clock, also again if a target may have replaced the handler or the timer."""
         signal.signal(signal.SIGALRM, self._on_alarm)
         signal.setitimer(signal.ITIMER_REAL, self._period_s, self._period_s)
 
@@ -95,25 +95,25 @@ class Guard:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
     def check(self) -> None:
-        """Arm again if someone else has taken the signal."""
+        """Arm again if the target has replaced the signal handler or the timer."""
         left, period = signal.getitimer(signal.ITIMER_REAL)
         if signal.getsignal(signal.SIGALRM) != self._on_alarm or not left or not period:
             self.arm()
 
     @property
     def spent(self) -> int:
-        """Periods of :data:`FUEL_PERIOD` turns that the trial has spent so far."""
+        """Periods of :data:`FUEL_PERIOD` iterations that the trial has spent."""
         return self._given - self._left
 
     @property
     def turns(self) -> int:
-        """Turns of loops and calls that were counted: exact where all are (see ``quiet``)."""
+        """Counted loop iterations and calls; exact only if all loops have fuel."""
         return self.spent * FUEL_PERIOD + self._turns
 
     def start(self, periods: int = 0, *, capped: bool = True, part: float = 1.0) -> None:
-        """A trial begins; ``periods`` of fuel instead of what the time limit allows.
+        """Start a trial. ``periods``: its fuel; 0: as much as the time limit allows.
 
-        Not ``capped``: also if they are more than that. ``part``: of the time.
+        ``capped``: the fuel is at most that of the time limit. ``part``: share of the time limit.
         """
         given = periods or self._tank
         self._given = self._left = min(given, self._tank) if capped else given
@@ -123,5 +123,5 @@ class Guard:
         self.running = True
 
     def stop(self) -> None:
-        """It has ended: no alarm raises any more."""
+        """End the trial: from now on, the clock and the fuel raise nothing."""
         self.running = False

@@ -1,4 +1,4 @@
-"""Importing the application instrumented."""
+"""The import hook that instruments the modules of the application."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
 
 @dataclass(frozen=True, slots=True)
 class InstrumentedModule:
-    """A module as it was instrumented: what it takes to compile parts of it again.
+    """An instrumented module, with the data to compile parts of it again.
 
-    ``spans`` are :attr:`Instrumenter.spans`; ``code`` is what is about to be executed.
+    ``spans``: :attr:`Instrumenter.spans`. ``code``: the code of the module.
     """
 
     name: str
@@ -37,11 +37,11 @@ class InstrumentedModule:
 
 
 class Application:
-    """The modules that are the program under test, and the finder that instruments them.
+    """The modules under test, and the import finder that instruments them.
 
-    A module belongs to the application when its name is, or lies below, one of
-    ``include`` and none of ``exclude``. Its ``.py`` is preferred to a compiled
-    extension of the same name, which could not be instrumented.
+    A module belongs to the application if its name is, or is below, one of ``include`` and none of
+    ``exclude``. A ``.py`` file is preferred to a compiled extension of the same name, which cannot
+    be instrumented.
     """
 
     def __init__(
@@ -55,17 +55,17 @@ class Application:
         self.include, self.exclude = tuple(include), tuple(exclude)
         self.table, self.coverage = table, coverage
         self.compiled_only: list[str] = []
-        """Modules of the application that exist as extensions only."""
+        """Modules of the application that exist only as compiled extensions."""
         self.plain: list[str] = []
-        """Modules whose source defeats the instrumenter: loaded as they are."""
+        """Modules that are loaded without instrumentation, because they are nested too deeply."""
         self.on_source: Callable[[str, ast.Module], None] = lambda name, tree: None
-        """Called with each module's plain tree before it is instrumented."""
+        """Called with name and tree of each module before instrumentation."""
         self.on_module: Callable[[InstrumentedModule], None] = lambda loaded: None
-        """Called with each module that was instrumented, before it is executed."""
+        """Called with each instrumented module before its code runs."""
         self.compiled: dict[str, CodeType] = {}
-        """The instrumented code of each module, as it was compiled first."""
+        """The first instrumented code of each module."""
         self.fresh: Callable[[str], bool] = lambda name: True
-        """Is this module to be compiled again, though it has been before?"""
+        """Whether a module that was compiled before must be compiled again."""
         self.constants: dict[str, object] = {
             "cells": coverage.cells,
             "next": _NEXT_COUNT,
@@ -74,14 +74,14 @@ class Application:
             "tick": guard.tick,
             "guard": guard,
         }
-        """What the markers in compiled code stand for (see ``execute/markers.py``)."""
+        """The objects that replace markers in compiled code (see ``execute/markers.py``)."""
 
     def has(self, name: str) -> bool:
-        """Does the module of this name belong to the application?"""
+        """Whether the module of this name belongs to the application."""
         return _below(name, self.include) and not _below(name, self.exclude)
 
     def install(self) -> None:
-        """Instrument from now on; what was already imported is imported again."""
+        """Install the finder. Modules that are already imported will be imported again."""
         for name in [n for n in sys.modules if self.has(n)]:
             if not name.startswith("fuzztui.") and name != "fuzztui":
                 del sys.modules[name]
@@ -93,7 +93,7 @@ class Application:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The meta path finder's protocol."""
+        """Find an application module; part of the meta path finder protocol."""
         if not self.has(name):
             return None
         spec = self._plain_spec(name, path, target)
@@ -116,7 +116,7 @@ class Application:
     def _plain_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> ModuleSpec | None:
-        """What the rest of the import system finds; a frozen module's file, not its frozen code."""
+        """The spec from other finders; for a frozen module, that of its file. None: not found."""
         for finder in sys.meta_path:
             if isinstance(finder, Application) or finder is FrozenImporter:
                 continue
@@ -127,7 +127,7 @@ class Application:
         return None
 
     def compile(self, name: str, file: str, source: bytes) -> CodeType:
-        """The module's instrumented code; registers its cells."""
+        """Compile a module with instrumentation, and register its cells. Returns the code."""
         if name in self.compiled and not self.fresh(name):
             return self.compiled[name]
         tree = ast.parse(source, file)
@@ -149,7 +149,7 @@ class Application:
 
 
 class _Loader(SourceFileLoader):
-    """Compiles instrumented; everything else (``get_source``, resources) as usual."""
+    """Loads a module with instrumented code; other parts (``get_source``, resources) as usual."""
 
     def __init__(self, application: Application, name: str, file: str) -> None:
         super().__init__(name, file)

@@ -1,26 +1,23 @@
-"""Instrumenting a module's AST: coverage probes and loop fuel.
+"""Instrument the AST of a module: coverage probes and loop fuel.
 
-*Statement probes* (``cells[k] = 1``) stand at the start of every block: function
-bodies, both arms of ``if`` (an absent ``else`` is made), loop bodies, normal exits
-of loops that can be left otherwise, handlers, cases and "no case matched". *Expression probes*
-(``arms.add(k) or expr``) stand in the arms of conditional expressions, right
-operands of ``and``/``or``, lambdas, and elements that a comprehension's
-condition let through. ``cells`` and ``arms.add`` are not looked up by name: they
-are put among the code object's constants in place of a marker, which is what
-makes a probe cost about 15 ns and leaves the module's names alone.
+*Statement probes* (``cells[k] = 1``) are at the start of every block: function bodies, both
+branches of ``if`` (a missing ``else`` is added), loop bodies, normal exits of loops that have
+other exits, handlers, cases, and "no case matched". *Expression probes* (``arms.add(k) or expr``)
+are in the branches of conditional expressions, right operands of ``and``/``or``, lambdas, and
+elements that the condition of a comprehension accepts. ``cells`` and ``arms.add`` are constants of
+the code object, in place of a marker. So a probe costs about 15 ns and needs no name in the module.
 
-*Fuel*: a loop that can turn for ever (``while``, ``for`` over ``range``, ``count``
-and the like) counts its turns in a local and reports each 256 to the guard, which
-ends a run that turns too often: a deterministic verdict, unlike a clock's. In modules
-and class bodies, where a local would be an attribute, each turn is a call.
+*Fuel*: a loop that may be endless (``while``, ``for`` over ``range``, ``count`` and so on) counts
+its iterations in a local, and reports every 256 iterations to the guard. The guard ends a run with
+too many iterations, which is repeatable, unlike a time limit. In modules and class bodies, where a
+local would be an attribute, each iteration is a call.
 
-Only code in functions is probed: what runs at import does not depend on the input.
-Inserted nodes take the place (line and columns) of the block that they open, so
-tracebacks stay right. A block that begins with an ``if`` on plain names has no probe
-of its own: one of that statement's arms tells as much.
+Only code in functions has probes: code that runs on import does not depend on the input.
+Inserted nodes have the source position of the block that they open, so tracebacks are right. A
+block that begins with an ``if`` on plain names has no probe: the branches of the ``if`` have some.
 
-A unit (the outermost function below module and class bodies) can be instrumented again
-on its own, from its plain tree: its cells are those of :attr:`Instrumenter.spans`.
+A unit (the outermost function below module and class bodies) can be instrumented again alone, from
+its original tree. Its cells are in :attr:`Instrumenter.spans`.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ from fuzztui.engines.instrument.markers import compile_with, marker, placed
 
 __all__ = ["FUEL_PERIOD", "Instrumenter", "compile_with"]
 
-# What hardly ever raises: no calls, no subscripts, no arithmetic.
+# Expressions that rarely raise: no calls, no subscripts, no arithmetic.
 _HARMLESS: Final = (
     ast.Name,
     ast.Attribute,
@@ -55,8 +52,8 @@ _HARMLESS: Final = (
     ast.unaryop,
     ast.cmpop,
 )
-# What cannot raise because of how it compares. Whether a function was entered at all must
-# be certain: a mutant of a comparison that raises in the program may not.
+# Expressions that cannot raise in a comparison. The entry of a function must be certain, because
+# a comparison that raises in the original may not raise in a mutant.
 _NEVER_RAISES: Final = (
     *(kind for kind in _HARMLESS if kind not in (ast.cmpop, ast.unaryop)),
     *(ast.Not, ast.Is, ast.IsNot),
@@ -69,10 +66,10 @@ class Instrumenter(ast.NodeTransformer):
     """Instruments one module in place: ``Instrumenter(base).visit(tree)``, then ``edges``."""
 
     def __init__(self, base: int, *, counting: bool = False) -> None:
-        """``base`` is the number of the module's first cell; ``counting`` counts hits."""
+        """``base``: number of the module's first cell. ``counting``: probes count hits."""
         self.edges: list[Edge] = []
         self.spans: dict[tuple[int, int], tuple[int, int]] = {}
-        """First cell and the one after the last of each unit, by its node's line and column."""
+        """First cell, and last cell + 1, of each unit, by line and column of its node."""
         self._base = base
         self._counting = counting
         self._names: list[str] = []
@@ -103,11 +100,11 @@ class Instrumenter(ast.NodeTransformer):
     # ------------------------------------------------------------------ scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A function: its defaults and decorators belong to the scope around it."""
+        """Instrument a function; its defaults and decorators belong to the outer scope."""
         return self._function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """As a plain function."""
+        """Instrument a coroutine as a function."""
         return self._function(node)
 
     def _function(self, node: _Function) -> ast.AST:
@@ -123,7 +120,7 @@ class Instrumenter(ast.NodeTransformer):
         if _is_docstring(node.body[0]):
             head = [node.body.pop(0)]
         at: ast.AST = node.body[0] if node.body else head[0]
-        if not _says_it_is_reached(at, _NEVER_RAISES):
+        if not _probes_itself(at, _NEVER_RAISES):
             head.append(self._probe("entry", at))
         if self._fuel == "local":
             head.append(begin_count(at))
@@ -139,7 +136,7 @@ class Instrumenter(ast.NodeTransformer):
             self.spans[at.lineno, at.col_offset] = first, self._base + len(self.edges)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """A lambda: one arm, also where a module or class body makes it."""
+        """Instrument a lambda: one cell, also in a module or class body."""
         self._defaults(node.args)
         outer = self._in_function, self._fuel
         first = self._base + len(self.edges)
@@ -154,7 +151,7 @@ class Instrumenter(ast.NodeTransformer):
         args.kw_defaults = [d and self._expr(d) for d in args.kw_defaults]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """A class body: its methods count; a loop in it has no local to count in."""
+        """Instrument methods; loops of the class body itself have no local for fuel."""
         node.decorator_list = [self._expr(d) for d in node.decorator_list]
         node.bases = [self._expr(b) for b in node.bases]
         outer, self._fuel = self._fuel, "tick"
@@ -165,13 +162,13 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Annotations stay as they are: they may be turned into text."""
+        """Instrument the value only: annotations may be used as text."""
         if node.value is not None:
             node.value = self._expr(node.value)
         return node
 
     def visit_TypeAlias(self, node: ast.AST) -> ast.AST:
-        """``type X = ...`` (3.12) is evaluated lazily, in a scope of its own."""
+        """Leave ``type X = ...`` (3.12) unchanged: it is evaluated lazily, in its own scope."""
         return node
 
     # ------------------------------------------------------------------ blocks
@@ -184,12 +181,12 @@ class Instrumenter(ast.NodeTransformer):
         return [self.visit(s) for s in body]
 
     def _opened(self, kind: str, body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
-        """A block with its probe in front."""
-        own = [] if _says_it_is_reached(body[0]) else [self._probe(kind, body[0])]
+        """The block with its probe, after the statements ``extra``."""
+        own = [] if _probes_itself(body[0]) else [self._probe(kind, body[0])]
         return [*extra, *own, *self._block(body)]
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """Two arms, always."""
+        """Probe both branches, also a missing ``else``."""
         node.test = self._expr(node.test)
         if not self._in_function:
             node.body, node.orelse = self._block(node.body), self._block(node.orelse)
@@ -202,21 +199,21 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        """The body, and the exit through the condition unless that is a constant."""
+        """Probe the body, and the exit by the condition unless it is a constant."""
         node.test = self._expr(node.test)
         exits = not isinstance(node.test, ast.Constant) and _can_leave(node.body)
         self._loop(node, node.test, endless=True, exits=exits)
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        """The body, and the exit at the iterable's end."""
+        """Probe the body, and the exit at the end of the iterable."""
         endless = is_endless(node.iter)
         node.iter = self._expr(node.iter)
         self._loop(node, node.target, endless=endless, exits=_can_leave(node.body))
         return node
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:
-        """As a plain ``for``."""
+        """Probe as a plain ``for``."""
         node.iter = self._expr(node.iter)
         self._loop(node, node.target, endless=True, exits=_can_leave(node.body))
         return node
@@ -225,7 +222,7 @@ class Instrumenter(ast.NodeTransformer):
         self, node: ast.While | ast.For | ast.AsyncFor, at: ast.AST, *, endless: bool, exits: bool
     ) -> None:
         if not self._in_function:
-            # No coverage, but fuel: a mutant may make an import endless.
+            # Fuel without coverage: a mutant may make an import endless.
             spent = turn("tick", node.body[0]) if endless else []
             node.body = [*spent, *self._block(node.body)]
             node.orelse = self._block(node.orelse)
@@ -238,11 +235,11 @@ class Instrumenter(ast.NodeTransformer):
             node.orelse = [self._probe("exit", at)]
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Handlers and the ``else`` are arms."""
+        """Probe the handlers and the ``else``."""
         return self._try(node)
 
     def visit_TryStar(self, node: ast.TryStar) -> ast.AST:
-        """``except*``: the same fields."""
+        """Probe ``except*`` as ``except``."""
         return self._try(node)
 
     def _try(self, node: ast.Try | ast.TryStar) -> ast.AST:
@@ -260,7 +257,7 @@ class Instrumenter(ast.NodeTransformer):
         return self._opened(kind, body, []) if self._in_function else self._block(body)
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
-        """Each case, and the fall-through where no case catches everything."""
+        """Probe each case, and "no case matched" unless the last case is irrefutable."""
         node.subject = self._expr(node.subject)
         for case in node.cases:
             if case.guard is not None:
@@ -276,7 +273,7 @@ class Instrumenter(ast.NodeTransformer):
     # ------------------------------------------------------------- expressions
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """``a if c else b``: two arms."""
+        """Probe both branches of ``a if c else b``."""
         self.generic_visit(node)
         if self._in_function:
             node.body = self._arm("then", node.body)
@@ -284,7 +281,7 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """Each operand after the first is an arm of those before it."""
+        """Probe each operand after the first."""
         self.generic_visit(node)
         if self._in_function:
             kind = "and" if isinstance(node.op, ast.And) else "or"
@@ -292,19 +289,19 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        """Elements that passed the condition."""
+        """Probe elements that the condition accepts."""
         return self._comprehension(node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        """Elements that passed the condition."""
+        """Probe elements that the condition accepts."""
         return self._comprehension(node)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        """Elements that passed the condition."""
+        """Probe elements that the condition accepts."""
         return self._comprehension(node)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        """Keys that passed the condition."""
+        """Probe keys that the condition accepts."""
         return self._comprehension(node)
 
     def _comprehension(self, node: _Comprehension) -> ast.AST:
@@ -317,8 +314,8 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
 
-def _says_it_is_reached(node: ast.AST, harmless: tuple[type, ...] = _HARMLESS) -> bool:
-    """Is it an ``if`` that is sure to enter one of its arms, each of which has a probe?"""
+def _probes_itself(node: ast.AST, harmless: tuple[type, ...] = _HARMLESS) -> bool:
+    """Whether this is an ``if`` that always enters one of its branches, which have probes."""
     return isinstance(node, ast.If) and all(isinstance(n, harmless) for n in ast.walk(node.test))
 
 
@@ -331,7 +328,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _can_leave(body: list[ast.stmt]) -> bool:
-    """Can the loop of this body be left other than by its normal exit?"""
+    """Whether the loop with this body has another exit than its normal one."""
     return any(isinstance(n, ast.Break | ast.Return) for n in own_nodes(body))
 
 

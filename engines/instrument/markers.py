@@ -1,8 +1,8 @@
-"""Objects of the engine among a program's constants, and nodes put into its tree.
+"""Markers: constants in a module's tree that are replaced by objects of the engine.
 
-Inserted code reaches the engine's objects (the map of cells, the guard's fuel) without
-a name: a marker stands for each in the tree, and the object takes its place among the
-compiled code's constants. So the program's own names stay as they are.
+Inserted code uses objects of the engine (the coverage map, the guard's fuel) without a name. The
+tree contains a marker for each object; after compiling, the object replaces the marker among the
+constants of the code. So the names of the module do not change.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Final, TypeVar
 
 __all__ = ["MARKERS", "compile_with", "marker", "placed"]
 
-# Markers are complex denormals: no program has them, and the compiler cannot fold
-# a subscript of a complex number away, as it would one of a string.
+# Markers are complex denormals: programs do not contain them, and the compiler does not
+# evaluate a subscript of a complex number, as it does for a string.
 _TINY: Final = 5e-324
 MARKERS: Final[Mapping[str, complex]] = {
     name: complex(0.0, _TINY * (i + 3))
@@ -29,17 +29,17 @@ _N = TypeVar("_N", bound=ast.AST)
 
 
 def marker(name: str) -> ast.Constant:
-    """The node that stands for the object called ``name``."""
+    """The node of the marker for the object ``name``."""
     return ast.Constant(MARKERS[name])
 
 
 def compile_with(
     tree: ast.Module, file: str, constants: Mapping[str, Any], flags: int = 0
 ) -> CodeType:
-    """Compile, with each marker replaced by the object of that name.
+    """Compile ``tree``, with each marker replaced by the object of this name.
 
-    ``flags`` are those of ``from __future__`` imports that the tree itself lacks.
-    Raises what :func:`compile` raises.
+    ``flags``: those of ``from __future__`` imports that are missing in the tree. Raises as
+    :func:`compile`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "'complex' object is not callable; perhaps ..."
@@ -63,10 +63,10 @@ def _replace(code: CodeType, by_marker: Mapping[complex, Any]) -> CodeType:
 
 
 def placed(node: _N, at: ast.AST) -> _N:
-    """Give ``node`` and the new nodes below it the place of ``at``."""
+    """Give ``node`` and the new nodes below it the source position of ``at``."""
     if "lineno" in node._attributes:
         if hasattr(node, "lineno"):
-            return node  # the program's own
+            return node  # a node of the program
         new: Any = node
         new.lineno, new.col_offset = getattr(at, "lineno", 1), getattr(at, "col_offset", 0)
         new.end_lineno = getattr(at, "end_lineno", new.lineno)

@@ -1,4 +1,4 @@
-"""What a module has that a campaign could name: what to say where a name is not there."""
+"""The targets and generators in a module, for the message about a name that does not exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["generators_in", "targets_in"]
 
 
 def targets_in(module: ModuleType) -> Iterator[str]:
-    """Functions of its own, and Hypothesis' tests: ``test_it``, ``TestIt.test_that``, machines."""
+    """Names of functions of the module, and of Hypothesis tests in it, also in classes."""
     for name, value in _public(module):
         if not _is_class(value):
             if callable(value) and _is_own(module, name, value):
@@ -28,7 +28,7 @@ def targets_in(module: ModuleType) -> Iterator[str]:
 
 
 def generators_in(module: ModuleType) -> Iterator[str]:
-    """Functions of its own, strategies, and types of its own, of which strategies may be made."""
+    """Names of functions, strategies, and types from which strategies can be made."""
     for name, value in _public(module):
         if _is_class(value):
             if _is_own(module, name, value) and not _is_other(value):
@@ -44,13 +44,13 @@ def _public(owner: object) -> list[tuple[str, Any]]:
 
 
 def _is_own(module: ModuleType, name: str, value: object) -> bool:
-    """Defined there or, of a package, below it; or what it says that it offers."""
+    """Whether the value is defined in the module or below it, or named in its ``__all__``."""
     offered = getattr(module, "__all__", ())
     if isinstance(offered, (list, tuple)) and name in offered:
         return True
     defined: object = ""
     with contextlib.suppress(AttributeError):
-        defined = object.__getattribute__(value, "__module__")  # runs nothing of a proxy's
+        defined = object.__getattribute__(value, "__module__")  # runs no code of a proxy
     below = f"{module.__name__}." if hasattr(module, "__path__") else None
     return defined == module.__name__ or (
         below is not None and isinstance(defined, str) and defined.startswith(below)
@@ -58,12 +58,12 @@ def _is_own(module: ModuleType, name: str, value: object) -> bool:
 
 
 def _is_test(value: object) -> bool:
-    """Only functions are asked: a proxy, or a mock, may answer anything."""
+    """Whether this is a test function; a proxy or a mock could pretend to be anything."""
     return type(value) is FunctionType and test_of(value) is not None
 
 
 def _is_other(cls: type) -> bool:
-    """A class of tests, a machine, an exception: nobody's input."""
+    """Whether the class is not for inputs: tests, a state machine, an exception."""
     if issubclass(cls, BaseException) or test_of(cls):
         return True
     return any(map(_is_test, vars(cls).values()))
@@ -75,5 +75,5 @@ def _is_strategy(value: object) -> bool:
 
 
 def _is_class(value: object) -> bool:
-    """Without asking it: isinstance runs what lazy proxies do to be something else."""
+    """Whether this is a class; isinstance would run the ``__class__`` property of lazy proxies."""
     return issubclass(type(value), type)

@@ -1,4 +1,4 @@
-"""What references in the campaign file mean: ``module:function``, ``/path/file.py:function``."""
+"""Resolve references in the campaign file: ``module:function``, ``/path/file.py:function``."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ from fuzztui.engines.instrument.offers import generators_in, targets_in
 
 __all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
 
-_SHOWN = 12
-"""Functions of a module that are reported where one is not there."""
+_MAX_SHOWN = 12
+"""Functions of a module that a message lists if the named one does not exist."""
 
 
 def split_reference(reference: str, default: str) -> tuple[str, str]:
-    """``module:function`` or ``/path/file.py:function`` into its two parts."""
+    """Split a reference into module or file, and function; ``default`` if it has no function."""
     module, colon, name = reference.rpartition(":")
     return (module, name) if colon else (name, default)
 
 
 def is_file(module: str) -> bool:
-    """Or the name of a module."""
+    """Whether the first part of a reference is a file, else the name of a module."""
     return module.endswith(".py") or "/" in module
 
 
 def resolve(
     key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
 ) -> Callable[..., Any]:
-    """The callable. ``modules``: what was imported for other keys; a file is loaded once."""
+    """The callable of a reference. Raises :class:`CannotStart`.
+
+    ``modules``: modules imported for other keys, so that each file is loaded once.
+    """
     found, module = look_up(key, reference, default, spec, modules)
     if not callable(found):
         has = "no" if found is None else "an attribute, but no"
@@ -56,7 +59,7 @@ def resolve(
 def look_up(
     key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
 ) -> tuple[Any, ModuleType]:
-    """What is there, or None, and its module."""
+    """The object of a reference, or None, and its module. Raises :class:`CannotStart`."""
     where = f'{key} = "{reference}"'
     name, attribute = split_reference(reference, default)
     if not name or not attribute:
@@ -71,28 +74,28 @@ def look_up(
 
 
 def _instead(name: str, there: Sequence[str]) -> str:
-    """What may have been meant by the name, and what there is, names that are like it first."""
-    alike = near(name, there, _SHOWN)
+    """The end of a message: a similar name, and the names in ``there``, similar ones first."""
+    alike = near(name, there, _MAX_SHOWN)
     names = [*alike, *sorted(set(there) - set(alike))]
-    has = f"it has: {listed(names, _SHOWN)}" if names else "it has none"
+    has = f"it has: {listed(names, _MAX_SHOWN)}" if names else "it has none"
     guess = meant(alike[:1])
     return f"{guess} ({has})" if guess else f"; {has}"
 
 
 def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
-    """By its name or file. Raises :class:`CannotStart`, which says ``where`` it was asked for."""
+    """Import a module by name or file. Raises :class:`CannotStart` with ``where``, the key."""
     try:
         return _import_file(where, Path(name)) if is_file(name) else importlib.import_module(name)
     except CannotStart:
         raise
     except ModuleNotFoundError as e:
-        if (inner := _beside(e.name or "")) is not None:
+        if (inner := _missing_submodule(e.name or "")) is not None:
             raise CannotStart(f"{where}: {e}; {inner}") from None
-        # What to do comes first: screens cut the end.
+        # The advice comes first, because screens cut the end.
         searched = f" (now {list(spec.path)})" if spec.path else ""
         raise CannotStart(
-            f"{e}: install it for target.python ({sys.executable}), or set target.path to where it"
-            f" lies{searched}; {where}"
+            f"{e}: install it for target.python ({sys.executable}), or set target.path to its"
+            f" directory{searched}; {where}"
         ) from None
     except BaseException as e:  # sys.exit() at import is a BaseException
         detail = traceback.format_exc()
@@ -100,18 +103,18 @@ def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
         place = f" at {at[-1].filename}:{at[-1].lineno}" if at else ""
         if isinstance(e, SyntaxError):
             place = f" at {e.filename}:{e.lineno}"
-        words = " ".join(f"{type(e).__name__}: {e}".split())
-        raise CannotStart(f"{where}: importing it raised {words:.300}{place}", detail) from None
+        message = " ".join(f"{type(e).__name__}: {e}".split())
+        raise CannotStart(f"{where}: importing it raised {message:.300}{place}", detail) from None
 
 
-def _beside(name: str) -> str | None:
-    """Of a module that is missing in a package that is there: what that has; None for others."""
+def _missing_submodule(name: str) -> str | None:
+    """For a missing module of an existing package: text with the package's modules; else None."""
     package, _, last = name.rpartition(".")
     where = getattr(sys.modules.get(package), "__path__", None)
     if not package or where is None:
         return None
     there = sorted(module.name for module in pkgutil.iter_modules(where))
-    has = f"package {package} has: {', '.join(there[:_SHOWN]) or 'no modules'}"
+    has = f"package {package} has: {', '.join(there[:_MAX_SHOWN]) or 'no modules'}"
     guess = meant(f"{package}.{one}" for one in near(last, there))
     return f"{guess.removeprefix('; ')} ({has})" if guess else has
 
@@ -121,13 +124,13 @@ def _import_file(where: str, file: Path) -> ModuleType:
         raise CannotStart(f"{where}: there is no file {file}")
     name = file.stem
     if name in sys.modules:
-        name = f"_harness_{name}"  # never in the way of an imported module of that name
+        name = f"_harness_{name}"  # do not replace an imported module
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise CannotStart(f"{where}: {file} is not a Python file")
     found = importlib.util.find_spec(name)
     if found is not None and found.origin == str(file):
-        spec = found  # reachable by import: so also instrumented, if it is included
+        spec = found  # importable by name: instrumented if included
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""What is instrumented, in words: a line a package."""
+"""The instrumentation scope as text: one line for each included package."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from fuzztui.base.text import listed, several
 from fuzztui.engines.instrument.importer import Application
 
-__all__ = ["extent"]
+__all__ = ["scope_lines"]
 
 _SHOWN = 3
-"""Compiled modules that are named."""
+"""Compiled modules listed in a line."""
 
 
-def extent(application: Application) -> list[str]:
+def scope_lines(application: Application) -> list[str]:
     """``priority in /.../site-packages/priority (12 modules)`` for each included package.
 
-    Of what is loaded: more may be imported while it runs.
+    Only loaded modules count: more may be imported while the target runs.
     """
     return [_of(application, package) for package in application.include]
 

@@ -1,4 +1,4 @@
-"""Loading what is fuzzed: names in the campaign file to callables."""
+"""Load the target: from references in the campaign file to callables."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ __all__ = [
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 DEFAULT_FUNCTION = "target"
-"""The function of ``function = "harness.py"``."""
+"""The function if the reference names only a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The callable under test and what the campaign file says about it."""
+    """The callable under test, with its settings from the campaign file."""
 
     function: Callable[[Any], Any]
     generator: Callable[[Source], object] | None
     expected: tuple[type[BaseException], ...]
     text: bool
-    """Does the function take ``str`` (else ``bytes``)?"""
+    """Whether the function takes ``str``, else ``bytes``."""
     compare: Callable[[Any, Any], object] | None = None
-    """When are two values of the function the same? (For engines that compare any.)"""
+    """Whether two returned values are the same; None: structural comparison."""
     against: Callable[[Any], Any] | None = None
-    """A second implementation, which must do the same."""
+    """The second implementation of the differential oracle, or None."""
     import_s: float = 0.0
-    """Seconds that importing it took."""
+    """Seconds that the import took."""
 
 
 def application_packages(spec: TargetSpec) -> tuple[str, ...]:
-    """The packages that are instrumented: ``include``, or the function's own top-level one.
+    """The packages to instrument: ``include``, or the top-level package of the function.
 
-    Raises :class:`CannotStart` for a harness file that does not say.
+    Raises :class:`CannotStart` for a harness file without ``include``.
     """
     if spec.include:
         return spec.include
@@ -78,20 +78,20 @@ def application_packages(spec: TargetSpec) -> tuple[str, ...]:
 
 
 def search_path(spec: TargetSpec) -> list[str]:
-    """What is put before ``sys.path``: ``path``, and the directories of harness files."""
+    """Directories to put before ``sys.path``: ``path``, and those of harness files."""
     references = (spec.function, spec.generator, spec.compare, spec.oracle.against)
     files = [split_reference(r, "")[0] for r in references if r]
     return [*spec.path, *(str(Path(f).parent) for f in files if is_file(f))]
 
 
 def load_target(spec: TargetSpec, application: Application | None) -> Target:
-    """Import the target, instrumented if there is an ``application`` to do it.
+    """Import the target, instrumented by ``application`` unless this is None.
 
-    Everything that is wrong raises :class:`CannotStart` with a sentence that names the key.
+    Raises :class:`CannotStart` with a message that names the wrong key.
     """
     began = time.monotonic()
     sys.path[:0] = [p for p in search_path(spec) if p not in sys.path]
-    # Else Hypothesis keeps its caches in the user's project, from the import of a test on.
+    # Else Hypothesis creates its caches in the user's project, when a test is imported.
     is_new = _STORAGE not in os.environ
     os.environ.setdefault(_STORAGE, os.path.join(_caches(), "hypothesis"))  # noqa: PTH118
     importlib.invalidate_caches()
@@ -115,7 +115,7 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
     if application is not None:
         _check_included(spec, application)
     if is_new and "hypothesis" not in sys.modules:
-        os.environ.pop(_STORAGE, None)  # it is none of this target's business
+        os.environ.pop(_STORAGE, None)  # this target does not use Hypothesis
     return Target(
         function=function,
         generator=generator,
@@ -128,13 +128,13 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
 
 
 def _caches() -> str:
-    # Not Path.expanduser(), which raises where nobody has a home.
+    # Not Path.expanduser(), which raises if the user has no home directory.
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     return os.path.join(home, "fuzztui")  # noqa: PTH118
 
 
 def _generator(spec: TargetSpec, modules: dict[str, ModuleType]) -> Callable[[Source], object]:
-    """A function, or what one can be made of: a strategy, a type."""
+    """The generator: a function, or made from a strategy or a type."""
     found, _ = look_up("target.generator", spec.generator, "generate", spec, modules)
     made = generator_of(f'target.generator = "{spec.generator}"', found)
     if made is not None:
@@ -181,10 +181,10 @@ def _check_callable(
     where = f'{key} = "{reference}"'
     if inspect.iscoroutinefunction(function):
         raise CannotStart(
-            f"{where} is a coroutine function: name a plain one that calls asyncio.run() on it"
+            f"{where} is a coroutine function: name a plain function that calls asyncio.run()"
         )
     try:
-        # Decorators may add arguments: what counts is what the outermost takes.
+        # Decorators may add arguments: the signature of the outermost one counts.
         inspect.signature(undecorated(function), follow_wrapped=False).bind(b"")
     except TypeError as e:
         raise CannotStart(f"{where} must be callable with one argument, {argument}: {e}") from None
@@ -195,12 +195,12 @@ def _check_callable(
 def _compare(
     function: Callable[..., Any], spec: TargetSpec, modules: dict[str, ModuleType]
 ) -> Callable[[Any, Any], object] | None:
-    """``target.compare``, else what ``fuzztui.harness.compare`` left at the function."""
+    """The function of ``target.compare``, else of ``fuzztui.harness.compare``, else None."""
     if spec.compare:
         where = f'target.compare = "{spec.compare}"'
         found: Any = resolve("target.compare", spec.compare, "compare", spec, modules)
     else:
-        where = f'target.function = "{spec.function}": what it is decorated to be compared with'
+        where = f'target.function = "{spec.function}": its decorator for comparison'
         found = getattr(function, COMPARED_WITH, None)
         if found is None:
             return None
@@ -220,22 +220,22 @@ def _takes_text(function: Callable[..., Any]) -> bool:
 
 
 def _check_included(spec: TargetSpec, application: Application) -> None:
-    """Every included package is loaded, and at least one module is instrumented."""
+    """Import each included package. Raises :class:`CannotStart` if no module is instrumented."""
     for name in application.include:
         if name not in sys.modules:
             import_module(f"target.include = {list(spec.include)}", name, spec)
     if not application.table.modules:
-        why = "no Python source of it was loaded"
+        why = "no Python source was loaded"
         if application.compiled_only:
             why = f"only compiled modules were found: {', '.join(application.compiled_only[:5])}"
         raise CannotStart(
             f"target.include = {list(application.include)}: nothing to instrument, {why};"
-            " name the packages that hold the code under test"
+            " name the packages that contain the code under test"
         )
 
 
 def _exception(name: str) -> type[BaseException]:
-    """An exception class by its builtin name or import path."""
+    """The exception class of a builtin name or import path. Raises :class:`CannotStart`."""
     found: Any = getattr(builtins, name, None)
     parts = name.replace(":", ".").split(".")
     for split in range(len(parts) - 1, 0, -1):

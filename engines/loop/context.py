@@ -1,4 +1,4 @@
-"""What an engine is given to build its parts from."""
+"""The context: everything that an engine builds its parts from."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["Context"]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Everything outside an engine. ``rng`` is the only source of chance."""
+    """The parts of the worker that engines use. ``rng`` is the only source of randomness."""
 
     spec: Spec
     rng: random.Random
     executor: Executor
     tokens: Sequence[bytes]
-    """The dictionary. It grows in place when the target imports modules late."""
+    """Tokens of the dictionary; the list is replaced in place when modules are imported late."""
     seeds: Sequence[SeedFile]
     text: bool
-    """Does the target take text?"""
+    """Whether the target takes ``str``, else ``bytes``."""
     journal: TrialJournal
     store: Store
     log: EventLog
-    told: ReportedEvents
-    """What was told before a restart."""
+    reported: ReportedEvents
+    """What earlier workers of this instance have reported."""
     target: Target
     application: Application
     prepared: object = None
-    """What the engine's ``prepare`` returned."""
+    """The result of the engine's ``prepare``; None if the engine has none."""

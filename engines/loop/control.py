@@ -1,4 +1,4 @@
-"""``control.jsonl``: commands to a running engine, and the answers."""
+"""``control.jsonl``: the commands to a running engine, which are answered by events."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ from fuzztui.wire.events import CommandApplied, CommandRejected
 __all__ = ["ControlReader"]
 
 _READ_LIMIT: Final = 1 << 20
+"""Bytes read at once; a longer line is skipped."""
 
 
 class ControlReader:
-    """Applies commands between trials and answers each once, also over restarts.
+    """Executes commands between trials and answers each once, also after restarts.
 
-    What was answered before is applied again silently, so that skips and demotions
-    survive a restart; pausing lives in the journal, stopping in the past.
+    After a restart, answered commands are executed again without an answer, so that skips and
+    demotions remain. A pause is kept in the journal; a stop is not repeated.
     """
 
     def __init__(
@@ -45,23 +46,26 @@ class ControlReader:
         log: EventLog,
         *,
         answered: set[str],
-        obey: Callable[[Command], str] | None = None,
+        execute: Callable[[Command], str] | None = None,
     ) -> None:
-        """``obey`` carries out what only this engine knows; its effects must outlive a restart."""
-        self._more = obey
+        """``execute`` runs commands of this engine only; their effects must survive a restart.
+
+        ``answered``: ids of the commands that earlier workers have answered.
+        """
+        self._execute_other = execute
         self._file, self._scheduler, self._log = file, scheduler, log
-        self._words = journal.words
+        self._counters = journal.counters
         self._answered = answered
         self._offset = 0
         self.stop = False
 
     @property
     def paused(self) -> bool:
-        """Told to pause and not yet to go on."""
-        return bool(self._words[j.PAUSED])
+        """Whether the instance is paused."""
+        return bool(self._counters[j.PAUSED])
 
     def poll(self) -> None:
-        """Read and apply what was appended; one ``stat`` when nothing was."""
+        """Execute the commands that were appended; costs one ``stat`` if there are none."""
         try:
             if os.stat(self._file).st_size <= self._offset:  # noqa: PTH116 - 20 times a second
                 return
@@ -73,7 +77,7 @@ class ControlReader:
         whole, newline, _ = data.rpartition(b"\n")
         if not newline:
             if len(data) == _READ_LIMIT:
-                self._offset += _READ_LIMIT  # no command is that long
+                self._offset += _READ_LIMIT  # no command has so many bytes
             return
         self._offset += len(whole) + 1
         for line in whole.split(b"\n"):
@@ -84,28 +88,28 @@ class ControlReader:
             data = json.loads(line)
             id_, command = data["id"], data["command"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            return  # a torn or foreign line: there is nobody to answer
+            return  # a torn or invalid line has no id to answer
         if not isinstance(id_, str):
             return
         again = id_ in self._answered
         self._answered.add(id_)
         try:
-            detail = self._obey(decode_command(command), again=again)
+            detail = self._execute(decode_command(command), again=again)
         except (CodecError, SteerError) as e:
             if not again:
                 self._log.write(CommandRejected(id_, self._log.instance, str(e)))
             return
         if not again:
-            trial = self._words[j.TRIAL]
+            trial = self._counters[j.TRIAL]
             self._log.write(CommandApplied(id_, self._log.instance, trial, detail))
 
-    def _obey(self, command: Command, *, again: bool) -> str:
+    def _execute(self, command: Command, *, again: bool) -> str:
         entry: Any = getattr(command, "entry", None)
         match command:
             case SkipEntry():
                 return self._scheduler.skip(entry)
             case PromoteEntry() if again:
-                # It has had its turn; that it undid a skip remains.
+                # The promotion is used up; that it undid a skip remains.
                 return self._scheduler.reset(entry)
             case PromoteEntry():
                 return self._scheduler.promote(entry)
@@ -114,14 +118,14 @@ class ControlReader:
             case ResetEntry():
                 return self._scheduler.reset(entry)
             case Pause() | Resume() if not again:
-                self._words[j.PAUSED] = int(isinstance(command, Pause))
+                self._counters[j.PAUSED] = int(isinstance(command, Pause))
                 return "paused" if isinstance(command, Pause) else "resumed"
             case Stop() if not again:
                 self.stop = True
                 return "stopping"
             case Pause() | Resume() | Stop():
                 return ""
-            case _ if self._more is not None:
-                return "" if again else self._more(command)
+            case _ if self._execute_other is not None:
+                return "" if again else self._execute_other(command)
             case _:
-                raise SteerError(f"this engine does not know how to {command.name}")
+                raise SteerError(f"this engine has no command {command.name}")

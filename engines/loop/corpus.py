@@ -1,4 +1,4 @@
-"""The corpus: inputs worth mutating, and in which order they are."""
+"""The corpus of one instance, and the schedulers that decide in which order entries are fuzzed."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ __all__ = ["Corpus", "CorpusEntry", "Scheduler", "SteerError", "Steerable", "Zes
 
 @dataclass(slots=True, eq=False)
 class CorpusEntry:
-    """One input of the corpus; ``id`` is its number in ``queue/``."""
+    """One input of the corpus. ``id``: its number in ``queue/``."""
 
     id: int
     name: str
     data: bytes
     edges: int
-    """How many cells it covers."""
+    """Number of cells that the entry covers."""
     favored: bool = False
     valid: bool = False
     depth: int = 1
-    """Generations from a seed, which has 1."""
+    """Generations from a seed; a seed has 1."""
     reasons: tuple[str, ...] = ()
-    """Why it was kept."""
+    """Why the entry was kept."""
     fuzzed: bool = False
-    """Has it been picked at least once?"""
+    """Whether the entry was picked at least once."""
     kills: int = 0
-    """How many mutants it was the first to kill."""
+    """Number of mutants that this entry was the first to kill."""
 
 
 class Corpus:
-    """The entries, by id and in order of arrival."""
+    """All entries, by id and in order of arrival, with counters for the statistics."""
 
     def __init__(self) -> None:
         self.entries: list[CorpusEntry] = []
@@ -40,8 +40,9 @@ class Corpus:
         self.max_edges = 0
         self.max_depth = 0
         self.pending = 0
-        """Entries not yet fuzzed, and the favoured ones among them."""
+        """Entries not yet fuzzed."""
         self.pending_favored = 0
+        """Favored entries not yet fuzzed."""
         self.favored = 0
 
     def __len__(self) -> int:
@@ -58,7 +59,7 @@ class Corpus:
         self.pending_favored += entry.favored
 
     def picked(self, entry: CorpusEntry) -> None:
-        """The entry is fuzzed for the first time."""
+        """Mark the entry as fuzzed."""
         if not entry.fuzzed:
             entry.fuzzed = True
             self.pending -= 1
@@ -66,7 +67,7 @@ class Corpus:
 
 
 class Scheduler(Protocol):
-    """Whose turn is it? :meth:`pick` is asked before every child."""
+    """Decides which entry is mutated next. :meth:`pick` is called before every child."""
 
     @property
     def position(self) -> int:
@@ -74,37 +75,37 @@ class Scheduler(Protocol):
 
     @property
     def cycles(self) -> int:
-        """How often the whole corpus was gone through."""
+        """Number of complete passes over the corpus."""
 
     def pick(self) -> CorpusEntry | None:
-        """The parent of the next child; None while there is none."""
+        """The parent of the next child; None while the corpus is empty."""
 
     def leave(self) -> None:
-        """Go on to the next entry, whatever energy the current one has left."""
+        """Drop the current entry's remaining energy: the next :meth:`pick` moves on."""
 
     def energy(self, entry: CorpusEntry) -> int:
-        """How many children a visit of this entry gives."""
+        """Number of children that one visit of this entry gets."""
 
 
 class ZestScheduler:
-    """Round robin; energy by coverage, much more for favoured entries.
+    """Round robin; energy by coverage, and more of it for favored entries.
 
-    As in JQF's ZestGuidance: a visit gives ``50 * edges / most edges`` children,
-    20 times that for an entry that was the first to cover something when it was saved.
+    As in JQF's ZestGuidance: a visit gives ``50 * edges / most edges`` children, and 20 times
+    as many for a favored entry, which covered something new when it was saved.
     """
 
     BASELINE: Final = 50
     FAVORED: Final = 20
 
     def __init__(self, corpus: Corpus, baseline: int = BASELINE) -> None:
-        """``baseline``: the longest visit to an entry that is not favoured, in children."""
+        """``baseline``: most children of one visit to an entry that is not favored."""
         self._corpus, self._baseline = corpus, baseline
         self.position = -1
         self.cycles = 0
         self._left = 0
 
     def pick(self) -> CorpusEntry | None:
-        """Raises nothing; the first call starts with the first entry."""
+        """The parent of the next child; None while the corpus is empty."""
         entries = self._corpus.entries
         if self._left <= 0 or self.position < 0:
             if not entries:
@@ -118,36 +119,36 @@ class ZestScheduler:
         return entries[self.position]
 
     def leave(self) -> None:
-        """The next :meth:`pick` moves on."""
+        """Drop the current entry's remaining energy."""
         self._left = 0
 
     def energy(self, entry: CorpusEntry) -> int:
-        """At least one child."""
+        """Number of children of one visit, at least 1."""
         share = self._baseline * entry.edges // max(1, self._corpus.max_edges)
         return max(1, share) * (self.FAVORED if entry.favored else 1)
 
 
 class SteerError(Exception):
-    """The steering cannot be done; the message says why, for users."""
+    """The command cannot be executed; the message says why, for users."""
 
 
 class Steerable:
-    """A scheduler that a user can steer, around any other.
+    """A scheduler that a user can steer, on top of another one, the base.
 
-    A skipped entry is not picked. Promoted ones come next, the last promoted first,
-    each once and with a favoured entry's energy; then the base continues where it was.
-    A demoted one has its turn in each round, but for one child only.
+    A skipped entry is never picked. Promoted entries are picked next, the last promoted first,
+    each once and with a favored entry's energy; then the base continues. A demoted entry gets
+    one child in each cycle.
     """
 
     def __init__(self, base: Scheduler, corpus: Corpus, favored: int = 1000) -> None:
-        """``favored`` is the least number of children that a promoted entry gets."""
+        """``favored``: least number of children that a promoted entry gets."""
         self._base, self._corpus, self._favored = base, corpus, favored
         self.skipped: set[int] = set()
         self.demoted: set[int] = set()
         self.promoted: deque[int] = deque()
         self._promoted_left = 0
         self.on_change: Callable[[int], None] = lambda entry: None
-        """Called when what :meth:`steer_of` says of an entry may have changed."""
+        """Called with an entry's id when its :meth:`steer_of` may have changed."""
 
     @property
     def position(self) -> int:
@@ -160,7 +161,7 @@ class Steerable:
         return self._base.cycles
 
     def pick(self) -> CorpusEntry | None:
-        """The promoted entry, else the base's next that is not skipped."""
+        """The last promoted entry, else the base's next entry that is not skipped."""
         if self.promoted:
             return self._pick_promoted()
         entry = self._base.pick()
@@ -183,7 +184,7 @@ class Steerable:
         return entry
 
     def leave(self) -> None:
-        """Give up the current entry's remaining energy."""
+        """Drop the current entry's remaining energy."""
         if self.promoted:
             self._promoted_left = 0
             self.on_change(self.promoted.popleft())
@@ -191,7 +192,7 @@ class Steerable:
             self._base.leave()
 
     def energy(self, entry: CorpusEntry) -> int:
-        """The base's; of a demoted entry the least."""
+        """The base's energy; 1 for a demoted entry."""
         return 1 if entry.id in self.demoted else self._base.energy(entry)
 
     # ---------------------------------------------------------------- steering
@@ -209,7 +210,10 @@ class Steerable:
             self.promoted.remove(entry)
 
     def skip(self, entry: int) -> str:
-        """Never pick the entry again. Raises :class:`SteerError`; returns what was done."""
+        """Never pick the entry again. Returns the answer for the user.
+
+        Raises :class:`SteerError` if no other entry would be left.
+        """
         self._known(entry)
         if len(self.skipped | {entry}) >= len(self._corpus):
             raise SteerError(f"entry {entry} is the last that is not skipped")
@@ -219,7 +223,7 @@ class Steerable:
         return f"entry {entry} is skipped from now on"
 
     def promote(self, entry: int) -> str:
-        """Pick the entry next; undoes a skip or a demotion."""
+        """Pick the entry next. Undoes a skip or a demotion. Returns the answer for the user."""
         self._known(entry)
         self._forget(entry)
         self.promoted.appendleft(entry)
@@ -228,22 +232,22 @@ class Steerable:
         return f"entry {entry} is next"
 
     def demote(self, entry: int) -> str:
-        """Pick the entry once a round, for one child; undoes a skip or a promotion."""
+        """Give the entry one child in each cycle. Undoes a skip or a promotion."""
         self._known(entry)
         self._forget(entry)
         self.demoted.add(entry)
         self.on_change(entry)
-        return f"entry {entry} gets one child a round from now on"
+        return f"entry {entry} gets one child in each cycle from now on"
 
     def reset(self, entry: int) -> str:
-        """Forget a skip, a promotion or a demotion."""
+        """Undo a skip, a promotion or a demotion. Returns the answer for the user."""
         self._known(entry)
         self._forget(entry)
         self.on_change(entry)
         return f"entry {entry} takes its usual turn"
 
     def steer_of(self, entry: int) -> str:
-        """ "skipped", "promoted", "demoted" or nothing."""
+        """``skipped``, ``promoted``, ``demoted``, or an empty string."""
         if entry in self.skipped:
             return "skipped"
         return "promoted" if entry in self.promoted else "demoted" * (entry in self.demoted)

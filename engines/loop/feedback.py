@@ -1,4 +1,4 @@
-"""Judging an execution: is its input worth keeping, and why?"""
+"""Feedback: decides after an execution whether its input is kept, and why."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ __all__ = ["CoverageFeedback", "Feedback"]
 
 
 class Feedback(Protocol):
-    """One kind of news. The loop asks every feedback about every execution that did not fail.
+    """One reason to keep inputs. The loop passes each execution that did not fail to each feedback.
 
-    ``judge`` changes nothing that ``learn``, called once the input is in the corpus,
-    should.
+    ``judge`` does not change what the feedback has learned; ``learn`` does, and is called after
+    the input was added to the corpus.
     """
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
-        """Reasons to keep the input (``edge``, ``valid-edge``, ``kill`` ...); usually none."""
+        """Reasons to keep the input (``edge``, ``valid-edge``, ``kill`` ...); usually empty."""
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """Does the smaller input show all the news that ``execution`` has?"""
+        """Whether ``smaller`` shows everything that is new in ``execution``."""
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
-        """The input is kept as ``entry``: what it showed is no news any more."""
+        """Record what ``execution`` showed; its input was kept as ``entry``."""
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
-        """After a restart: learn it again; was it the first to show something?"""
+        """Learn an entry again after a restart. Returns whether it shows anything new."""
 
 
 class CoverageFeedback:
-    """Zest's: new coverage by any input, and new coverage by *valid* inputs."""
+    """Zest's feedback: new coverage of any input, and new coverage of *valid* inputs."""
 
     def __init__(self, coverage: CoverageMap) -> None:
         self._coverage = coverage
@@ -40,7 +40,7 @@ class CoverageFeedback:
         self.seen_valid = 0
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
-        """``edge`` and ``valid-edge``."""
+        """``edge``, ``valid-edge``, both, or empty."""
         observed = execution.observed
         seen = self.seen
         new = observed | seen != seen
@@ -51,29 +51,29 @@ class CoverageFeedback:
         return ("edge",) if new else ()
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """All cells that are new, and that are new to valid inputs if it is one."""
+        """Whether ``smaller`` covers all new cells; of a valid input, all new to valid inputs."""
         valid = execution.outcome is Outcome.SUCCESS
         seen = self.seen_valid if valid else self.seen
         return not execution.observed & ~smaller.observed & ~seen
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
-        """Unite."""
+        """Add the covered cells."""
         self.seen |= execution.observed
         if execution.outcome is Outcome.SUCCESS:
             self.seen_valid |= execution.observed
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
-        """Is any of it new?"""
+        """Add the covered cells. Returns whether any of them is new."""
         new = bool(self.judge(execution))
         self.learn(execution, entry)
         return new
 
     @property
     def edges(self) -> int:
-        """Cells covered by the corpus."""
+        """Number of cells that the corpus covers."""
         return self._coverage.count(self.seen)
 
     @property
     def edges_valid(self) -> int:
-        """Cells covered by its valid inputs."""
+        """Number of cells that valid inputs of the corpus cover."""
         return self._coverage.count(self.seen_valid)

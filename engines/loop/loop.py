@@ -1,31 +1,31 @@
 """The fuzzing loop that all in-process engines share.
 
-The order of calls is a contract; parts may rely on it:
+The order of calls is a contract that parts may rely on:
 
-1. *tick*, about every 50 ms by the clock and always between trials: fixture and
-   guard are checked, commands are drained (:class:`ControlReader`), figures go to the
-   journal, changed counts of findings are told. While paused the loop stays here.
+1. *tick*, about every 50 ms by the clock and always between trials: fixture and guard are
+   checked, commands are executed (:class:`ControlReader`), statistics are written to the
+   journal, changed counts of findings are reported. While paused, the loop stays here.
 2. The budget is checked.
-3. *stages* are asked in order; the first proposal is the candidate. (Choosing an
-   entry and mutating it happens inside the stage.)
-4. ``journal.begin``: from here on a dying process leaves this input behind.
-5. *execute*: fixture reset, observers cleared, guard started, input built, target
-   called, guard stopped, observers read (:meth:`Executor.run`).
-6. ``journal.judging``. SUCCESS or INVALID: every *feedback* judges; with at least one
-   reason the input goes to the corpus: it is made smaller if the engine wants that,
-   run once more (do its edges vary?), saved to ``queue/``, learnt by every feedback,
-   then described as an event. FAILURE or TIMEOUT: a new cause is run once more (is it
-   flaky?), described, saved. A second implementation, if there is one, is run on what was
-   kept (or in each trial): that it does something else is a cause, too.
+3. *stages* are called in order; the first candidate is taken. (Choosing an entry and mutating
+   it happens inside the stage.)
+4. ``journal.begin``: from here on, a dying process leaves this input in the journal.
+5. *execute*: fixture reset, observers cleared, guard started, input built, target called,
+   guard stopped, observers read (:meth:`Executor.run`).
+6. ``journal.judging``. SUCCESS or INVALID: every *feedback* judges. With at least one reason,
+   the input goes to the corpus: it is trimmed if the engine wants this, run once more (do its
+   edges vary?), saved to ``queue/``, learned by every feedback, then described in an event.
+   FAILURE or TIMEOUT: with a new signature, the input is run once more (is it flaky?),
+   described and saved. A second implementation, if any, runs on kept inputs or in each trial;
+   a difference is saved in the same way.
 7. ``journal.end``.
 
-Between trials, before 1, modules imported late are taken notice of. ``RecycleWorker`` ends
-the loop when the target has leaked the memory away: see :meth:`Loop._starved`. ``Limited``
-ends it when the target has lowered a hard resource limit that saving needs.
+Before step 1, modules that were imported late are registered. ``RecycleWorker`` ends the loop
+when the target has used up the memory: see :meth:`Loop._starved`. ``Limited`` ends the loop
+when the target has lowered a hard resource limit that saving needs.
 
-A trial is one candidate, however often it was run again. Time decides nothing
-that is random: with the same seed, instance and no commands, trial N is the same
-in every run (unless siblings are synced with or a time limit is met by chance).
+A trial is one candidate, however often it is run again. Random decisions do not depend on
+time: with the same seed and instance, and without commands, trial N is the same in every run
+(except for entries of peers, and for trials close to the time limit).
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ __all__ = ["Loop", "Parts"]
 
 _TICK_NS: Final = 50_000_000
 _SLOW_REBUILD_S: Final = 5.0
+"""Seconds between two progress messages while the queue is run again."""
 _FRESH_TRIALS: Final = 100
-"""So long a worker counts as clean: running out of memory is then the input's own fault."""
+"""Trials of a worker in which an input, and not a leak, is blamed for a lack of memory."""
 _BLIND_TRIALS: Final = 300
-"""After so many without anything of the application executed it is told what is instrumented."""
+"""Trials without executed application code after which a warning shows what is instrumented."""
 _TALLY: Final = {
     Outcome.SUCCESS: j.VALID,
     Outcome.INVALID: j.INVALID,
@@ -77,7 +78,7 @@ _TALLY: Final = {
 
 @dataclass(slots=True)
 class Parts:
-    """What an engine puts together; see the package's modules for each."""
+    """What an engine builds for the loop; the modules of this package describe each part."""
 
     executor: Executor
     corpus: Corpus
@@ -85,29 +86,29 @@ class Parts:
     stages: Sequence[Stage]
     coverage: CoverageFeedback
     feedbacks: Sequence[Feedback]
-    """All that judge, ``coverage`` among them."""
+    """All feedbacks, including ``coverage``."""
     shrink_runs: int = 0
-    """How many runs a new entry is worth to make it smaller."""
+    """Most runs to trim a new entry; 0: no trimming."""
     before: Callable[[Candidate], None] = lambda candidate: None
     """Called with each trial's candidate before it runs."""
     before_recall: Callable[[], None] = lambda: None
     """Called after a restart, before each queue entry runs again."""
     tick: Callable[[], None] = lambda: None
-    """Called between trials, about every 50 ms by the clock: for figures, not for decisions."""
+    """Called between trials, about every 50 ms by the clock: for statistics, not for decisions."""
     finish: Callable[[], None] = lambda: None
-    """What remains to be done once the budget is used up."""
+    """Called when the budget is used up, for work that remains."""
     on_modules: Callable[[], None] = lambda: None
     """Called between trials when modules were imported late."""
     connect: Callable[[Callable[[CorpusEntry], None], Callable[[], bool]], None] = lambda *_: None
-    """Is given what tells again of an entry whose merits have changed, and :meth:`Loop.pulse`."""
+    """Called once with :meth:`Loop.describe`, to report a changed entry, and :meth:`Loop.pulse`."""
     saved: Callable[[Candidate, str], None] = lambda candidate, folder: None
-    """Called when a trial's input was saved, with the folder: ``queue``, ``crashes``, ``hangs``."""
-    obey: Callable[[Command], str] | None = None
-    """Carries out commands that only this engine knows; raises ``SteerError``."""
+    """Called when an input was saved, with the folder: ``queue``, ``crashes`` or ``hangs``."""
+    execute: Callable[[Command], str] | None = None
+    """Executes commands that only this engine has; raises ``SteerError``. None: there are none."""
 
 
 class Loop:
-    """Runs trials until the budget is used up or it is told to stop."""
+    """Runs trials until the budget is used up or a stop is requested."""
 
     def __init__(
         self,
@@ -120,49 +121,50 @@ class Loop:
         steering: ControlReader,
         rescue: Rescue,
         edges: EdgeTable,
-        rival: DifferentialOracle | None = None,
+        differential: DifferentialOracle | None = None,
         budget_trials: int = 0,
         budget_cpu_s: float = 0.0,
         on_modules: Callable[[], None] = lambda: None,
         third_party: Callable[[], int] = lambda: 0,
-        extent: Callable[[], str] = lambda: "",
+        scope: Callable[[], str] = lambda: "",
     ) -> None:
         """``on_modules`` is called between trials when modules were imported late.
 
-        ``rival``: a second implementation, which must do the same. ``third_party``: how much of
-        libraries was covered. ``extent``: what is instrumented, in words.
+        ``differential``: the differential oracle, if any. ``third_party`` returns the number of
+        covered lines of libraries. ``scope`` returns the instrumentation scope, as text.
         """
         self.parts = parts
         self.journal, self.store, self.log = journal, store, log
         self.findings, self.steering, self.edges = findings, steering, edges
-        self.rescue, self._rival = rescue, rival
+        self.rescue, self._differential = rescue, differential
         self._budget = budget_trials or (1 << 62)
         self._budget_cpu_s = budget_cpu_s
         self._triage = FailureTriage(parts.executor, edges.files())
         self._modules = len(edges.modules)
-        self._on_modules, self._third_party, self._extent = on_modules, third_party, extent
+        self._on_modules, self._third_party, self._scope = on_modules, third_party, scope
         self._due = 0
-        self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
-        self._cycles_before = journal.words[j.CYCLES]
-        """Cycles of earlier workers, and of earlier starts."""
-        self._cycle_of_find = self._cycles_before - journal.words[j.CYCLES_WITHOUT_FINDS]
+        self._fresh_until = journal.counters[j.TRIAL] + _FRESH_TRIALS
+        self._cycles_before = journal.counters[j.CYCLES]
+        """Cycles of earlier workers of this instance."""
+        self._cycle_of_find = self._cycles_before - journal.counters[j.CYCLES_WITHOUT_FINDS]
         self._variable = 0
         self._blind = True
-        """Has no trial executed any of the application?"""
+        """Whether no trial has executed any application code."""
         parts.connect(self.describe, self.pulse)
         parts.scheduler.on_change = lambda entry: self.describe(parts.corpus.by_id[entry])
 
     # -------------------------------------------------------------------- trials
 
     def run(self) -> None:
-        """Trials without end; returns when the budget is used up or it is told to stop.
+        """Run trials; returns when the budget is used up or a stop is requested.
 
-        Raises ``RecycleWorker`` when the target has leaked the memory away.
+        Raises ``RecycleWorker`` when the target has used up the memory, ``Limited`` when it has
+        lowered a limit that saving needs, and ``Stopping`` while waiting for a full disk.
         """
-        words, clock = self.journal.words, time.monotonic_ns
+        counters, clock = self.journal.counters, time.monotonic_ns
         modules = self.edges.modules
-        while words[j.TRIAL] < self._budget:
-            if len(modules) != self._modules:  # by trial, not by the clock: tokens are chance
+        while counters[j.TRIAL] < self._budget:
+            if len(modules) != self._modules:  # not in the tick: trials must not depend on time
                 self._imported_late()
             now = clock()
             if now >= self._due:
@@ -172,51 +174,51 @@ class Loop:
                 self._due = now + _TICK_NS
             try:
                 self.trial(self._propose(), now)
-            except MemoryError:  # ours, not the target's
+            except MemoryError:  # raised in the engine, not in the target
                 self.parts.executor.fixture.check_limits()
                 raise
-            if self._blind and words[j.TRIAL] == _BLIND_TRIALS:
-                self._tell_blind()
+            if self._blind and counters[j.TRIAL] == _BLIND_TRIALS:
+                self._warn_blind()
         self._tick()
-        if words[j.STOP] != j.STOP_NOW and not self.steering.stop:
+        if counters[j.STOP] != j.STOP_NOW and not self.steering.stop:
             self.parts.finish()
             self._tick()
         self.findings.recount(final=True)
 
     def pulse(self) -> bool:
-        """For parts that work long without a trial: the tick, when due. False: stop at once."""
+        """Run the tick if due, for parts that work long without a trial. False: stop at once."""
         if time.monotonic_ns() >= self._due:
             self._tick()
             self._due = time.monotonic_ns() + _TICK_NS
-        return self.journal.words[j.STOP] != j.STOP_NOW and not self.steering.stop
+        return self.journal.counters[j.STOP] != j.STOP_NOW and not self.steering.stop
 
     def _propose(self) -> Candidate:
         for stage in self.parts.stages:
             candidate = stage.propose()
             if candidate is not None:
                 return candidate
-        raise AssertionError("the last stage must always propose something")
+        raise AssertionError("the last stage must always propose a candidate")
 
     def trial(self, candidate: Candidate, now_ns: int) -> None:
-        """Steps 4 to 7 for one candidate. May raise ``Stopping`` while a disk is full."""
-        journal, words = self.journal, self.journal.words
+        """Run steps 4 to 7 for one candidate. Raises as :meth:`run`."""
+        journal, counters = self.journal, self.journal.counters
         journal.begin(now_ns, candidate, counts=not candidate.recovered)
         if candidate.begun is not None:
             candidate.begun()
         self.parts.before(candidate)
         execution = self.parts.executor.run(candidate.data)
         took = time.monotonic_ns() - now_ns
-        words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
+        counters[j.SLOWEST_NS] = max(took, counters[j.SLOWEST_NS])
         journal.judging()
-        if words[j.LIMITS_CHECKED]:
+        if counters[j.LIMITS_CHECKED]:
             self.parts.executor.fixture.check_limits()
         self._check_error(execution)
         if execution.observed:
             self._blind = False
         if self._starved(execution):
             raise RecycleWorker
-        if not (candidate.recovered and journal.tallied):
-            words[_TALLY[execution.outcome]] += 1
+        if not (candidate.recovered and journal.is_counted):
+            counters[_TALLY[execution.outcome]] += 1
         if execution.outcome is Outcome.FAILURE or execution.outcome is Outcome.TIMEOUT:
             self._failed(candidate, execution)
             journal.end()
@@ -232,9 +234,9 @@ class Loop:
             self._keep(candidate, execution, reasons)
             if shrinks:
                 self.rescue.clear()
-        if self._rival is not None and (reasons or self._rival.always):
-            # Not as it was made smaller: what differs may be gone then.
-            self._contrast(self._rival, candidate, whole)
+        if self._differential is not None and (reasons or self._differential.always):
+            # The untrimmed input: trimming may have removed the difference.
+            self._contrast(self._differential, candidate, whole)
         journal.end()
 
     def _judge(self, execution: Execution) -> tuple[str, ...]:
@@ -244,7 +246,7 @@ class Loop:
         return reasons
 
     def _shrink(self, candidate: Candidate, execution: Execution) -> Execution:
-        """A smaller input with the same news, if one is found in a few runs."""
+        """Trim the input. Returns the execution of the smallest input that is as interesting."""
         best = execution
 
         def keeps(data: bytes) -> bool:
@@ -259,7 +261,7 @@ class Loop:
             return False
 
         try:
-            # A smaller input may kill the process: then this one still gets its turn.
+            # A smaller input may kill the process: then the next worker runs this one.
             self.rescue.save(candidate)
         except OSError:
             return execution
@@ -277,52 +279,51 @@ class Loop:
         return execution
 
     def _check_error(self, execution: Execution) -> None:
-        """Raise ``Limited`` if it failed for a resource limit that a target has lowered."""
+        """Raise ``Limited`` if the failure comes from a resource limit that was lowered."""
         if execution.outcome is Outcome.FAILURE:
             self.parts.executor.fixture.check_error(execution.error)
 
     def _starved(self, execution: Execution) -> bool:
-        """Out of memory, perhaps by what earlier trials leaked: a clean worker must decide.
+        """Whether a fresh worker must run the input: out of memory, perhaps by an earlier leak.
 
-        Known causes are no news; without this exception an input that asks for too
-        much each time it comes would cost a worker each time.
+        False for known signatures: else every input that allocates too much would cost a worker.
         """
         if not self._out_of_memory(execution):
             return False
         return self._triage.classify(execution) not in self.findings
 
     def _leaked(self, execution: Execution) -> bool:
-        """Out of memory for a known cause, and it stays used up when the trial is over."""
+        """Whether memory ran out, and is still used up after the trial."""
         error = execution.error
         if error is None or not self._out_of_memory(execution):
             return False
-        BaseException.with_traceback(error, None)  # its frames hold what the trial had allocated
+        BaseException.with_traceback(error, None)  # its frames refer to the trial's memory
         return memory.used_up()
 
     def _out_of_memory(self, execution: Execution) -> bool:
-        used = self.journal.words[j.TRIAL] > self._fresh_until
+        used = self.journal.counters[j.TRIAL] > self._fresh_until
         failed = execution.outcome is Outcome.FAILURE
         return used and failed and issubclass(type(execution.error), MemoryError)
 
-    def _tell_blind(self) -> None:
-        """Once: nothing of what follows is going to be kept."""
+    def _warn_blind(self) -> None:
+        """Warn, once, that coverage cannot guide the fuzzing."""
         if self.parts.coverage.edges:
-            return  # of an earlier worker
-        why = "" if self.journal.words[j.VALID] else " and none of their inputs was valid"
-        self.log.say(
+            return  # covered by an earlier worker
+        why = "" if self.journal.counters[j.VALID] else " and none of their inputs was valid"
+        self.log.message(
             "warning",
-            f"{_BLIND_TRIALS} trials have executed no Python code of the application{why}: nothing"
-            f" guides them. Instrumented: {self._extent()}. Set target.include to the packages that"
-            " do the work, target.path to where their Python source lies",
+            f"{_BLIND_TRIALS} trials have executed no Python code of the application{why}, so"
+            f" coverage guides nothing. Instrumented: {self._scope()}. Set target.include to the"
+            " packages under test, and target.path to the directory of their Python source",
         )
 
     # -------------------------------------------------------------------- corpus
 
     def _keep(self, candidate: Candidate, execution: Execution, reasons: tuple[str, ...]) -> None:
-        words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
+        counters, corpus, coverage = self.journal.counters, self.parts.corpus, self.parts.coverage
         new_edges = "edge" in reasons
         number = self.store.next_id(QUEUE)
-        tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL], new=new_edges)
+        tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL], new=new_edges)
         name = f"id:{number:06d},{tail}"
         again = self._again(execution.data)
         if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
@@ -343,25 +344,25 @@ class Loop:
         for feedback in self.parts.feedbacks:
             feedback.learn(execution, entry)
         corpus.add(entry)
-        words[j.CORPUS] = len(corpus)
+        counters[j.CORPUS] = len(corpus)
         if candidate.op == "seed":
             entry.reasons = ("seed", *reasons)
         elif candidate.peer:
             entry.reasons = ("imported", *reasons)
-            words[j.CORPUS_IMPORTED] += 1
+            counters[j.CORPUS_IMPORTED] += 1
         else:
-            words[j.CORPUS_FOUND] += 1
-            words[j.LAST_FIND] = int(time.time())
+            counters[j.CORPUS_FOUND] += 1
+            counters[j.LAST_FIND] = int(time.time())
             self._cycle_of_find = self._cycles
         if again.observed != execution.observed:
-            words[j.CORPUS_VARIABLE] += 1
+            counters[j.CORPUS_VARIABLE] += 1
             self._variable |= again.observed ^ execution.observed
-            words[j.EDGES_VARIABLE] = self.parts.executor.coverage.count(self._variable)
-        words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+            counters[j.EDGES_VARIABLE] = self.parts.executor.coverage.count(self._variable)
+        counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
         self.describe(entry)
 
     def describe(self, entry: CorpusEntry) -> None:
-        """Tell what is known of an entry."""
+        """Report an entry as an event."""
         self.log.write(
             EntryDescribed(
                 instance=self.log.instance,
@@ -379,7 +380,7 @@ class Loop:
 
     def _failed(self, candidate: Candidate, execution: Execution) -> None:
         failure = self._triage.classify(execution)
-        if self.findings.knows(failure):
+        if self.findings.count_known(failure):
             return
         stack = self.parts.executor.guard.where
         second = self._again(execution.data)
@@ -392,19 +393,19 @@ class Loop:
         )
 
     def _contrast(
-        self, rival: DifferentialOracle, candidate: Candidate, execution: Execution
+        self, differential: DifferentialOracle, candidate: Candidate, execution: Execution
     ) -> None:
-        """Does the second implementation do the same with the input? If not, it is a finding."""
+        """Run the second implementation on the input, and save a difference as a finding."""
         data = execution.data
-        # What ran last may have been another attempt at making it smaller.
+        # The last run may have been an attempt to trim the input.
         self.journal.begin(time.monotonic_ns(), replace(candidate, data=data), counts=False)
-        difference = rival.differs(execution)
+        difference = differential.differs(execution)
         self.journal.judging()
-        if difference is None or self.findings.knows(difference.failure):
+        if difference is None or self.findings.count_known(difference.failure):
             return
         second = self._again(data)
         self.journal.again(time.monotonic_ns())
-        again = rival.differs(second)
+        again = differential.differs(second)
         self.journal.judging()
         detail = difference.detail
         if again is None or again.failure != difference.failure:
@@ -423,24 +424,25 @@ class Loop:
         data: bytes,
         describe: Callable[[], Description],
     ) -> None:
-        tail = candidate_tail(candidate, self.journal.words[j.RUN_MS], self.journal.words[j.TRIAL])
+        counters = self.journal.counters
+        tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL])
         file = self.findings.save(failure, data, tail, describe)
         self.parts.saved(candidate, file.partition("/")[0])
 
     # ----------------------------------------------------------------------- ticks
 
     def _tick(self) -> bool:
-        """Step 1. False: stop."""
-        executor, words = self.parts.executor, self.journal.words
+        """Run step 1. Returns False if the loop must stop."""
+        executor, counters = self.parts.executor, self.journal.counters
         while True:
             executor.fixture.check()
             executor.guard.check()
             self.log.flush()
             self.steering.poll()
             self.findings.recount()
-            self._figures()
+            self._write_stats()
             self.parts.tick()
-            if self.steering.stop or words[j.STOP]:
+            if self.steering.stop or counters[j.STOP]:
                 return False
             if self._budget_cpu_s and _cpu_s() >= self._budget_cpu_s:
                 return False
@@ -448,19 +450,19 @@ class Loop:
                 return True
             time.sleep(_TICK_NS / 1e9)
 
-    def _figures(self) -> None:
-        """The figures that cost more than an increment, for ``fuzzer_stats``."""
-        words, parts = self.journal.words, self.parts
+    def _write_stats(self) -> None:
+        """Write the statistics that cost more than an increment to the journal."""
+        counters, parts = self.journal.counters, self.parts
         corpus, table = parts.corpus, self.edges
-        words[j.CORPUS] = len(corpus)
-        words[j.MAX_DEPTH] = corpus.max_depth
-        words[j.FAVORED] = corpus.favored
-        words[j.PENDING], words[j.PENDING_FAVORED] = corpus.pending, corpus.pending_favored
-        words[j.CUR_ITEM] = max(0, parts.scheduler.position)
-        words[j.CYCLES] = self._cycles
-        words[j.CYCLES_WITHOUT_FINDS] = self._cycles - self._cycle_of_find
-        words[j.EDGES_TOTAL] = table.reachable
-        words[j.EDGES_THIRD_PARTY] = self._third_party()
+        counters[j.CORPUS] = len(corpus)
+        counters[j.MAX_DEPTH] = corpus.max_depth
+        counters[j.FAVORED] = corpus.favored
+        counters[j.PENDING], counters[j.PENDING_FAVORED] = corpus.pending, corpus.pending_favored
+        counters[j.CUR_ITEM] = max(0, parts.scheduler.position)
+        counters[j.CYCLES] = self._cycles
+        counters[j.CYCLES_WITHOUT_FINDS] = self._cycles - self._cycle_of_find
+        counters[j.EDGES_TOTAL] = table.reachable
+        counters[j.EDGES_THIRD_PARTY] = self._third_party()
 
     @property
     def _cycles(self) -> int:
@@ -474,14 +476,14 @@ class Loop:
 
     # --------------------------------------------------------------------- restart
 
-    def rebuild(self, told: ReportedEvents, unsafe: set[int]) -> None:
-        """Go on from ``queue/``: run each entry again for its coverage.
+    def rebuild(self, reported: ReportedEvents, unsafe: set[int]) -> None:
+        """Rebuild the corpus from ``queue/``: run each entry again for its coverage.
 
-        Entries in ``unsafe`` (running them killed a worker) stay in the queue but are
-        not run. Descriptions that were not written are written now. Raises ``Stopping`` when
-        told to stop: the figures of half a queue are not the campaign's.
+        Entries in ``unsafe``, which killed a worker, stay in the queue but are not run. Entries
+        without an event are described now. Raises ``Stopping`` if a stop is requested, so that
+        the statistics of half a queue are not written.
         """
-        words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
+        counters, corpus, coverage = self.journal.counters, self.parts.corpus, self.parts.coverage
         folder = self.store.directory / QUEUE
         names = sorted(entry_ids(folder).items())
         changed = 0
@@ -490,7 +492,7 @@ class Loop:
             try:
                 data = (folder / name).read_bytes()
             except OSError as e:
-                self.log.say("warning", f"queue/{name} cannot be read: {e.strerror or e}")
+                self.log.message("warning", f"queue/{name} cannot be read: {e.strerror or e}")
                 continue
             entry = CorpusEntry(number, name, data, edges=0, favored=False)
             if number not in unsafe:
@@ -512,24 +514,24 @@ class Loop:
             parent = corpus.by_id.get(_source_of(name))
             entry.depth = 1 if parent is None else parent.depth + 1
             corpus.add(entry)
-            if number in told.entries:
-                entry.reasons = told.entries[number]
+            if number in reported.entries:
+                entry.reasons = reported.entries[number]
             else:
                 self.describe(entry)
             if time.monotonic() - said > _SLOW_REBUILD_S:
                 said = time.monotonic()
-                self.log.say("info", f"running the queue again: {at + 1} of {len(names)}")
-            if words[j.STOP] == j.STOP_NOW:
+                self.log.message("info", f"running the queue again: {at + 1} of {len(names)}")
+            if counters[j.STOP] == j.STOP_NOW:
                 raise Stopping
         if changed:
             entries = several(changed, "queue entry", "queue entries")
-            self.log.say("warning", f"{entries} failed now, but not when saved")
+            self.log.message("warning", f"{entries} failed now, but not when saved")
         if names and time.monotonic() - began > _SLOW_REBUILD_S:
-            self.log.say(
+            self.log.message(
                 "info",
                 f"{several(len(names), 'queue entry', 'queue entries')} run again; continuing",
             )
-        words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+        counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
 
 
 def _cpu_s() -> float:

@@ -1,4 +1,4 @@
-"""Mutators: from an entry of the corpus to a new input."""
+"""Mutators of bytes and of choices: each makes a new input from an entry of the corpus."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["ChoiceMutator", "Geometric", "Havoc", "Mutator", "Splice", "Weighted
 
 
 class Mutator(Protocol):
-    """Makes a child of an entry. All randomness comes from the engine's one generator."""
+    """Makes a child of an entry. All randomness comes from the engine's ``rng``."""
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
-        """A new input; never changes the entry."""
+        """Make a child; does not change the entry."""
 
 
 class WeightedMutators:
-    """Draws one of several mutators, each in proportion to its weight, which can be steered."""
+    """Applies one of several mutators, drawn in proportion to their weights."""
 
     def __init__(self, parts: Sequence[tuple[str, float, Mutator]], rng: random.Random) -> None:
         """``parts``: name, weight, mutator."""
@@ -32,7 +32,7 @@ class WeightedMutators:
         self._rebuild()
 
     def set_weight(self, name: str, weight: float) -> None:
-        """Steer; a weight of 0 switches a mutator off. Raises ValueError if nothing is left."""
+        """Set a weight; 0 switches the mutator off. Raises ValueError if all are switched off."""
         self.weights[name] = weight
         self._rebuild()
 
@@ -48,7 +48,7 @@ class WeightedMutators:
                 self._limits.append((limit, self._mutators[name]))
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
-        """By the mutator that the weights draw."""
+        """Make a child with a mutator drawn by weight."""
         limits = self._limits
         if len(limits) > 1:
             at = self._random()
@@ -59,7 +59,7 @@ class WeightedMutators:
 
 
 class Geometric:
-    """Geometric numbers 1, 2, ... with a given mean (> 1), by inversion."""
+    """Draws geometric numbers 1, 2, ... with a given mean (> 1), by inversion."""
 
     __slots__ = ("_random", "_scale")
 
@@ -68,19 +68,20 @@ class Geometric:
         self._scale = 1.0 / math.log1p(-1.0 / mean)
 
     def __call__(self) -> int:
-        """One number."""
+        """Draw a number."""
         return 1 + int(math.log1p(-self._random()) * self._scale)
 
 
 class ChoiceMutator:
     """Zest's mutation of a choice sequence (JQF, ZestGuidance.LinearInput.fuzz).
 
-    Geometric(8) times: overwrite Geometric(4) bytes at a uniform offset. With
-    probability 0.1, decided once a child, by zeros; else by uniform bytes. The
-    length stays: what a generator wants beyond it is drawn again.
+    Geometric(8) times, Geometric(4) bytes at a uniform offset are overwritten: by zeros with
+    probability 0.1, decided once for each child; else by uniform bytes. The length does not
+    change: choices beyond it are drawn at random when the generator needs them.
     """
 
     ZEROS: Final = 0.1
+    """Probability that a child's bytes are overwritten by zeros."""
 
     def __init__(self, rng: random.Random) -> None:
         self._random = rng.random
@@ -89,7 +90,7 @@ class ChoiceMutator:
         self._size = Geometric(4.0, rng)
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
-        """A child of the same length."""
+        """Make a child of the same length."""
         data = bytearray(entry.data)
         length = len(data)
         zeros = self._random() < self.ZEROS
@@ -119,17 +120,17 @@ _INTERESTING: Final = (
 _NUMBERS: Final = (b"0", b"1", b"-1", b"127", b"128", b"255", b"256", b"65535", b"65536",
                    b"2147483647", b"2147483648", b"4294967296", b"9223372036854775808",
                    b"1e308", b"1e-400", b"0.1", b"1e5", b"nan", b"inf")  # fmt: skip
-"""The same idea for inputs that are text."""
+"""Interesting values for text inputs."""
 
 _Op = Callable[[bytearray], None]
 
 
 class Havoc:
-    """AFL's havoc on plain bytes: a stack of 2 to 32 random edits.
+    """Havoc as in AFL: a stack of random edits on bytes.
 
-    Flips, arithmetic, interesting values, random bytes, deleting, cloning, copying and
-    swapping of blocks, tokens of the dictionary, and for text also numbers and
-    changes within runs of digits. Blocks are short more often than long.
+    Edits: bit flips, arithmetic, interesting values (numbers for text), random bytes, deleted,
+    cloned and copied blocks, swapped bytes, and tokens of the dictionary; for text also printable
+    characters. Blocks are short more often than long.
     """
 
     def __init__(
@@ -141,9 +142,9 @@ class Havoc:
         text: bool = False,
         stack: Sequence[int] = (1, 2, 2, 4, 4, 8, 16),
     ) -> None:
-        """``limit``: no child is longer. ``stack``: how many edits, drawn uniformly.
+        """``limit``: maximum bytes of a child. ``stack``: numbers of edits, drawn uniformly.
 
-        ``tokens`` may change between children.
+        ``tokens`` may be changed between children.
         """
         self._random = rng.random
         self._bytes = rng.randbytes
@@ -172,13 +173,13 @@ class Havoc:
         ]
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
-        """A child; equal to its parent only by chance."""
+        """Make a child; it equals its parent only by chance."""
         data = bytearray(entry.data)
         times = self.edit(data)
         return Candidate(bytes(data), f"havoc,rep:{times}", entry.id)
 
     def edit(self, data: bytearray) -> int:
-        """Edit in place; returns how many edits were stacked."""
+        """Apply a stack of edits in place. Returns the number of edits."""
         times = self._stack[int(self._random() * len(self._stack))]
         for _ in range(times):
             self._edit(data)
@@ -187,13 +188,13 @@ class Havoc:
         return times
 
     def once(self, data: bytes) -> bytes:
-        """A single edit, for stacks of someone else's; equal to ``data`` only by chance."""
+        """Return a copy with a single edit, for stacks of other mutators."""
         changed = bytearray(data)
         self._edit(changed)
         return bytes(changed[: self.limit])
 
     def _edit(self, data: bytearray) -> None:
-        """One edit in place; the result may be too long."""
+        """Apply one edit in place; the result may exceed the limit."""
         tokens = self.tokens
         if data:
             ops = self._ops_with_tokens if tokens else self._ops
@@ -209,7 +210,7 @@ class Havoc:
         return int(self._random() * len(data))
 
     def _span(self, data: bytearray) -> tuple[int, int]:
-        """A block: where it begins and ends; short more often than long."""
+        """Draw a block, short more often than long. Returns its start and end."""
         length = len(data)
         most = (4, 16, 64, length)[int(self._random() * 4)]
         size = 1 + int(self._random() * min(most, length))
@@ -275,13 +276,13 @@ class Havoc:
 
 
 class Splice:
-    """The head of one entry and the tail of another, then havoc."""
+    """Joins the head of one entry and the tail of another, then applies havoc in 3 of 4 cases."""
 
     def __init__(self, rng: random.Random, corpus: Corpus, havoc: Havoc) -> None:
         self._random, self._corpus, self._havoc = rng.random, corpus, havoc
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
-        """A child of two parents; havoc alone where there is no second one."""
+        """Make a child of two parents; of one parent, by havoc alone, if no other was drawn."""
         entries = self._corpus.entries
         other = entries[int(self._random() * len(entries))]
         if other is entry or not entry.data or not other.data:

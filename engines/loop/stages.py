@@ -1,7 +1,7 @@
-"""Stages: where the next input comes from.
+"""Stages: the sources of candidates.
 
-The loop asks its stages in order; the first that has something to propose wins.
-So a stage that comes earlier has priority, and one that is used up costs a call.
+The loop calls its stages in order and takes the first candidate. So an earlier stage has
+priority, and a stage without further candidates costs one call.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
+from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.inputs.candidate import Candidate
@@ -24,20 +25,20 @@ __all__ = ["Fresh", "Mutate", "Recover", "SeedFile", "Seeds", "Stage", "list_see
 
 
 class Stage(Protocol):
-    """One source of inputs."""
+    """One source of candidates."""
 
     def propose(self) -> Candidate | None:
-        """The next input to try; None: nothing now."""
+        """The next candidate; None if this stage has none now."""
 
 
 class Mutate:
-    """The scheduler's pick, mutated: Algorithm 1's lines 4 and 5 in the Mu2 paper."""
+    """Mutates the scheduled entry: lines 4 and 5 of Algorithm 1 in the Mu2 paper."""
 
     def __init__(self, corpus: Corpus, scheduler: Scheduler, mutator: Mutator) -> None:
         self._corpus, self._scheduler, self._mutator = corpus, scheduler, mutator
 
     def propose(self) -> Candidate | None:
-        """None while the corpus is empty."""
+        """A child of the scheduled entry; None while the corpus is empty."""
         entry = self._scheduler.pick()
         if entry is None:
             return None
@@ -47,9 +48,9 @@ class Mutate:
 
 
 class Fresh:
-    """Random inputs from nothing, for as long as nothing is in the corpus.
+    """Makes random inputs, for use while the corpus is empty.
 
-    For a generator that is the empty sequence: every choice is then drawn again.
+    The input of a generator is the empty sequence: all its choices are then drawn at random.
     """
 
     def __init__(self, rng: random.Random, *, choices: bool) -> None:
@@ -58,20 +59,20 @@ class Fresh:
         self._size = Geometric(8.0, rng)
 
     def propose(self) -> Candidate:
-        """Always something."""
+        """A random candidate; never None."""
         data = b"" if self._choices else self._bytes(self._size())
         return Candidate(data, "fresh")
 
 
 class Recover:
-    """The input that was running or being judged when the last worker died: once more."""
+    """Proposes once the input that the last worker was running or judging when it died."""
 
     def __init__(self, rescue: Rescue) -> None:
         self._rescue: Rescue | None = rescue
         self._candidate = rescue.load()
 
     def propose(self) -> Candidate | None:
-        """That input; when its trial is over, nothing, and the rescue file goes."""
+        """The input; from the second call on None, and the rescue file is removed."""
         candidate, self._candidate = self._candidate, None
         if candidate is None and self._rescue is not None:
             self._rescue.clear()
@@ -80,12 +81,12 @@ class Recover:
 
 
 class SeedFile(Protocol):
-    """Something to start from: a file of the user's, or a built-in short input."""
+    """A seed: a file of the user, or a short built-in input."""
 
     name: str
 
     def read(self, limit: int) -> bytes:
-        """At most ``limit`` bytes. Raises OSError."""
+        """Read at most ``limit`` bytes. Raises OSError."""
 
 
 class _File:
@@ -96,7 +97,7 @@ class _File:
         self.name = path.name
 
     def read(self, limit: int) -> bytes:
-        # Not blocking, in case that a FIFO took the file's place since it was listed.
+        # Non-blocking: a FIFO may have replaced the file since it was listed.
         fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             return file.read(limit)
@@ -114,14 +115,14 @@ class _Builtin:
 
 
 BUILTIN: Final[Sequence[SeedFile]] = [_Builtin(d) for d in (b"", b"0", b"a", b" ", b"\n", b"[]")]
-"""What is tried first where there are no seeds."""
+"""Seeds for campaigns without seeds."""
 
 
 def list_seeds(paths: Iterable[str], limit: int, say: Callable[[str, str], None]) -> list[SeedFile]:
-    """The regular files among the paths and in folders below them, in a fixed order.
+    """List the regular files at and below the paths, in a fixed order.
 
-    What is no file is passed over with a message; a path that does not exist raises
-    :class:`CannotStart`. Files above ``limit`` bytes are cut when they are read.
+    Other files are skipped with a message to ``say(level, text)``. Files above ``limit`` bytes are
+    cut when they are read. Raises :class:`CannotStart` if a path does not exist.
     """
     files: list[SeedFile] = []
     odd: list[str] = []
@@ -141,16 +142,13 @@ def list_seeds(paths: Iterable[str], limit: int, say: Callable[[str, str], None]
             cut += status.st_size > limit
             files.append(_File(file, status.st_size))
     if odd:
-        words = "1 seed is no regular file"
+        count = "1 seed that is not a regular file"
         if len(odd) > 1:
-            words = f"{len(odd)} seeds are no regular files"
-        say("warning", f"{words} and left out: {', '.join(odd[:3])}")
+            count = f"{len(odd)} seeds that are not regular files"
+        say("warning", f"engine.seeds: skipped {count}: {', '.join(odd[:3])}")
     if cut:
-        words = f"{cut} seeds are" if cut > 1 else "1 seed is"
-        say(
-            "warning",
-            f"{words} larger than engine.max_size and cut to {limit} byte{'s' * (limit != 1)}",
-        )
+        seeds = several(cut, "seed larger", "seeds larger")
+        say("warning", f"cut {seeds} than engine.max_size to {several(limit, 'byte')}")
     return files
 
 
@@ -165,7 +163,7 @@ def _walk(path: Path) -> Iterator[Path]:
 
 
 class Seeds:
-    """The seeds, each once in the life of the instance."""
+    """Proposes the seeds, each once in the life of the instance."""
 
     def __init__(
         self,
@@ -175,12 +173,12 @@ class Seeds:
         on_begun: Callable[[int], None],
         say: Callable[[str, str], None],
     ) -> None:
-        """``done`` were tried before; ``on_begun(n)`` is told when the n-th runs."""
+        """``done``: seeds tried before. ``on_begun(n)`` is called when the n-th seed starts."""
         self._files, self._next, self._limit = files, done, limit
         self._on_begun, self._say = on_begun, say
 
     def propose(self) -> Candidate | None:
-        """The next seed; one that cannot be read is passed over with a message."""
+        """The next seed, or None; a seed that cannot be read is skipped with a message."""
         while self._next < len(self._files):
             seed = self._files[self._next]
             self._next += 1

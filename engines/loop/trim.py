@@ -1,4 +1,4 @@
-"""Making an input smaller without losing what it is kept for."""
+"""Trim an entry: remove bytes that the reasons for keeping it do not need."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["shrink"]
 
 
 def shrink(data: bytes, keeps: Callable[[bytes], bool], runs: int) -> bytes:
-    """Remove blocks, large ones first, while ``keeps`` says yes; asks it at most ``runs`` times.
+    """Remove blocks of ``data`` that ``keeps`` accepts as removed, in at most ``runs`` calls.
 
-    From the end to the start, because what comes later needs what came before more
-    often than the other way round. Halving block sizes, as AFL's trimming does. The
-    result is ``data`` or something shorter that ``keeps`` has accepted.
+    Block sizes are halved, as in AFL's trimming. Each pass goes from the end to the start, because
+    later parts depend on earlier ones more often than the reverse. Returns ``data``, or the
+    shortest version that ``keeps`` has accepted.
     """
     size = 1 << max(0, len(data).bit_length() - 2)
     while size and len(data) > 1:

@@ -111,7 +111,7 @@ class Backlog:
 
     def work(self) -> None:
         """A bit of it, if the schedule allows; all of it if that wants everything."""
-        words = self._journal.words
+        words = self._journal.counters
         if self._outsiders is None and not self.exact and time.monotonic() >= self._outside_due:
             self._send_outside()
         self._bit()
@@ -150,7 +150,7 @@ class Backlog:
         original = self._executor.run(entry.data)
         self._journal.judging()
         self._watch.install(before)
-        if not self._oracle.judges(original.outcome) or self._isolation.distrusts(original.data):
+        if not self._oracle.judges(original.outcome) or self._isolation.is_flaky(original.data):
             self._journal.end()
             self._strike(entry)
             return None
@@ -172,7 +172,7 @@ class Backlog:
     def _strike(self, entry: CorpusEntry) -> None:
         """It cannot be judged by now: a machine that was busy may be the reason, so once more."""
         self._strikes[entry.id] = self._strikes.get(entry.id, 0) + 1
-        distrusted = self._isolation.distrusts(entry.data)
+        distrusted = self._isolation.is_flaky(entry.data)
         if distrusted or self._strikes[entry.id] >= _STRIKES:
             self._settled[entry.id] = NEVER
         else:
@@ -190,7 +190,7 @@ class Backlog:
         if part:
             self._mark(job.entry)
             self._journal.judging()
-            if self._isolation.all_outside:
+            if self._isolation.all_isolated:
                 kills = self._in_child(part, job.entry)
             else:
                 kills = self._runner.kills(
@@ -205,7 +205,7 @@ class Backlog:
             self._settled[job.entry.id] |= bits_of(part)
             self._pipeline.audited(kills, job.audits.intersection(part))
             self._credit(job.entry, kills)
-            if self._isolation.distrusts(job.original.data):
+            if self._isolation.is_flaky(job.original.data):
                 self._settled[job.entry.id] = NEVER
                 job.left.clear()
         if not job.left:
@@ -261,7 +261,7 @@ class Backlog:
             self._table.invalidate(told.index, told.wrong)
             return []
         if told.flaky:
-            self._isolation.distrust(self._corpus.by_id[told.key].data)
+            self._isolation.mark_flaky(self._corpus.by_id[told.key].data)
             return []
         self._table.ran(told.index)
         if told.verdict is None:

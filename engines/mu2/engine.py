@@ -75,7 +75,7 @@ def build(context: Context) -> Parts:
     assert isinstance(program, Program)
     base = zest.build(context)
     options = spec.engine.options
-    table = MutantTable(log, journal, context.told)
+    table = MutantTable(log, journal, context.reported)
     isolation = Isolation.load(spec.dir)
     oracle = Oracle(
         options.get("oracle", "differential"),
@@ -85,11 +85,11 @@ def build(context: Context) -> Parts:
     silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
 
     def stopping() -> None:
-        if journal.words[j.STOP] == j.STOP_NOW:
+        if journal.counters[j.STOP] == j.STOP_NOW:
             raise Stopping
 
     def still_loading() -> None:
-        journal.words[j.STARTED] = time.monotonic_ns()  # or the parent takes it for a hang
+        journal.counters[j.STARTED] = time.monotonic_ns()  # or the parent takes it for a hang
 
     runner = Runner(
         executor=executor,
@@ -115,7 +115,7 @@ def build(context: Context) -> Parts:
         table=table,
         runner=runner,
         outside=outside,
-        pipeline=Pipeline(table, rng, log.say),
+        pipeline=Pipeline(table, rng, log.message),
         schedule=FullSchedule() if options.get("schedule") == "full" else AdaptiveSchedule(rng),
         watch=ProbeSelection(program, table),
         oracle=oracle,
@@ -151,7 +151,7 @@ def build(context: Context) -> Parts:
 
     found()
     settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
-    SuspectCheck(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)
+    SuspectCheck(executor, program, oracle, silence_s, still_loading).hold(isolation, log.message)
     table.send_outside(isolation.outside)
     first, *others = base.stages
     return replace(
@@ -165,7 +165,7 @@ def build(context: Context) -> Parts:
         finish=report.finish,
         on_modules=found,
         connect=connect,
-        obey=MutantSteering(table, backlog).obey,
+        execute=MutantSteering(table, backlog).obey,
     )
 
 

@@ -38,7 +38,7 @@ class KillFeedback:
         self._schedule, self._oracle, self._isolation = (
             parts.schedule, parts.oracle, parts.isolation,
         )  # fmt: skip
-        self._words = parts.journal.words
+        self._words = parts.journal.counters
         self._kills: list[Kill] = []
         self._favoured: set[int] = set()
         """Promoted mutants for whose infection alone the input is to be kept."""
@@ -46,7 +46,7 @@ class KillFeedback:
 
     def before(self, candidate: Candidate) -> None:
         """A trial is about to run: with which probes?"""
-        if self._isolation.all_outside:
+        if self._isolation.all_isolated:
             self._watch.install(None)
         elif candidate.peer:
             self._watch.everyone()  # what a sibling saved, it may have saved for its kills
@@ -69,7 +69,7 @@ class KillFeedback:
         self._favoured.clear()
         if not self._sampled or self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
             self._sample(execution)
-        if not self._oracle.judges(execution.outcome) or self._isolation.distrusts(execution.data):
+        if not self._oracle.judges(execution.outcome) or self._isolation.is_flaky(execution.data):
             return ()
         if self._watch.installed is None:
             self._pipeline.unseen()

@@ -37,7 +37,7 @@ class MutationReport:
         self._watch, self._schedule, self._table = parts.watch, parts.schedule, parts.table
         self._pipeline, self._runner, self._program = parts.pipeline, parts.runner, parts.program
         self._oracle, self._isolation = parts.oracle, parts.isolation
-        self._words = parts.journal.words
+        self._words = parts.journal.counters
         # A worker may die at any time: what earlier ones have done is in the journal.
         self._before = {word: max(0, self._words[word]) for word in _TOTALS}
         self._began = self._ticked = time.perf_counter_ns()
@@ -84,7 +84,7 @@ class MutationReport:
         self._count(time.perf_counter_ns())
         self._log.write(self._stats())
         for problem in self._oracle.problems[self._problems :]:
-            self._log.say("warning", problem)
+            self._log.message("warning", problem)
         self._problems = len(self._oracle.problems)
 
     def _say_score(self) -> None:
@@ -92,7 +92,7 @@ class MutationReport:
         valid = sum(row.base != INVALID for row in rows)
         score = 100 * self._table.dead / max(1, valid)
         killed = f"{self._table.dead} of {several(valid, 'mutant')}"
-        self._log.say("info", f"exact pass: this corpus kills {killed}, {score:.1f}%")
+        self._log.message("info", f"exact pass: this corpus kills {killed}, {score:.1f}%")
 
     def _count(self, clock: int) -> None:
         """Bring the totals in the journal up to date; ``clock`` is now, in nanoseconds."""

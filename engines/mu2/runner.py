@@ -169,8 +169,10 @@ class Runner:
             raise RecycleWorker  # what it did without memory says nothing
         if not self._attack.varies(original):
             rows = self._table.rows
-            self._isolation.accuse(original.data, [rows[at].id for at in sorted(self.since)])
-        self._isolation.distrust(original.data)
+            self._isolation.check_suspects(
+                original.data, [rows[at].id for at in sorted(self.since)]
+            )
+        self._isolation.mark_flaky(original.data)
 
     def _verify(self, original: Execution) -> None:
         """This input alone would not show what a mutant had left behind before it ran."""

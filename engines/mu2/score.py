@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
-from fuzztui.engines.directory.events import read_told
+from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import Death, in_child
 from fuzztui.engines.execute.loading import load
@@ -135,7 +135,7 @@ class _Scorer:
             import_periods=executor.guard.spent,
             memory_bytes=self._memory_bytes,
         )
-        told = read_told(spec.dir / "events.jsonl").mutants
+        told = read_reported(spec.dir / "events.jsonl").mutants
         self._said = {m.index: told[m.id] for m in program.mutants if m.id in told}
         verdicts = {
             at: event.state

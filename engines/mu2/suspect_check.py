@@ -45,7 +45,7 @@ class SuspectCheck:
             return
         data = suspects.data
         if not self._in_child(partial(self._repeats, data)):
-            isolation.distrust(data)
+            isolation.mark_flaky(data)
             say("warning", "an input does not always end alike: no mutant is judged by it")
         else:
             guilty = self._guilty(data, filter(None, map(self._program.by_id.get, suspects.ids)))
@@ -56,10 +56,10 @@ class SuspectCheck:
             if not guilty:
                 isolation.unexplained += 1
                 # Not twice for the same input, whatever it is.
-                isolation.distrust(data)
+                isolation.mark_flaky(data)
                 what = (
                     "mutants run in child processes from now on"
-                    if isolation.all_outside
+                    if isolation.all_isolated
                     else "the input is left out"
                 )
                 say("warning", f"the program changed while mutants ran, and none did it: {what}")

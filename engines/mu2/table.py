@@ -105,7 +105,7 @@ class MutantTable:
     """
 
     def __init__(self, log: EventLog, journal: TrialJournal, told: ReportedEvents) -> None:
-        self._log, self._words, self._told = log, journal.words, told
+        self._log, self._words, self._told = log, journal.counters, told
         self.rows: list[MutantRecord] = []
         self._by_id: dict[str, MutantRecord] = {}
         self.survivors: set[int] = set()

@@ -1,1 +1,1 @@
-"""The processes of an engine: monitor, worker, and what runs outside a campaign."""
+"""The processes of an engine: worker monitor, worker, and commands that run outside a campaign."""

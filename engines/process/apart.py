@@ -1,7 +1,7 @@
-"""Run a target in a child of the process that was asked, outside of a campaign.
+"""Run a target in a forked child of this process, outside of a campaign.
 
-Whoever started this process is then not the parent of the target's: a target that stops its parent
-(SIGSTOP) stops this process, which its own parent sees, and one that stops itself is seen here.
+A target may stop a process with SIGSTOP. If the target stops its parent, that is this process, and
+the caller notices; if the target stops itself, this process notices.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from fuzztui.engines.process.worker import die_with
 
 __all__ = ["apart"]
 
-_LOOK_S: Final = 0.02
+_POLL_S: Final = 0.02
 
 
 def apart(
     work: Callable[[], int], parent: int = 0, meanwhile: Callable[[], None] = lambda: None
 ) -> int:
-    """Call ``work`` in a forked child; returns its exit status, -N if signal N killed it.
+    """Call ``work`` in a forked child. Returns the child's exit status, -N if signal N killed it.
 
-    In the child, returns what ``work`` returns. The child dies with this process, and this process
-    with its parent, the process ``parent`` (0: whichever it is now). SIGTERM is for the child.
-    ``meanwhile`` is called every 20 ms in this process.
+    In the child, returns the result of ``work``. The child is killed when this process ends, and
+    this process when its parent ``parent`` ends (a pid; 0: the present parent). SIGTERM is passed
+    on to the child. ``meanwhile`` is called every 20 ms in this process.
     Raises :class:`CannotStart`, in this process, if the child stays stopped.
     """
     die_with(parent or os.getppid())
@@ -38,12 +38,12 @@ def apart(
     if child == 0:
         die_with(this)
         return work()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child reports where it was
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child gets it too, and reports where it was
     signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number))
     stops = StopWatch(child)
     while not (ended := has_ended(child)) and not stops.look():
         meanwhile()
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
     if not ended:
         os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

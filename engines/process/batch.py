@@ -1,15 +1,15 @@
-"""Many inputs on the target, outside of a campaign: how each ends, and what it covers.
+"""Run many inputs on the target, outside of a campaign: how each ends, and what it covers.
 
-The target is loaded once; forked children run the inputs, one after the other. No input
-spoils the others: a child ends at the first that does not end well, and only the verdict of
-a child's first input is believed, so that what earlier ones have left behind blames nobody.
+The target is loaded once. Forked children run the inputs, one after the other. A child ends at the
+first failing input. A failure counts only if the input was the first of its child, because state
+that earlier inputs left may have caused it.
 
-The request is a JSON file: ``inputs`` (paths), ``edges`` (a file that keeps the numbers of
-cells from one batch to the next, "" for none), ``modules`` (whose files are told), ``words``
-(whether failures are described), ``answers`` (whether a digest of what comes back is told),
-``lines`` (a directory: of files in it the lines that are executed are told; "" for none).
-Prints JSON lines: ``loaded``, once, then ``verdict``, ``words`` and ``answer`` by the input's
-number; and ``lines`` by file, those that were not told before.
+The request is a JSON file: ``inputs`` (paths), ``edges`` (a file that keeps the numbers of cells
+from one batch to the next; empty: none), ``modules`` (names whose files are reported), ``words``
+(whether failures are described), ``answers`` (whether a digest of each returned value is
+reported), ``lines`` (a directory: executed lines of files in it are reported; empty: none).
+Prints JSON lines: ``loaded``, once; ``verdict``, ``words`` and ``answer`` with the input's number;
+and ``lines`` by file, each line once.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ from fuzztui.engines.process.worker import limit_resources
 
 __all__ = ["batch"]
 
-_ALIKE: Final = 16
-"""So many failures that happen again in a clean child, and none that does not: all are believed."""
+_CONFIRMED: Final = 16
+"""Failures confirmed in a fresh child, without a refuted one, after which all are believed."""
 
 _SILENCE_TIMES: Final = 2
+"""Time limits, plus 2 s, without a message after which a child counts as hanging."""
 _WELL: Final = (Outcome.SUCCESS, Outcome.INVALID)
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 
 def batch(spec: Spec, file: Path) -> int:
-    """Run what the request in ``file`` asks for; returns the exit status."""
+    """Run the request in ``file`` and print the results. Returns the exit status."""
     try:
         request = json.loads(file.read_bytes())
     except (OSError, ValueError) as e:
@@ -62,17 +63,17 @@ def batch(spec: Spec, file: Path) -> int:
     with answering() as say:
         runner = _Runner(spec, request, say)
         gc.collect()
-        gc.freeze()  # children that collect would copy what is loaded
+        gc.freeze()  # a collection in a child would copy the loaded target's memory
         runner.run()
     return 0
 
 
 class _Runner:
-    """Holds the loaded target and what is known; children do the rest."""
+    """Holds the loaded target, and runs the inputs in children."""
 
     def __init__(self, spec: Spec, request: dict[str, Any], say: Say) -> None:
         self._inputs: list[str] = request["inputs"]
-        self._words: bool = request["words"]
+        self._describes: bool = request["words"]
         self._answers: bool = request["answers"]
         self._say = say
         self._limit = spec.engine.max_size
@@ -81,7 +82,7 @@ class _Runner:
         self._rng = random.Random(0)
         self._lines = _Lines(request["lines"])
         edges: str = request["edges"]
-        with self._lines:  # what is executed when it is imported, all inputs execute
+        with self._lines:  # lines executed on import count for all inputs
             loaded = load(
                 spec,
                 folder=Path.cwd(),
@@ -93,25 +94,25 @@ class _Runner:
             self._table.save(replace_bytes)
         except OSError as e:
             raise CannotStart(f"{edges}: {e.strerror or e}") from None
-        say({"loaded": {name: _place(name) for name in request["modules"]}})
-        self._lines.tell(say)
+        say({"loaded": {name: _file_of(name) for name in request["modules"]}})
+        self._lines.report(say)
         self._confirmed = 0
         self._refuted = self._doubted = False
-        """Doubted: the next input has failed in a child that had run others before it."""
+        """Doubted: the next input has failed in a child that had run other inputs before."""
 
     def run(self) -> None:
-        """Everything."""
+        """Run all inputs."""
         at = 0
         while at < len(self._inputs):
             at = self._child(at)
 
     @property
     def _believing(self) -> bool:
-        return self._confirmed >= _ALIKE and not self._refuted
+        return self._confirmed >= _CONFIRMED and not self._refuted
 
     def _child(self, start: int) -> int:
-        """A child from input ``start`` on; returns where the next has to start."""
-        self._table.refresh()  # what an earlier child was the first to import has its number
+        """Run inputs from ``start`` on in one child. Returns the first input of the next child."""
+        self._table.refresh()  # with the cells of modules that an earlier child imported
         at, well = start, True
         for message in in_child(
             lambda tell: self._work(start, tell),
@@ -125,7 +126,7 @@ class _Runner:
                 at = int(message["verdict"][0]) + 1
                 well = message["verdict"][1] in (*_WELL, "unfit")
                 self._note(well=well)
-        raise AssertionError("a death is the last that is heard")
+        raise AssertionError("a child's last message is its death")
 
     def _note(self, *, well: bool) -> None:
         if not well:
@@ -135,7 +136,11 @@ class _Runner:
         self._doubted = False
 
     def _dead(self, death: Death, start: int, at: int, *, well: bool) -> int:
-        """``well``: its last verdict was no failure. Returns where the next has to start."""
+        """Attribute the end of a child. Returns the first input of the next child.
+
+        ``start``, ``at``: the child's first input, and the one after its last verdict.
+        ``well``: the child's last verdict was not a failure.
+        """
         if death.how == "raised":
             raise CannotStart(f"running inputs failed, please report this: the child {death.words}")
         if at >= len(self._inputs):
@@ -146,13 +151,13 @@ class _Runner:
         how = "hung" if death.how == "hung" else "died"
         self._note(well=False)
         self._say({"verdict": [at, how, "", max(0, -death.status) if how == "died" else 0]})
-        if self._words:
+        if self._describes:
             category, signature = ("hang", "timeout") if how == "hung" else ("crash", death.words)
             title = f"the process {death.words}"
             if death.stopped:
                 signature = f"stopped by {death.stopped}"
                 title = f"the target {death.words}"
-            self._say({"words": [at, _words(category, f"{signature} @ ", title)]})
+            self._say({"words": [at, _description(category, f"{signature} @ ", title)]})
         return at + 1
 
     def _work(self, start: int, tell: Tell) -> None:
@@ -168,10 +173,10 @@ class _Runner:
             except Limited:
                 return  # the next child has its limits again
             executor.guard.check()
-            self._rng.seed(0)  # what a recording lacks is the same in every run
+            self._rng.seed(0)  # choices that an input lacks are the same in every run
             with self._lines:
                 execution = executor.run(data)
-            self._lines.tell(tell)
+            self._lines.report(tell)
             lowered = _lowered(executor)
             outcome = Outcome.TIMEOUT if lowered else execution.outcome
             well = outcome in _WELL
@@ -180,10 +185,10 @@ class _Runner:
             if table.dirty:
                 with contextlib.suppress(OSError):
                     table.save(replace_bytes)
-            if self._words and not well:
+            if self._describes and not well:
                 title = f"the target {lowered}"
-                words = _words("hang", lowered_signature(lowered), title) if lowered else None
-                tell({"words": [at, words or self._described(execution)]})
+                hang = _description("hang", lowered_signature(lowered), title) if lowered else None
+                tell({"words": [at, hang or self._described(execution)]})
             if self._answers and well:
                 tell({"answer": [at, self._answer(execution)]})
             tell({"verdict": [at, outcome, self._trace(execution), 0]})
@@ -196,7 +201,7 @@ class _Runner:
         return base64.b64encode(zlib.compress(cells, 1)).decode()
 
     def _answer(self, execution: Execution) -> str:
-        """Of the value, or of the class of the exception that was expected."""
+        """A digest of the returned value, or of the class of the expected exception."""
         value, error = execution.value, execution.error
         if error is None:
             text = self._executor.guarded(lambda: f"{type(value).__qualname__} {value!r}", "")
@@ -209,22 +214,22 @@ class _Runner:
         executor = self._executor
         triage = FailureTriage(executor, self._table.files())
         failure = triage.classify(execution)
-        told = triage.describe(execution, executor.guard.where, flaky=False)
+        description = triage.describe(execution, executor.guard.where, flaky=False)
         return {
-            **_words(failure.category, failure.signature, told.title),
+            **_description(failure.category, failure.signature, description.title),
             "place": failure.place,
-            "detail": told.detail,
-            "input": told.input,
+            "detail": description.detail,
+            "input": description.input,
         }
 
 
 class _Lines:
-    """Notes lines of files in a directory that are executed while it is entered."""
+    """Context manager: records executed lines of files below ``directory`` (empty: none)."""
 
     def __init__(self, directory: str) -> None:
         self._below = directory.rstrip("/") + "/"
         self._wanted = bool(directory)
-        self._told: set[tuple[str, int]] = set()
+        self._reported: set[tuple[str, int]] = set()
         self._seen: set[tuple[str, int]] = set()
 
     def __enter__(self) -> None:
@@ -243,18 +248,18 @@ class _Lines:
             self._seen.add((frame.f_code.co_filename, frame.f_lineno))
         return self._line
 
-    def tell(self, say: Say) -> None:
-        """Those that were not told before."""
+    def report(self, say: Say) -> None:
+        """Report the lines that were not reported before."""
         by_file: dict[str, list[int]] = {}
-        for file, line in sorted(self._seen - self._told):
+        for file, line in sorted(self._seen - self._reported):
             by_file.setdefault(file, []).append(line)
-        self._told |= self._seen
+        self._reported |= self._seen
         if by_file:
             say({"lines": by_file})
 
 
 def _lowered(executor: Executor) -> str:
-    """What the input that has run did to a hard resource limit; "" if nothing."""
+    """How the last input lowered a hard resource limit; an empty string if it did not."""
     try:
         executor.fixture.check_limits()
     except Limited as e:
@@ -262,12 +267,12 @@ def _lowered(executor: Executor) -> str:
     return ""
 
 
-def _words(category: str, signature: str, title: str) -> dict[str, str]:
+def _description(category: str, signature: str, title: str) -> dict[str, str]:
     return {"category": category, "signature": signature, "title": title}
 
 
-def _place(name: str) -> str:
-    """The file that a module of that name is loaded from, "" if it cannot be imported."""
+def _file_of(name: str) -> str:
+    """The file of the module of this name; an empty string if it cannot be imported."""
     module = sys.modules.get(name)
     if module is not None:
         return str(getattr(module, "__file__", None) or "")

@@ -1,10 +1,10 @@
-"""Could a campaign's engine start? The target is loaded as for a campaign, in a child that may die.
+"""Check whether the engine could start: load the target as in a campaign, in a forked child.
 
-Prints JSON lines: ``{"progress"}``, if it takes its time; ``{"refused"}``: why not, in words; or
-``{"ready": true}``, and then ``{"words", "key", "warns"}``, remarks, one by one;
-of a generator that cannot work perhaps ``{"refused"}`` still; ``{"made"}``: how many inputs were
-made to try it; and, where the campaign has aliases of types, ``{"aliases"}``: words by name about
-those that come to nothing.
+Prints JSON lines: ``{"progress"}``, a message if loading is slow; ``{"refused"}``, why the engine
+cannot start; or ``{"ready": true}``. After ``ready``: ``{"words", "key", "warns"}``, one for each
+diagnostic; perhaps ``{"refused"}``, if the generator cannot work; ``{"made"}``, how many inputs
+the generator has made; and ``{"aliases"}``, if the campaign has aliases of types: a message for
+each alias without effect, by its name.
 """
 
 from __future__ import annotations
@@ -34,51 +34,55 @@ from fuzztui.engines.inputs.dictionary import read_dictionary
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.scope_summary import extent
+from fuzztui.engines.instrument.scope_summary import scope_lines
 from fuzztui.engines.process.samples import MAKING_S, Samples
 from fuzztui.engines.process.worker import die_with, limit_resources
 from fuzztui.engines.spoton.relations import TypeRelations
 
 __all__ = ["ready"]
 
-_TOLD_S: Final = 3.0
-"""After so long it is told that it takes its time."""
-_LATE_S: Final = 2.0 + 2 * MAKING_S
-"""Making inputs, which code in C may hold up, is ended after so long."""
-_SHOWN: Final = 4
-
+_PROGRESS_S: Final = 3.0
+"""Seconds of loading after which a progress message is printed."""
+_MAKING_LIMIT_S: Final = 2.0 + 2 * MAKING_S
+"""Seconds after which making inputs is ended; C code may have delayed the usual limit."""
+_MAX_SHOWN: Final = 4
+"""Types listed in a message."""
 
 NEWEST: Final = (3, 14)
-"""The newest Python that the engines were tried with."""
+"""The newest Python version that the engines were tested with."""
 
 
 def untested(version: tuple[int, int]) -> Diagnostic | None:
-    """A warning if the target's interpreter is newer than the engines were tested with."""
+    """A warning if the target's Python ``version`` is newer than :data:`NEWEST`, else None."""
     if version <= NEWEST:
         return None
     (major, minor), (last, newest) = version, NEWEST
     return Diagnostic(
-        f"target.python is Python {major}.{minor}: engines were tried with 3.11 to {last}.{newest},"
-        " so coverage and mutants may be wrong; name an older interpreter if they are",
+        f"target.python is Python {major}.{minor}: engines were tested with 3.11 to"
+        f" {last}.{newest}, so coverage and mutants may be wrong; name an older interpreter if they"
+        " are",
         "target.python",
         warns=True,
     )
 
 
 def ready(spec: Spec, limit_s: float) -> int:
-    """Print the answer; returns the exit status. ``limit_s``: what loading may take."""
+    """Load the target and print the result. Returns the exit status, which is always 0.
+
+    ``limit_s``: seconds that loading may take.
+    """
     die_with(os.getppid())
     since = time.monotonic()
-    loaded = answered = told = False
+    loaded = answered = progress_shown = False
 
     def meanwhile() -> None:
-        nonlocal told
+        nonlocal progress_shown
         now = time.monotonic()
-        if loaded and not answered and now - since > _LATE_S:
+        if loaded and not answered and now - since > _MAKING_LIMIT_S:
             raise _Late
-        if not told and now - since > _TOLD_S:
-            told = True
-            _say(progress=f"importing the target; it is given {limit_s:g} s")
+        if not progress_shown and now - since > _PROGRESS_S:
+            progress_shown = True
+            _print(progress=f"importing the target; the limit is {limit_s:g} s")
 
     work = in_child(lambda tell: _load(spec, tell), silence_s=limit_s, meanwhile=meanwhile)
     try:
@@ -87,33 +91,34 @@ def ready(spec: Spec, limit_s: float) -> int:
                 if "ready" in message:
                     loaded, since = True, time.monotonic()
                 answered |= bool(message.keys() & {"refused", "made"})
-                told = True
-                _say(**message)
+                progress_shown = True
+                _print(**message)
             elif answered:
                 pass
             elif loaded:
-                _spoilt(spec, message.words)
+                _warn_of_making(spec, message.words)
             else:
                 how = message.words
                 if message.how == "hung" and not message.stopped:
                     how = f"did not end within {limit_s:g} s"
-                _say(refused=f'target.function = "{spec.target.function}": importing it {how}')
+                where = f'target.function = "{spec.target.function}"'
+                _print(refused=f"{where}: importing the target {how}")
     except _Late:
-        _spoilt(spec, f"did not end within {_LATE_S:g} s")
+        _warn_of_making(spec, f"did not end within {_MAKING_LIMIT_S:g} s")
     return 0
 
 
 class _Late(Exception):
-    """Nothing is waited for any more."""
+    """Making inputs took longer than ``_MAKING_LIMIT_S``."""
 
 
-def _spoilt(spec: Spec, how: str) -> None:
-    """One input in many may do so: it is for the trials to find."""
+def _warn_of_making(spec: Spec, how: str) -> None:
+    """Print a warning only: perhaps one input in many fails so, and the trials find that input."""
     key = "target.generator" if spec.target.generator else "target.function"
-    _say(**asdict(Diagnostic(f"{key}: trying to make inputs {how}", key, warns=True)))
+    _print(**asdict(Diagnostic(f"{key}: making inputs {how}", key, warns=True)))
 
 
-def _say(**what: Any) -> None:
+def _print(**what: Any) -> None:
     print(json.dumps(what), flush=True)
 
 
@@ -140,79 +145,80 @@ def _load(spec: Spec, tell: Tell) -> None:
         tell({"refused": str(e)})
         return
     tell({"ready": True})
-    if remark := untested(sys.version_info[:2]):
-        tell(asdict(remark))
-    for words in extent(loaded.application):
-        tell(asdict(Diagnostic(f"instruments {words}")))
+    if diagnostic := untested(sys.version_info[:2]):
+        tell(asdict(diagnostic))
+    for line in scope_lines(loaded.application):
+        tell(asdict(Diagnostic(f"instruments {line}")))
     if loaded.target.generator is None:
         tell({"made": 0})
         return
     samples = Samples(loaded, spec.target)
-    # Other engines start, and of seeds nothing is known here: they are warned, by a remark.
-    if spec.engine.kind == "spoton" and not spec.engine.seeds and (words := samples.refused()):
-        tell({"refused": words})
+    # Only a warning for other engines, which start anyway, and with seeds, which may work.
+    if spec.engine.kind == "spoton" and not spec.engine.seeds and (why := samples.refused()):
+        tell({"refused": why})
         return
-    for remark in samples.remarks():
-        tell(asdict(remark))
+    for diagnostic in samples.remarks():
+        tell(asdict(diagnostic))
     tell({"made": samples.made})
     aliases = spec.engine.options.get("aliases")
     if aliases and isinstance(aliases, dict) and samples.kin is not None:
-        tell({"aliases": _Aliases(loaded.application, samples, samples.kin).judged(aliases)})
+        checker = _Aliases(loaded.application, samples, samples.kin)
+        tell({"aliases": checker.without_effect(aliases)})
 
 
 class _Aliases:
-    """What is known of the types that ``[engine] aliases`` names."""
+    """Checks the types that ``[engine] aliases`` names."""
 
     def __init__(self, application: Application, samples: Samples, kin: TypeRelations) -> None:
         self._application, self._samples, self._kin = application, samples, kin
         self._made = kin.made()
 
-    def judged(self, aliases: dict[str, Any]) -> dict[str, str]:
-        """Words by name, of those that come to nothing."""
+    def without_effect(self, aliases: dict[str, Any]) -> dict[str, str]:
+        """Why an alias has no effect, by the name of the type that is wrong."""
         found: dict[str, str] = {}
         for name in aliases:
             if not _is_type(_named(name)):
-                found[name] = _nowhere(name, _classes(self._near_to(name)))
+                found[name] = _no_such_type(name, _classes(self._modules_near(name)))
         makes = [n for v in aliases.values() for n in (v if isinstance(v, list) else [v])]
         for name in dict.fromkeys(makes):
             if name in self._made:
                 continue
             if not _is_type(_named(name)):
-                found[name] = _nowhere(name, [*self._made, *_classes([_module(name)])])
+                found[name] = _no_such_type(name, [*self._made, *_classes([_module(name)])])
             elif not self._kin.met(name) and not self._samples.draws_later:
-                has = f"they have: {listed(self._made, _SHOWN)}"
+                has = f"they have: {listed(self._made, _MAX_SHOWN)}"
                 found[name] = (
                     f"none of {self._samples.made} inputs that the generator made has a part of"
-                    f" that type ({has if self._made else 'they have none of any type'})"
+                    f" this type ({has if self._made else 'they have none of any type'})"
                 )
         return found
 
-    def _near_to(self, name: str) -> Iterator[ModuleType | None]:
-        """Modules in which a type of the application's may lie."""
+    def _modules_near(self, name: str) -> Iterator[ModuleType | None]:
+        """Modules that may define the type: the one in its name, then the application's."""
         yield _module(name)
         for known in sorted(sys.modules):
             if self._application.has(known):
                 yield sys.modules[known]
 
 
-def _nowhere(name: str, known: Iterable[str]) -> str:
+def _no_such_type(name: str, known: Iterable[str]) -> str:
     return f"there is no such type{meant(near_last(name, known))}"
 
 
 def _module(name: str) -> ModuleType | None:
-    """The module that a name begins with, the innermost: imported, as it may be later."""
+    """Import the innermost module that ``name`` begins with; None if there is none."""
     parts = name.split(".")
     found = None
     for end in range(1, len(parts)):
         try:
             found = importlib.import_module(".".join(parts[:end]))
-        except BaseException:  # it is the user's, and there may be none
+        except BaseException:  # no such module, or an error in the user's code
             break
     return found
 
 
 def _named(name: str) -> object:
-    """What has that name; None if nothing has."""
+    """The object with this dotted name, or None."""
     found: object = _module(name)
     if not isinstance(found, ModuleType):
         return None
@@ -222,11 +228,11 @@ def _named(name: str) -> object:
 
 
 def _is_type(found: object) -> bool:
-    # Not isinstance, which runs what lazy proxies do to be something else.
+    # Not isinstance, which runs the __class__ property of lazy proxies.
     return issubclass(type(found), (type, typing.NewType))
 
 
 def _classes(modules: Iterable[ModuleType | None]) -> list[str]:
-    """Names of all classes that modules have, by where those are defined."""
+    """Sorted dotted names of all classes in these modules; names use the defining module."""
     values = [v for m in modules if m is not None for v in list(vars(m).values())]
     return sorted({name_of(v) for v in values if issubclass(type(v), type)})

@@ -1,8 +1,7 @@
-"""Running inputs one after the other, each known only when the last has ended: how does it fail?
+"""Run inputs one after the other, and report the signature of each failure, as a campaign does.
 
-In a forked child that continues for as long as it lives; the next one begins where it died or
-the caller wants what ran before to have no part in it. How an input fails is said as the campaign
-says it: by the signature that groups findings.
+The next input may depend on the result of the previous one. A forked child runs the inputs. A new
+child starts when the previous one died, or when the caller wants a child that has run nothing yet.
 """
 
 from __future__ import annotations
@@ -35,9 +34,10 @@ from fuzztui.engines.process.noted import NotedInput
 
 __all__ = ["InputRunner", "TrialResult"]
 
-_MOST: Final = 1000
-"""A child runs so many at most: what it leaks is gone with it."""
+_MAX_RUNS: Final = 1000
+"""Inputs after which a child is replaced, because targets leak memory."""
 _SILENCE_TIMES: Final = 2
+"""Time limits, plus 2 s, without a message after which a child counts as hanging."""
 _WELL: Final = (Outcome.SUCCESS, Outcome.INVALID)
 _DUMPS: Final = re.compile(r"^(?:Timeout|Fatal Python error)\b", re.MULTILINE)
 _SIZES: Final = struct.Struct("<QQ")
@@ -45,10 +45,11 @@ _SIZES: Final = struct.Struct("<QQ")
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """``signature``: of the failure, "" for none; ``outcome``: what it was, in a word.
+    """How one input ended. ``signature``: of its failure; an empty string if it did not fail.
 
-    ``data``: the bytes that make the input again. ``starts``: where each choice begins, if that
-    is known. ``clean``: nothing ran before it in its process; ``died``: nothing can after it.
+    ``outcome``: a value of :class:`Outcome`. ``data``: the bytes that make the input again.
+    ``starts``: the offset in ``data`` of each choice; empty if unknown. ``clean``: the input was
+    the first in its process. ``died``: the process ended.
     """
 
     signature: str
@@ -60,18 +61,19 @@ class TrialResult:
 
 
 class InputRunner:
-    """Holds the loaded target; its children run the inputs."""
+    """Holds the loaded target, and runs inputs in children."""
 
     def __init__(self, spec: Spec, folder: Path) -> None:
-        """Load the target. ``folder``: where it runs if the campaign does not say.
+        """Load the target. ``folder``: its working directory if ``target.cwd`` is not set.
 
         Raises :class:`CannotStart`.
         """
         self.strict = False
-        """Is an input that needs more choices than it has none? Else they are drawn, as ``repro``
-        draws them. Holds for children that begin from now on."""
+        """Whether an input with too few choices is rejected, instead of drawing more as ``repro``
+        does. Takes effect for the next child."""
         self.deadly = False
-        """Is what choices were drawn to be told before an input may kill its process?"""
+        """Whether children report the drawn choices before the target is called, because an input
+        may kill its process. Takes effect for the next child."""
         self._aligned = False
         self._rng = random.Random(0)
         self._tell: Tell = lambda value: None
@@ -87,23 +89,23 @@ class InputRunner:
         )
         self._executor, self._table = loaded.executor, loaded.table
         self._spec, self._target = spec, loaded.target
-        self._rival: DifferentialOracle | None = None
+        self._differential: DifferentialOracle | None = None
         self._trace = _high(os.memfd_create("trace"))
         self._child: _Child | None = None
 
     @property
     def choices(self) -> bool:
-        """Are the inputs a generator's choices?"""
+        """Whether inputs are choices of a generator."""
         return self._executor.form.choices
 
     def run(self, data: bytes, *, fresh: bool = False, like: bytes = b"") -> TrialResult:
-        """Run one input; ``fresh``: in a child that has run nothing yet. Raises ``CannotStart``.
+        """Run one input. ``fresh``: in a child that has run nothing yet. Raises ``CannotStart``.
 
-        ``like``: another one, in which each choice lies where it does in ``data``: each is found
-        by where in the generator it is drawn then, and is 0 where that has none.
+        ``like``: an input whose choices begin at the same offsets as those of ``data``. Then each
+        choice is looked up by its execution index in ``like``, and is 0 if it is not found.
         """
         child = self._child
-        if child is None or fresh or child.runs >= _MOST:
+        if child is None or fresh or child.runs >= _MAX_RUNS:
             self.close()
             child = self._child = self._new()
         drawn = b""
@@ -112,7 +114,7 @@ class InputRunner:
         for message in child.ask(data, like):
             if isinstance(message, Death):
                 self.close()
-                if message.how == "exited" and not clean:  # what ran before has made it deaf
+                if message.how == "exited" and not clean:  # an earlier input closed its pipe
                     return self.run(data, fresh=True, like=like)
                 signature, outcome = self._dead(message)
                 used = base64.b64decode(built["used"]) if built else data + drawn
@@ -124,11 +126,11 @@ class InputRunner:
             else:
                 used, starts = base64.b64decode(message["used"]), message["starts"]
                 return TrialResult(message["signature"], message["outcome"], used, starts, clean)
-        raise AssertionError("a death is the last that is heard")
+        raise AssertionError("a child's last message is its death")
 
     @property
     def runs(self) -> int:
-        """How many inputs the child has run that is to run the next one."""
+        """How many inputs the present child has run; 0: there is no child."""
         return 0 if self._child is None else self._child.runs
 
     def close(self) -> None:
@@ -142,7 +144,7 @@ class InputRunner:
             raise CannotStart(f"running inputs failed, please report this: the child {death.words}")
         size = os.fstat(self._trace).st_size
         trace = os.pread(self._trace, size, 0).decode(errors="replace")
-        # Also of an input that took its time, but did end.
+        # The trace may also have dumps of slow inputs that did end: use the last one.
         place = last_place(_DUMPS.split(trace)[-1], self._table.files())
         if death.stopped:
             return f"stopped by {death.stopped}", Outcome.TIMEOUT
@@ -157,9 +159,7 @@ class InputRunner:
         try:
             return _Child(self._work, self._silence_s, self._memory_bytes)
         except OSError as e:
-            raise CannotStart(
-                f"no process is available to run inputs in: {e.strerror or e}"
-            ) from None
+            raise CannotStart(f"cannot start a process to run inputs: {e.strerror or e}") from None
 
     # -------------------------------------------------------------------- in the child
 
@@ -167,11 +167,11 @@ class InputRunner:
         self._tell = tell
         executor = self._executor
         executor.in_child()
-        self._rival = DifferentialOracle.of(self._target, self._spec.target, executor)
+        self._differential = DifferentialOracle.of(self._target, self._spec.target, executor)
         if self.deadly and isinstance(executor.form, NotedInput):
             executor.form.on_built = lambda: tell({"built": self._used(executor.form.used(b""))})
         faulthandler.enable(self._trace, all_threads=False)
-        while (order := _take(orders)) is not None:
+        while (order := _read_order(orders)) is not None:
             data, like = order
             try:
                 executor.fixture.check()
@@ -180,13 +180,13 @@ class InputRunner:
             executor.guard.check()
             self._rng.seed(0)
             random.seed(0)
-            # Where it is, should it hang where Python code cannot be interrupted.
+            # Dump the stack, should the input hang where Python code cannot be interrupted.
             faulthandler.dump_traceback_later(self._hangs_s, file=self._trace)
-            verdict = self._verdict(data, like)
+            result = self._result(data, like)
             faulthandler.cancel_dump_traceback_later()
-            tell(verdict)
+            tell(result)
 
-    def _verdict(self, data: bytes, like: bytes) -> dict[str, Any]:
+    def _result(self, data: bytes, like: bytes) -> dict[str, Any]:
         form = self._executor.form
         self._aligned = bool(like) and isinstance(form, NotedInput)
         if like and isinstance(form, NotedInput):
@@ -196,8 +196,8 @@ class InputRunner:
         execution = self._executor.run(data)
         outcome, signature = execution.outcome, ""
         difference = None
-        if outcome in _WELL and self._rival is not None:
-            difference = self._rival.differs(execution)
+        if outcome in _WELL and self._differential is not None:
+            difference = self._differential.differs(execution)
         try:
             self._executor.fixture.check_limits()
         except Limited as e:  # as in a campaign, this outdoes a failure, which could not be saved
@@ -230,7 +230,7 @@ class InputRunner:
 
 
 class _Child:
-    """A child that is handed one input after the other."""
+    """A child process that runs one input after the other."""
 
     def __init__(self, work: Any, silence_s: float, memory_bytes: int) -> None:
         """Raises OSError."""
@@ -239,45 +239,46 @@ class _Child:
         self.runs = 0
 
         def begin(tell: Tell) -> None:
-            os.close(self._writing)  # its end must be seen
+            os.close(self._writing)  # else the child would never read the end of the pipe
             tell({})
             work(tell, orders)
 
-        self._heard: Iterator[Any] = in_child(begin, silence_s=silence_s, memory_bytes=memory_bytes)
+        messages = in_child(begin, silence_s=silence_s, memory_bytes=memory_bytes)
+        self._messages: Iterator[Any] = messages
         try:
-            first = next(self._heard)
+            first = next(self._messages)
         finally:
             os.close(orders)
         self._dead = first if isinstance(first, Death) else None
 
     def ask(self, data: bytes, like: bytes) -> Iterator[Any]:
-        """What it says of an input: at last a verdict, or its :class:`Death`."""
+        """Run an input. Returns the child's messages; the last is the result or a Death."""
         self.runs += 1
         order = memoryview(_SIZES.pack(len(data), len(like)) + data + like)
-        with contextlib.suppress(BrokenPipeError):  # then it is heard how it died
+        with contextlib.suppress(BrokenPipeError):  # the messages end with its Death
             while order:
                 order = order[os.write(self._writing, order) :]
         if self._dead is not None:
             return iter([self._dead])
-        return self._heard
+        return self._messages
 
     def close(self) -> None:
-        """End it, and all that it has started."""
+        """End the child, and all processes that it has started."""
         os.close(self._writing)
-        self._heard.close()  # type: ignore[attr-defined]
+        self._messages.close()  # type: ignore[attr-defined]
 
 
-def _take(orders: int) -> tuple[bytes, bytes] | None:
-    """The next input, and what it is like; None when there is none any more, or no way to it."""
-    head = _exactly(orders, _SIZES.size)
+def _read_order(orders: int) -> tuple[bytes, bytes] | None:
+    """Read the next input and its ``like``; None at the end of the pipe, or if it is broken."""
+    head = _read_exactly(orders, _SIZES.size)
     if head is None:
         return None
     size, more = _SIZES.unpack(head)
-    both = _exactly(orders, size + more)
+    both = _read_exactly(orders, size + more)
     return None if both is None else (both[:size], both[size:])
 
 
-def _exactly(fd: int, size: int) -> bytes | None:
+def _read_exactly(fd: int, size: int) -> bytes | None:
     data = b""
     while len(data) < size:
         try:
@@ -291,7 +292,7 @@ def _exactly(fd: int, size: int) -> bytes | None:
 
 
 def _high(fd: int) -> int:
-    """The same under a number out of the way of targets that close those that they know of."""
-    found = high_copy(fd)
+    """Move a descriptor to a high number: targets close the low ones."""
+    copy = high_copy(fd)
     os.close(fd)
-    return found
+    return copy

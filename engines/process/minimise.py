@@ -1,8 +1,8 @@
-"""Making an input that fails smaller, as long as it fails with the same signature (docs/house.md).
+"""Minimise a failing input: the smallest found input with the same signature (docs/house.md).
 
-Prints JSON lines: ``{"size", "tries"}`` now and then, with ``"best"``, the input in base64, where
-there is a smaller one; the last one has ``"end"`` too, which is empty, or says in words what ended
-it before there was nothing left to try. SIGTERM does that, too.
+Prints JSON lines: ``{"size", "tries"}`` every 0.2 s, with ``"best"``, the input in base64, when a
+smaller one was found. The last line also has ``"end"``: why minimising ended early, for example
+because of SIGTERM; empty if nothing was left to try.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from fuzztui.engines.process.worker import limit_resources
 __all__ = ["minimise"]
 
 _REPEATED: Final = 3
-"""Runs, each in a clean process, that must all have the same signature before minimising starts."""
-_TELL_S: Final = 0.2
+"""Runs, each in a fresh process, that must all have the same signature before minimising starts."""
+_PROGRESS_S: Final = 0.2
+"""Seconds between two progress lines."""
 
 
 def minimise(spec: Spec, file: Path, tries: int, seconds: float) -> int:
-    """Make the input in ``file`` smaller, with so many runs and in about so much time at most.
+    """Minimise the input in ``file`` with at most ``tries`` runs, in about ``seconds`` at most.
 
-    Returns the exit status. Raises :class:`CannotStart` where there is nothing to keep.
+    Returns the exit status. Raises :class:`CannotStart` if the input does not fail, or is flaky.
     """
     try:
         data = file.read_bytes()
@@ -41,107 +42,107 @@ def minimise(spec: Spec, file: Path, tries: int, seconds: float) -> int:
         raise CannotStart(f"{file}: {e.strerror or e}") from None
     limit_resources(spec)
     with answering() as say:
-        trials = InputRunner(spec, Path.cwd())
+        runner = InputRunner(spec, Path.cwd())
         gc.collect()
-        gc.freeze()  # children that collect would copy what is loaded
-        with contextlib.closing(trials):
-            _Search(trials, say, tries, seconds).run(data)
+        gc.freeze()  # a collection in a child would copy the loaded target's memory
+        with contextlib.closing(runner):
+            _Search(runner, say, tries, seconds).run(data)
     return 0
 
 
 class _Enough(Exception):
-    """It is over before nothing is left to try: why, in words."""
+    """Minimising ends early; the message says why."""
 
 
 class _Search:
-    """Asks the trials for the reducer, within limits, and tells how far it is."""
+    """Runs attempts for the reducer, within the limits, and reports the progress."""
 
-    def __init__(self, trials: InputRunner, say: Say, tries: int, seconds: float) -> None:
-        self._trials, self._say = trials, say
-        self._most, self._seconds = tries, seconds
+    def __init__(self, runner: InputRunner, say: Say, tries: int, seconds: float) -> None:
+        self._runner, self._say = runner, say
+        self._max_tries, self._max_s = tries, seconds
         self._tries = 0
         self._wanted = ""
-        self._each = False
-        """Is every input run in a child of its own?"""
+        self._always_fresh = False
+        """Whether every input is run in a fresh child."""
         self._stopped = False
-        self._told_at, self._told = 0.0, b""
+        self._reported_at, self._reported = 0.0, b""
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def _on_signal(self, signum: int, frame: object) -> None:
         self._stopped = True
 
     def run(self, data: bytes) -> None:
-        """Everything."""
+        """Check the input, minimise it, report the end. Raises :class:`CannotStart`."""
         first = self._checked(data)
-        self._told = data
-        self._deadline = time.monotonic() + self._seconds
+        self._reported = data
+        self._deadline = time.monotonic() + self._max_s
         self._reducer = Reducer(
             Attempt(True, first.data, first.starts),
             self._attempt,
-            self._redraw if self._trials.choices else None,
+            self._redraw if self._runner.choices else None,
         )
-        told = {}
+        last = {}
         try:
             self._reducer.run()
-            told["end"] = ""
+            last["end"] = ""
         except _Enough as e:
-            told["end"] = str(e)
-        finally:  # what is known is kept, whatever has ended it
-            self._tell(**told)
+            last["end"] = str(e)
+        finally:  # the best input is reported even after an error
+            self._report(**last)
 
     def _checked(self, data: bytes) -> TrialResult:
-        """The input as it fails again and again. Raises :class:`CannotStart`."""
-        trials = self._trials
-        first = trials.run(data, fresh=True)  # with choices that it may lack
+        """Run the input several times. Raises :class:`CannotStart` if flaky or not failing."""
+        runner = self._runner
+        first = runner.run(data, fresh=True)  # may draw choices that the input lacks
         if not first.signature:
-            raise CannotStart(f"there is nothing to keep: it does not fail ({first.outcome})")
-        self._wanted, trials.strict, trials.deadly = first.signature, True, first.died
+            raise CannotStart(f"cannot minimise: the input does not fail ({first.outcome})")
+        self._wanted, runner.strict, runner.deadly = first.signature, True, first.died
         for _ in range(_REPEATED):
-            again = trials.run(first.data, fresh=True)
+            again = runner.run(first.data, fresh=True)
             if again.signature != first.signature:
                 others = again.signature or again.outcome
                 raise CannotStart(
                     "cannot minimise: the input is flaky, it fails with different signatures:"
                     f" {first.signature}; then: {others}"
                 )
-        if again.died and trials.run(again.data, fresh=True).signature != first.signature:
-            trials.deadly = False  # the target draws more while it runs
+        if again.died and runner.run(again.data, fresh=True).signature != first.signature:
+            runner.deadly = False  # the target draws more while it runs
             return first
-        # Where it cannot fail twice in a process, nothing can be told from one that has failed.
-        self._each = trials.runs > 0 and trials.run(first.data).signature != first.signature
+        # If the input fails only once in a process, no process can be used again.
+        self._always_fresh = runner.runs > 0 and runner.run(first.data).signature != first.signature
         return again
 
     def _attempt(self, data: bytes) -> Attempt:
-        verdict = self._run(data, fresh=self._each)
-        if verdict.signature == self._wanted and not verdict.clean:
-            # What ran before may have a part in it.
-            verdict = self._run(data, fresh=True)
-        if verdict.signature == self._wanted and verdict.died and verdict.data != data:
-            # Perhaps more was drawn after that.
-            verdict = self._run(verdict.data, fresh=True)
-        alike = verdict.signature == self._wanted
-        if time.monotonic() - self._told_at > _TELL_S:
-            self._tell()
-        return Attempt(alike, verdict.data, verdict.starts)
+        result = self._run(data, fresh=self._always_fresh)
+        if result.signature == self._wanted and not result.clean:
+            # An earlier input may have caused the failure.
+            result = self._run(data, fresh=True)
+        if result.signature == self._wanted and result.died and result.data != data:
+            # More choices may have been drawn after ``result.data`` was reported.
+            result = self._run(result.data, fresh=True)
+        same = result.signature == self._wanted
+        if time.monotonic() - self._reported_at > _PROGRESS_S:
+            self._report()
+        return Attempt(same, result.data, result.starts)
 
     def _redraw(self, data: bytes, like: bytes) -> bytes:
-        return self._run(data, fresh=self._each, like=like).data
+        return self._run(data, fresh=self._always_fresh, like=like).data
 
     def _run(self, data: bytes, *, fresh: bool, like: bytes = b"") -> TrialResult:
         if self._stopped:
             raise _Enough("stopped")
-        if self._tries >= self._most:
+        if self._tries >= self._max_tries:
             raise _Enough(f"stopped after {several(self._tries, 'try', 'tries')}")
         if time.monotonic() > self._deadline:
-            raise _Enough(f"stopped after {self._seconds / 60:.3g} min")
+            raise _Enough(f"stopped after {self._max_s / 60:.3g} min")
         self._tries += 1
-        return self._trials.run(data, fresh=fresh, like=like)
+        return self._runner.run(data, fresh=fresh, like=like)
 
-    def _tell(self, **more: str) -> None:
-        self._told_at = time.monotonic()
+    def _report(self, **more: str) -> None:
+        self._reported_at = time.monotonic()
         best = self._reducer.best.data
-        what: dict[str, Any] = {"size": len(best), "tries": self._tries, **more}
-        if best != self._told:
-            self._told = best
-            what["best"] = base64.b64encode(best).decode()
-        self._say(what)
+        line: dict[str, Any] = {"size": len(best), "tries": self._tries, **more}
+        if best != self._reported:
+            self._reported = best
+            line["best"] = base64.b64encode(best).decode()
+        self._say(line)

@@ -1,8 +1,8 @@
-"""The parent process: small, imports no target code, outlives every worker.
+"""The worker monitor: the small parent process of an in-process engine, without target code.
 
-It holds the lock on the instance directory, starts the worker, watches its journal,
-kills it when a trial hangs where Python cannot be interrupted, turns a dead worker
-into a crash file, writes the statistics, and starts the next worker, which continues
+The monitor locks the instance directory, starts the worker and reads the trial journal. If a
+trial hangs where Python cannot be interrupted, the monitor kills the worker. It turns a dead
+worker into a crash file, writes the statistics, and starts the next worker, which continues
 from the directory.
 """
 
@@ -23,10 +23,10 @@ from resource import RLIMIT_NPROC
 from typing import Final
 
 from fuzztui import __version__
-from fuzztui.engines.base.errors import AFRESH, CANNOT_START, RECYCLE, CannotStart, Stopping
+from fuzztui.engines.base.errors import CANNOT_START, RECYCLE, RESTART, CannotStart, Stopping
 from fuzztui.engines.base.spec import LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
@@ -43,23 +43,26 @@ __all__ = ["WorkerMonitor"]
 
 _POLL_S: Final = 0.05
 _STOP_GRACE_S: Final = 3.0
+"""Seconds, besides twice the time limit, that a worker has to stop before it is killed."""
 _DEATHS_ALLOWED: Final = 3
 _KILLS_ALLOWED: Final = 10
-_AFRESH_ALLOWED: Final = 20
-_RECYCLED_SAID_S: Final = 60.0
-_REASON: Final = "fuzztui: "
-_SUSPICIONS: Final = 3
-"""Deaths that may have come from outside before the input is blamed."""
-_FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_RESTARTS_ALLOWED: Final = 20
+"""Deaths, kills from outside, and requested restarts without a new trial: then give up."""
+_RECYCLE_MESSAGE_S: Final = 60.0
+"""Seconds between two messages about a recycled worker."""
+_ERROR_PREFIX: Final = "fuzztui: "
+_MAX_SUSPICIONS: Final = 3
+"""Deaths during one trial, perhaps caused from outside, after which its input is blamed."""
+_OUTSIDE_SIGNALS: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class WorkerMonitor:
-    """Runs one engine instance from start to end: :meth:`run`."""
+    """One in-process engine instance, from start to end."""
 
     def __init__(self, spec: Spec, file: Path) -> None:
         """Lock and prepare the directory. Raises :class:`CannotStart`."""
         self._spec, self._spec_file = spec, file
-        self._told_to_stop = self._told_to_finish = False
+        self._stop_requested = self._finish_requested = False
         signal.signal(signal.SIGUSR2, self._on_finish)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
@@ -74,36 +77,40 @@ class WorkerMonitor:
             self._reporter.setup(sys.orig_argv)
         except OSError as e:
             raise CannotStart(f"{e.filename or spec.dir}: {e.strerror or e}") from None
-        self._words = self._journal.words
-        self._words[j.STOP] = 0
-        self._words[j.START_TIME] = self._words[j.START_TIME] or int(time.time())
-        told = read_told(spec.dir / "events.jsonl")
+        self._counters = self._journal.counters
+        self._counters[j.STOP] = 0
+        self._counters[j.START_TIME] = self._counters[j.START_TIME] or int(time.time())
+        reported = read_reported(spec.dir / "events.jsonl")
         most = spec.engine.max_findings
-        self._findings = Findings(self._store, self._log, self._journal, told, most)
+        self._findings = Findings(self._store, self._log, self._journal, reported, most)
         self._rescue = Rescue(spec.dir)
         self._worker: subprocess.Popen[bytes] | None = None
         self._last_poll = time.monotonic()
         self._hung = False
         self._stopped = self._limited = self._last_text = self._last_line = ""
-        """Of the last worker: the signal that stopped it, what its target did to a resource limit
-        that is needed, the traceback that it died of, the last line of that; empty if nothing."""
+        """About the last worker, empty if none: the signal that stopped it, what its target did to
+        a needed resource limit, the worker's last message (a traceback), its last line."""
         self._lowered = ""
-        """Other limits that the target of the last worker lowered, to follow how that ended."""
+        """Other limits that the target lowered in the last worker, as text that follows how the
+        worker ended; empty if none."""
         self._stop_at = 0.0
-        self._deaths = self._afresh = 0
-        self._say_recycled_at = 0.0
+        self._deaths = self._restarts = 0
+        self._next_recycle_message = 0.0
 
     def _wait(self, seconds: float) -> None:
-        """While a disk is full: keep time, and give up when told to stop."""
+        """Sleep while the disk is full, and count the time. Raises :class:`Stopping`."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self._keep_time()
-            if self._words[j.STOP]:
+            if self._counters[j.STOP]:
                 raise Stopping
             time.sleep(_POLL_S)
 
     def run(self) -> int:
-        """Keep a worker running until it ends on purpose; returns the exit status."""
+        """Start workers until one ends on purpose. Returns the exit status.
+
+        Raises :class:`CannotStart` if workers die again and again without a new trial.
+        """
         self._log.write(
             InstanceHello(
                 instance=self._spec.instance,
@@ -114,55 +121,55 @@ class WorkerMonitor:
                 capabilities=list(self._spec.engine.capabilities),
             )
         )
-        self._keep_rescue()
+        self._rescue_running()
         try:
             while True:
-                trial = self._words[j.TRIAL]
-                status = self._life()
-                phase = self._words[j.PHASE]
+                trial = self._counters[j.TRIAL]
+                status = self._run_worker()
+                phase = self._counters[j.PHASE]
                 if status == CANNOT_START and phase == j.REFUSED:
-                    if self._last_line.startswith(_REASON):  # the worker could write no file
-                        self._log.say("error", self._last_line.removeprefix(_REASON))
+                    if self._last_line.startswith(_ERROR_PREFIX):  # the worker cannot write files
+                        self._log.message("error", self._last_line.removeprefix(_ERROR_PREFIX))
                     return CANNOT_START
-                if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
+                if status == 0 and (phase == j.ENDED or self._counters[j.STOP]):
                     break
-                if status == AFRESH and phase != j.LOADING:  # a target may exit so on import
-                    self._start_afresh(trial)
-                elif status == RECYCLE and phase != j.RUNNING and self._words[j.TRIAL] > trial:
-                    self._recycle()
+                if status == RESTART and phase != j.LOADING:  # importing a target may exit so
+                    self._prepare_restart(trial)
+                elif status == RECYCLE and phase != j.RUNNING and self._counters[j.TRIAL] > trial:
+                    self._prepare_recycled()
                 else:
-                    self._bury(status, trial)
-                if self._words[j.STOP] == j.STOP_NOW:
+                    self._handle_worker_death(status, trial)
+                if self._counters[j.STOP] == j.STOP_NOW:
                     break
         except Stopping:
             pass
         except CannotStart as e:
-            self._log.say("error", str(e))
+            self._log.message("error", str(e))
             raise
         finally:
             self._kill()
-            self._words[j.PAUSED] = 0
+            self._counters[j.PAUSED] = 0
             self._findings.recount(final=True)
             self._reporter.tick(time.monotonic(), final=True)
             self._log.flush()
         return 0
 
     def _on_finish(self, signum: int, frame: object) -> None:
-        self._told_to_finish = True
+        self._finish_requested = True
 
     def _on_signal(self, signum: int, frame: object) -> None:
-        self._told_to_stop = True
+        self._stop_requested = True
 
-    # ------------------------------------------------------------------ a worker's life
+    # ------------------------------------------------------------------ while a worker runs
 
-    def _life(self) -> int:
-        """Start a worker and watch it until it is gone; returns its exit status."""
-        self._words[j.PHASE] = j.LOADING
-        self._words[j.STARTED] = time.monotonic_ns()
+    def _run_worker(self) -> int:
+        """Start a worker and watch it until it ends. Returns its exit status."""
+        self._counters[j.PHASE] = j.LOADING
+        self._counters[j.STARTED] = time.monotonic_ns()
         self._hung, self._stopped = False, ""
-        self._words[j.LIMIT] = -1
-        self._journal.confided(clear=True)
-        # The worker begins by opening this file. While nothing can be written it would die of that.
+        self._counters[j.LIMIT] = -1
+        self._journal.last_message(clear=True)
+        # The worker opens this file first, and would die if nothing can be written: wait here.
         self._store.write(self._spec.dir / TRACE, b"")
         argv = [sys.executable, "-P", "-m", "fuzztui.engines", str(self._spec_file)]
         worker = self._worker = subprocess.Popen(
@@ -172,63 +179,63 @@ class WorkerMonitor:
             process_group=0,
         )
         self._reporter.worker_pid = worker.pid
-        gone = _Exit(worker.pid)
-        watch = _Watch(self._spec.target.timeout_s, worker.pid, self._journal.words)
+        ended = _ProcessEnd(worker.pid)
+        watch = _HangDetector(self._spec.target.timeout_s, worker.pid, self._journal.counters)
         try:
-            while not gone.wait(_POLL_S):
+            while not ended.wait(_POLL_S):
                 now, step = self._keep_time()
                 self._reporter.tick(now)
                 self._log.flush()
                 if watch.hangs(step):
                     self._hung, self._stopped = True, watch.stopped
                     self._kill_hung(worker.pid)
-                if self._words[j.STOP] == j.STOP_NOW:
+                if self._counters[j.STOP] == j.STOP_NOW:
                     self._stop_at = self._stop_at or now
                     grace = _STOP_GRACE_S + 2 * self._spec.target.timeout_s
-                    if self._words[j.PHASE] == j.LOADING or now - self._stop_at > grace:
+                    if self._counters[j.PHASE] == j.LOADING or now - self._stop_at > grace:
                         self._kill()
         finally:
-            gone.close()
+            ended.close()
         self._lowered = lowered_by(worker.pid)
         status = worker.wait()
-        # What a target has started goes with its worker.
+        # Processes that the target has started end together with the worker.
         with contextlib.suppress(OSError):
             os.killpg(worker.pid, signal.SIGKILL)
         self._worker = None
-        self._hear_last()
+        self._read_last_message()
         self._store.tidy()
         return status
 
-    def _hear_last(self) -> None:
-        """What the worker left behind that it could not, or did not, write itself."""
-        words, text = self._words, self._journal.confided(clear=True).rstrip("\n")
+    def _read_last_message(self) -> None:
+        """Read what the worker left in the journal: its last message and a lowered limit."""
+        counters, text = self._counters, self._journal.last_message(clear=True).rstrip("\n")
         self._last_text, self._last_line = text, text.rpartition("\n")[2][:300]
         if text:
             print(text, file=sys.stderr, flush=True)
         self._limited = ""
-        if words[j.LIMIT] >= 0:
-            self._limited = lowered_text(words[j.LIMIT], words[j.LIMIT_VALUE])
-            self._lowered = ""  # it is named already
+        if counters[j.LIMIT] >= 0:
+            self._limited = lowered_text(counters[j.LIMIT], counters[j.LIMIT_VALUE])
+            self._lowered = ""  # the message names it already
 
     def _keep_time(self) -> tuple[float, float]:
-        """Advance the campaign's clock; returns now and the seconds since the last call."""
+        """Advance the running time. Returns the time now and the seconds since the last call."""
         now = time.monotonic()
         step = now - self._last_poll
         self._last_poll = now
-        self._words[j.RUN_MS] += int(step * 1000)
+        self._counters[j.RUN_MS] += int(step * 1000)
         self._last_poll -= step * 1000 % 1 / 1000
         budget = self._spec.budget_s
-        if self._told_to_stop:
-            self._words[j.STOP] = j.STOP_NOW
-        elif self._told_to_finish or (budget and self._words[j.RUN_MS] >= budget * 1000):
-            self._words[j.STOP] = j.FINISH
+        if self._stop_requested:
+            self._counters[j.STOP] = j.STOP_NOW
+        elif self._finish_requested or (budget and self._counters[j.RUN_MS] >= budget * 1000):
+            self._counters[j.STOP] = j.FINISH
         return now, step
 
     def _kill_hung(self, pid: int) -> None:
-        """Have the interpreter write where it is and end; then kill it."""
+        """Have the worker's interpreter write its Python stack, then kill the worker."""
         with contextlib.suppress(OSError):
             os.kill(pid, TRACE_SIGNAL)
-            if self._stopped:  # it ends of that signal before any of the target's code runs
+            if self._stopped:  # TRACE_SIGNAL kills it before any target code runs
                 os.kill(pid, signal.SIGCONT)
             time.sleep(2 * _POLL_S)
         self._kill()
@@ -238,80 +245,88 @@ class WorkerMonitor:
             with contextlib.suppress(OSError):
                 os.killpg(self._worker.pid, signal.SIGKILL)
 
-    # ----------------------------------------------------------------- after its death
+    # ----------------------------------------------------------------- after a worker's end
 
-    def _keep_rescue(self) -> None:
-        """An input that was in progress when the last worker died must run first."""
-        phase = self._words[j.PHASE]
+    def _rescue_running(self) -> None:
+        """Save the input that the last worker was running: the next worker runs it first."""
+        phase = self._counters[j.PHASE]
         if phase in (j.RUNNING, j.SAVING) and self._journal.label() not in (j.REBUILD, j.ANALYSE):
-            self._patiently_rescue()
-        self._words[j.PHASE] = j.LOADING
+            self._save_rescue()
+        self._counters[j.PHASE] = j.LOADING
 
-    def _patiently_rescue(self) -> None:
+    def _save_rescue(self) -> None:
         while True:
             try:
                 return self._rescue.save(self._journal.candidate())
             except OSError:
                 self._wait(1.0)
 
-    def _start_afresh(self, trial_at_start: int) -> None:
-        """The worker has noted why: another input or mutant will be left out. Raises Refusal."""
-        self._keep_rescue()
-        self._afresh = 0 if self._words[j.TRIAL] != trial_at_start else self._afresh + 1
-        if self._afresh >= _AFRESH_ALLOWED:
+    def _prepare_restart(self, trial_at_start: int) -> None:
+        """Prepare for a restart that the worker requested after excluding an input or a mutant.
+
+        Raises :class:`CannotStart` after too many restarts within one trial.
+        """
+        self._rescue_running()
+        self._restarts = 0 if self._counters[j.TRIAL] != trial_at_start else self._restarts + 1
+        if self._restarts >= _RESTARTS_ALLOWED:
             raise CannotStart(
-                "the program's behaviour changes while its mutants run, whichever are left out:"
-                " does the target depend on what ran before? events.jsonl tells more"
+                "the target's behaviour keeps changing while mutants run, although suspects were"
+                " excluded: does the target depend on earlier inputs? See events.jsonl"
             )
 
-    def _recycle(self) -> None:
-        """The worker left because its memory was used up, and had got further: go on."""
-        self._keep_rescue()
+    def _prepare_recycled(self) -> None:
+        """Prepare for a fresh worker: the target had used up the worker's memory."""
+        self._rescue_running()
         self._deaths = 0
-        if time.monotonic() >= self._say_recycled_at:
-            self._say_recycled_at = time.monotonic() + _RECYCLED_SAID_S
-            self._log.say(
+        if time.monotonic() >= self._next_recycle_message:
+            self._next_recycle_message = time.monotonic() + _RECYCLE_MESSAGE_S
+            self._log.message(
                 "info",
-                f"the target's memory was used up at trial {self._words[j.TRIAL]}{self._lowered}"
-                " (does it leak?): a clean worker continues",
+                f"the target used up its memory at trial {self._counters[j.TRIAL]}{self._lowered}"
+                " (does it leak?); a fresh worker continues",
             )
 
-    def _bury(self, status: int, trial_at_start: int) -> None:
-        """Draw the consequences of a death that was not wanted. Raises :class:`CannotStart`."""
-        words = self._words
-        phase, trial, label = words[j.PHASE], words[j.TRIAL], self._journal.label()
+    def _handle_worker_death(self, status: int, trial_at_start: int) -> None:
+        """Attribute an unexpected end of the worker to an input, an entry or a mutant.
+
+        Raises :class:`CannotStart` after too many ends without progress.
+        """
+        counters = self._counters
+        phase, trial, label = counters[j.PHASE], counters[j.TRIAL], self._journal.label()
         how = how_it_ended(status)
         if self._stopped:
             how = f"stopped its own process ({self._stopped})"
         elif self._limited:
             how = f"ended, because the target {self._limited}"
-        outside = status < 0 and -status in _FROM_OUTSIDE and not self._hung
+        outside = status < 0 and -status in _OUTSIDE_SIGNALS and not self._hung
         explained = False
-        if phase == j.RUNNING and words[j.MUTANT]:
+        if phase == j.RUNNING and counters[j.MUTANT]:
             explained = self._quarantine(how, outside=outside)
             if label != j.ANALYSE:
-                self._patiently_rescue()
+                self._save_rescue()
         elif phase == j.RUNNING and label in (j.REBUILD, j.ANALYSE):
             if not outside:
                 with contextlib.suppress(OSError):
-                    Unsafe(self._spec.dir).add(words[j.SRC])
-                self._log.say(
-                    "warning", f"queue entry {words[j.SRC]} {how} when run again: left out"
+                    Unsafe(self._spec.dir).add(counters[j.SRC])
+                self._log.message(
+                    "warning",
+                    f"queue entry {counters[j.SRC]}: the worker {how} when it ran the entry again;"
+                    " the entry is not run any more",
                 )
                 explained = True
         elif phase in (j.RUNNING, j.SAVING) and label != j.ANALYSE:
-            if words[j.SUSPECT_TRIAL] != trial:
-                words[j.SUSPECT_TRIAL], words[j.SUSPECT_KILLS] = trial, 0
-            words[j.SUSPECT_KILLS] += 1
+            if counters[j.SUSPECT_TRIAL] != trial:
+                counters[j.SUSPECT_TRIAL], counters[j.SUSPECT_KILLS] = trial, 0
+            counters[j.SUSPECT_KILLS] += 1
             certain = phase == j.RUNNING and not outside
-            if self._limited:  # after which of the trials since the last tick?
-                certain = bool(words[j.LIMITS_CHECKED]) and words[j.LIMIT] != RLIMIT_NPROC
-            if certain or words[j.SUSPECT_KILLS] >= _SUSPICIONS:
+            if self._limited:  # any trial since the last tick may have lowered it
+                certain = bool(counters[j.LIMITS_CHECKED]) and counters[j.LIMIT] != RLIMIT_NPROC
+            if certain or counters[j.SUSPECT_KILLS] >= _MAX_SUSPICIONS:
                 self._blame(how, status)
                 explained = True
             else:
-                self._patiently_rescue()
-        words[j.LIMITS_CHECKED] |= bool(self._limited)
+                self._save_rescue()
+        counters[j.LIMITS_CHECKED] |= bool(self._limited)
         if explained or trial != trial_at_start:
             self._deaths = 0
         else:
@@ -322,47 +337,51 @@ class WorkerMonitor:
             allowed = _KILLS_ALLOWED
         elif loading:
             allowed = 1 if self._hung else 2
-        if self._deaths >= allowed and not words[j.STOP]:
+        if self._deaths >= allowed and not counters[j.STOP]:
             if self._hung and not self._stopped:
                 how = f"did not end within {LOAD_LIMIT_S:g} s"
-            where = f'target.function = "{self._spec.target.function}": importing it'
+            where = f'target.function = "{self._spec.target.function}": importing the target'
             raise CannotStart(
                 f"{where} {how}{self._lowered}"
                 if loading
-                else f"the worker {how}{self._lowered}, {self._deaths} times without getting"
-                " further; worker.log may say more"
+                else f"the worker {how}{self._lowered}, {self._deaths} times without a new trial;"
+                " see worker.log"
             )
-        if not explained and not words[j.STOP]:
+        if not explained and not counters[j.STOP]:
             why = f" ({self._last_line})" if self._last_line else ""
             how = f"{how} at trial {trial}{self._lowered}{why}"
-            self._log.say("warning", f"the worker {how}; it is started again")
+            self._log.message("warning", f"the worker {how}; a new worker continues")
 
     def _quarantine(self, how: str, *, outside: bool) -> bool:
-        """A mutant was running: from now on it runs in child processes only."""
-        words = self._words
-        index = words[j.MUTANT] - 1
-        if words[j.SUSPECT_TRIAL] != -index - 1:
-            words[j.SUSPECT_TRIAL], words[j.SUSPECT_KILLS] = -index - 1, 0
-        words[j.SUSPECT_KILLS] += 1
-        if outside and words[j.SUSPECT_KILLS] < _SUSPICIONS:
+        """Isolate the mutant that was running: from now on it runs in child processes only.
+
+        Returns False, and does nothing, if the signal may have come from outside.
+        """
+        counters = self._counters
+        index = counters[j.MUTANT] - 1
+        if counters[j.SUSPECT_TRIAL] != -index - 1:
+            counters[j.SUSPECT_TRIAL], counters[j.SUSPECT_KILLS] = -index - 1, 0
+        counters[j.SUSPECT_KILLS] += 1
+        if outside and counters[j.SUSPECT_KILLS] < _MAX_SUSPICIONS:
             return False
         known = read_index(self._spec.dir)
         name = known[index][0] if index < len(known) else f"number {index}"
         why = "hung" if self._hung and not self._stopped else how
         isolation = Isolation.load(self._spec.dir)
-        isolation.outside[name] = f"the worker {why} while it ran"
+        isolation.outside[name] = f"the worker {why} while the mutant ran"
         isolation.save()
-        self._log.say(
-            "warning", f"mutant {name}: the worker {why}; it runs in child processes from now on"
+        self._log.message(
+            "warning",
+            f"mutant {name}: the worker {why}; the mutant runs in child processes from now on",
         )
         return True
 
     def _blame(self, how: str, status: int) -> None:
-        """The running input ended the process: a finding."""
-        words, journal = self._words, self._journal
+        """Save the running input, which ended the process, as a finding."""
+        counters, journal = self._counters, self._journal
         candidate = journal.candidate()
-        if not journal.tallied:
-            words[j.TIMEOUTS if self._hung or self._limited else j.FAILURES] += 1
+        if not journal.is_counted:
+            counters[j.TIMEOUTS if self._hung or self._limited else j.FAILURES] += 1
         place, detail = self._last_stack()
         if self._stopped:
             cause = f"stopped by {self._stopped}"
@@ -382,20 +401,20 @@ class WorkerMonitor:
             title = f"the process {how}{self._lowered}{why}"
             detail = detail or self._last_text
         findings = self._findings
-        if findings.knows(failure):
+        if findings.count_known(failure):
             findings.recount()
         else:
-            tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL])
+            tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL])
             shown = Description(title, detail, printable(candidate.data))
             number = -status if status < 0 and not self._hung else 0
             findings.save(failure, candidate.data, tail, lambda: shown, signal=number)
         kept = self._rescue.load()
         if kept is not None and candidate.data.startswith(kept.data):
-            self._rescue.clear()  # else it was an input made smaller that did it
-        words[j.PHASE] = j.LOADING
+            self._rescue.clear()  # else a smaller input from minimising ended the worker
+        counters[j.PHASE] = j.LOADING
 
     def _last_stack(self) -> tuple[str, str]:
-        """Place and text of what the dying interpreter wrote about its stack."""
+        """Location and text of the stack that the dying interpreter wrote; empty if none."""
         try:
             text = (self._spec.dir / TRACE).read_text(errors="replace")[-8000:]
         except OSError:
@@ -404,7 +423,7 @@ class WorkerMonitor:
         return last_place(text, files), text
 
 
-class _Exit:
+class _ProcessEnd:
     """Waits for a process to end without polling it."""
 
     def __init__(self, pid: int) -> None:
@@ -416,7 +435,7 @@ class _Exit:
             self._poll.register(self._fd, select.POLLIN)
 
     def wait(self, seconds: float) -> bool:
-        """Has it ended? Waits at most that long."""
+        """Whether the process has ended; waits at most ``seconds`` for this."""
         self._poll.poll(seconds * 1000)
         return has_ended(self._pid)
 
@@ -425,30 +444,30 @@ class _Exit:
             os.close(self._fd)
 
 
-class _Watch:
-    """Decides that the worker hangs: a trial does not end, or the worker was stopped.
+class _HangDetector:
+    """Detects a hanging worker: a trial does not end, or the worker is stopped.
 
-    Adds up polling intervals instead of reading the clock: where this process was stopped, too,
-    or the machine was suspended, nothing hangs. A worker that is stopped while this process runs
-    was stopped by its target: a pause stops both, or none. A debugger may hold it for hours.
+    Adds up polling intervals instead of reading the clock: a stopped monitor or a suspended
+    machine is not a hang. A worker that is stopped while the monitor runs was stopped by its
+    target, because a pause stops both. A debugger may hold the worker for hours.
     """
 
-    def __init__(self, timeout_s: float, pid: int, words: memoryview[int]) -> None:
+    def __init__(self, timeout_s: float, pid: int, counters: memoryview[int]) -> None:
         self._limit_s = max(1.5 * timeout_s, timeout_s + 1.0)
-        self._pid, self._words = pid, words
+        self._pid, self._counters = pid, counters
         self._mark = (0, 0)
         self._seen_s = self._stopped_s = 0.0
         self.stopped = ""
-        """The signal that has stopped the worker; empty if it runs."""
+        """The signal that has stopped the worker; empty if the worker runs."""
 
     def hangs(self, step_s: float) -> bool:
-        """Whether it hangs; ``step_s`` has passed since the last call."""
+        """Whether the worker hangs. ``step_s``: seconds since the last call."""
         step_s = min(step_s, 4 * _POLL_S)
         self.stopped = stopped_by(self._pid)
-        phase = self._words[j.PHASE]
-        mark = (phase, self._words[j.STARTED])
+        phase = self._counters[j.PHASE]
+        mark = (phase, self._counters[j.STARTED])
         moved, self._mark = mark != self._mark, mark
-        # Between two looks it may have run: whatever slows it down stops it again and again.
+        # It may have run between two polls: a CPU limiter stops a process again and again.
         self._stopped_s = self._stopped_s + step_s if self.stopped and not moved else 0.0
         if self.stopped:
             return self._stopped_s > self._limit_s
@@ -463,7 +482,7 @@ class _Watch:
 
 
 def _is_debugged(pid: int) -> bool:
-    """Whether a process outside of the worker's own group holds it (False without /proc)."""
+    """Whether a debugger outside of the worker's process group holds it; False without /proc."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -484,5 +503,5 @@ def _lock(directory: Path) -> int:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(fd)
-        raise CannotStart(f"{directory} is in use: another engine runs on it") from None
+        raise CannotStart(f"{directory} is in use by another engine") from None
     return fd

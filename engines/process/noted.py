@@ -1,4 +1,4 @@
-"""A generator's input of which one knows where each choice begins."""
+"""The input of a generator, with the offset at which each choice begins."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["NotedInput"]
 
 
 class _Noted(Source):
-    """Draws as any source does, notes where, and writes down what a choice came to.
+    """A source that records where each choice begins, and normalises the bytes of each choice.
 
-    So two choices are the same where they mean the same, whatever remainders they were drawn as.
+    Choices with the same value get the same bytes, although values are drawn as remainders.
     """
 
     __slots__ = ("starts",)
@@ -25,11 +25,11 @@ class _Noted(Source):
         self.starts: list[int] = []
 
     def _advance(self, n: int) -> int:
-        self.starts.append(self._pos)  # also of a choice that there is none for
+        self.starts.append(self._pos)  # also if the input has no bytes left for this choice
         return Source._advance(self, n)
 
     def below(self, n: int) -> int:
-        """As a plain source's."""
+        """Draw an integer below ``n``, and store it in place of the drawn bytes."""
         value = super().below(n)
         at, end = self.starts[-1], self._pos
         self._data[at:end] = value.to_bytes(end - at, "big")
@@ -37,10 +37,10 @@ class _Noted(Source):
 
 
 class NotedInput(TypedInput):
-    """What the generator makes of the choices; :attr:`starts` says what these were."""
+    """The input that a generator makes; :attr:`starts` has the offsets of the choices."""
 
     on_built: Callable[[], None] | None = None
-    """Called when the input is made, if the target is not going to draw more of it."""
+    """Called when the input is complete; not called if the target may draw more while it runs."""
 
     def build(self, data: bytes) -> object:
         """Run the generator."""
@@ -54,5 +54,5 @@ class NotedInput(TypedInput):
 
     @property
     def starts(self) -> Sequence[int]:
-        """Where in :meth:`used` each choice begins; empty if they were found by their indexes."""
+        """Offset in :meth:`used` of each choice; empty if choices were found by execution index."""
         return self._source.starts if isinstance(self._source, _Noted) else ()

@@ -1,4 +1,4 @@
-"""Where modules come from, and what is in a file: asked without importing the target."""
+"""Find the files of modules, and digest the code of a file, without importing the target."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["code_of", "locate"]
 
 
 class _Unfit(Exception):
-    """What a name stands for cannot be mutated; says why."""
+    """The module or file cannot be mutated; the message says why."""
 
 
 def locate(spec: Spec, names: Sequence[str]) -> int:
-    """Print a JSON line for each module, or file, that the target could import.
+    """Find each module, or file, among those that the target could import.
 
-    ``{"module", "file", "root"}``, ``root`` being the directory that the top-level package
-    lies in; or ``{"error"}``. Returns the exit status.
+    Prints a JSON line for each name: ``{"module", "file", "root"}``, where ``root`` is the
+    directory of the top-level package; or ``{"error"}``. Returns the exit status.
     """
     sys.path[:0] = [p for p in search_path(spec.target) if p not in sys.path]
     for name in names:
@@ -38,15 +38,16 @@ def locate(spec: Spec, names: Sequence[str]) -> int:
 
 
 def code_of(file: Path) -> int:
-    """Print ``{"code"}``: a digest of what a file does, whatever its lines and its name are.
+    """Print ``{"code"}``, a digest of the file's code objects without line numbers and file name.
 
-    Or ``{"error"}``, what the compiler says of it. Returns the exit status.
+    Prints ``{"error"}`` instead, the compiler's message, if the file does not compile. Returns the
+    exit status.
     """
     try:
         code = compile(file.read_bytes(), "module.py", "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as e:
-        words = str(e) or type(e).__name__
-        print(json.dumps({"error": f"{type(e).__name__}: {words}"}))
+        message = str(e) or type(e).__name__
+        print(json.dumps({"error": f"{type(e).__name__}: {message}"}))
     else:
         print(json.dumps({"code": hashlib.sha256(repr(_essence(code)).encode()).hexdigest()}))
     return 0
@@ -68,10 +69,10 @@ def _by_name(name: str) -> dict[str, str]:
     if not spec.has_location:
         if path:
             raise _Unfit(f"{name} is a namespace package without code: name a module in it")
-        raise _Unfit(f"{name} is a part of the interpreter: it has no file that could be mutated")
+        raise _Unfit(f"{name} is part of the interpreter: it has no file to mutate")
     if not file.endswith(".py"):
         raise _Unfit(f"{name} is compiled ({file}): only modules in Python are mutated")
-    # The directory of the file goes up as many levels as the name has, packages one more.
+    # One level up for each part of the name, and one more for a package.
     levels = len(parts) + (spec.submodule_search_locations is not None)
     root = str(Path(file).parents[levels - 1])
     return {"module": name, "file": file, "root": root}
@@ -96,13 +97,13 @@ def _by_file(text: str) -> dict[str, str]:
         if Path(found["file"]).samefile(file):
             return found
     raise _Unfit(
-        f"{text} is not what importing a module of that name gives: let target.path name the "
-        "directory that its package lies in"
+        f"{text} is not the file that importing its module finds; add the directory of its package"
+        " to target.path"
     )
 
 
 def _spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    """As the import system finds it; a frozen module's file, not its frozen code."""
+    """The spec that the import system finds, or None; for a frozen module, that of its file."""
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)
         if find is None or finder is FrozenImporter:
@@ -117,7 +118,7 @@ def _spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
 
 
 def _essence(value: Any) -> Any:
-    """A code object, or a constant in one, without lines, columns and file names."""
+    """A code object, or a constant of one, without lines, columns and file names."""
     if isinstance(value, CodeType):
         return (
             *(value.co_code, value.co_exceptiontable, value.co_flags, value.co_stacksize),

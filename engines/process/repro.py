@@ -1,4 +1,4 @@
-"""Running one saved input, plainly: no instrumentation, no journal, output untouched."""
+"""Reproduce one saved input without instrumentation and journal, and leave its output visible."""
 
 from __future__ import annotations
 
@@ -35,58 +35,58 @@ __all__ = ["reproduce"]
 
 _WELL: Final = "well"
 _FAILS: Final = "fails"
-_REFUSED: Final = "refused"
+_CANNOT_START: Final = "refused"
 
 
 def reproduce(spec: Spec, file: Path) -> int:
-    """Run the input in ``file`` and print what came of it; 1 if it fails, else 0.
+    """Run the input in ``file`` and print its outcome. Returns 1 if the input fails, else 0.
 
-    The target runs in a child: this process reports what came of it, since the target may forbid
-    its own to write files, and also that it was stopped, or killed.
+    The target runs in a child. This process prints the outcome, because the target may forbid its
+    own process to write files, or the child may be stopped or killed.
     """
     try:
         data = file.read_bytes()
     except OSError as e:
         raise CannotStart(f"{file}: {e.strerror or e}") from None
     this, pipe = os.getpid(), Pipe()
-    said: dict[str, str] = {}
+    outcome: dict[str, str] = {}
 
-    def hear() -> None:
-        said.update((word, str(text)) for word, text in pipe.heard())
+    def receive() -> None:
+        outcome.update((word, str(text)) for word, text in pipe.received())
 
     def work() -> int:
-        pipe.settle_in()
+        pipe.enter_child()
         try:
             status, text = _run(spec, data)
         except CannotStart as e:
-            pipe.say(_REFUSED, str(e))
+            pipe.send(_CANNOT_START, str(e))
             return CANNOT_START
-        pipe.say(_FAILS if status else _WELL, text)
+        pipe.send(_FAILS if status else _WELL, text)
         return status
 
     try:
-        status = apart(work, meanwhile=hear)
+        status = apart(work, meanwhile=receive)
         if os.getpid() != this:
             return status
-        hear()
+        receive()
     except CannotStart as e:
         print(f"hang: {e}")
         return 1
     finally:
         pipe.close()
-    if _REFUSED in said:
-        raise CannotStart(said[_REFUSED])
+    if _CANNOT_START in outcome:
+        raise CannotStart(outcome[_CANNOT_START])
     for word in (_WELL, _FAILS):
-        if word in said:
-            print(said[word].rstrip("\n"), flush=True)
-    if status < 0 or (status == 0 and not said):
+        if word in outcome:
+            print(outcome[word].rstrip("\n"), flush=True)
+    if status < 0 or (status == 0 and not outcome):
         print(f"failure: the process {how_it_ended(status)}")
         return 1
-    return int(_FAILS in said) if said else status
+    return int(_FAILS in outcome) if outcome else status
 
 
 def _run(spec: Spec, data: bytes) -> tuple[int, str]:
-    """Load the target, and run the input; 1 if it fails, else 0, and what came of it."""
+    """Load the target and run the input. Returns 1 if the input fails, else 0, and the outcome."""
     limits = Limits()
     os.environ.update(spec.target.env)
     if spec.target.cwd:
@@ -96,7 +96,7 @@ def _run(spec: Spec, data: bytes) -> tuple[int, str]:
         raise lowered_on_import(spec, lost)
     result = _result(spec, target, data)
     lost = limits.restore()
-    with contextlib.suppress(OSError, ValueError):  # no files, or it has closed the stream
+    with contextlib.suppress(OSError, ValueError):  # files forbidden, or the target closed it
         sys.stdout.flush()
     if lost >= 0:  # as in a campaign, this outdoes a failure, which could not be saved
         return 1, f"hang: the target {lowered_text(lost, getrlimit(lost)[1])}"
@@ -116,20 +116,20 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
         argument = form.build(data)
         when = ""
         if target.generator is not None:
-            # The choices say nothing to a user: what they make is the input.
+            # The choices mean nothing to a user: print the input that they make.
             guard.stop()
             print(visible(f"input: {argument!r:.100000}"), flush=True)
             guard.start()
         value = target.function(argument)
         guard.stop()
         first = Execution(Outcome.SUCCESS, data, 0, value)
-        words = f"success: {value!r:.500}"
+        text = f"success: {value!r:.500}"
     except invalid as e:
         guard.stop()
-        if spec.target.oracle.message and MessageOracle(spec.target.oracle.message).said(e)[0]:
+        if spec.target.oracle.message and MessageOracle(spec.target.oracle.message).search(e)[0]:
             return _failed(e, when)
         first = Execution(Outcome.INVALID, data, 0, None, e)
-        words = f"invalid, as expected: {title_of(e, when)}"
+        text = f"invalid, as expected: {title_of(e, when)}"
     except TrialTimeout:
         return 1, f"timeout{when}: longer than {spec.target.timeout_s:g} s"
     except BaseException as e:
@@ -139,18 +139,18 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
         guard.disarm()
         faulthandler.cancel_dump_traceback_later()
     if target.against is None:
-        return 0, visible(words)
+        return 0, visible(text)
     status, more = _contrasted(spec, target, form, first)
-    return status, f"{visible(words)}\n{more}"
+    return status, f"{visible(text)}\n{more}"
 
 
 def _failed(error: BaseException, when: str) -> tuple[int, str]:
-    words = f"failure: {title_of(error, when)}\n{traceback_text(error)}"
-    return 1, visible(words, lines=True)
+    text = f"failure: {title_of(error, when)}\n{traceback_text(error)}"
+    return 1, visible(text, lines=True)
 
 
 def _contrasted(spec: Spec, target: Target, form: InputForm, first: Execution) -> tuple[int, str]:
-    """Run the second implementation, too."""
+    """Run the second implementation on the input of ``first``, and compare. Returns as _run."""
     guard, fixture = Guard(spec.target.timeout_s), Fixture(Path.cwd())
     assert target.against is not None
     executor = Executor(

@@ -1,4 +1,4 @@
-"""The worker: loads the target and runs the loop. It may die at any moment."""
+"""The worker: the process that loads the target and runs the fuzzing loop; may die at any time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from resource import getrlimit
 from typing import Final, TextIO
 
 from fuzztui.engines.base.errors import (
-    AFRESH,
     CANNOT_START,
     LIMITED,
     RECYCLE,
+    RESTART,
     CannotStart,
     Limited,
     RecycleWorker,
@@ -31,7 +31,7 @@ from fuzztui.engines.base.errors import (
 )
 from fuzztui.engines.base.spec import TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.store import Store
@@ -45,7 +45,7 @@ from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.scope_summary import extent
+from fuzztui.engines.instrument.scope_summary import scope_lines
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.loop import Loop, Parts
@@ -56,14 +56,14 @@ __all__ = ["die_with", "limit_resources", "work"]
 _PR_SET_PDEATHSIG: Final = 1
 
 
-class Voice:
-    """The worker's own words for ``worker.log``, whatever the target does to stderr."""
+class WorkerLog:
+    """Writes the worker's messages to ``worker.log``, even if the target replaces stderr."""
 
     def __init__(self, journal: TrialJournal) -> None:
         self._fd, self._journal = high_copy(2), journal
 
-    def say(self, text: str) -> None:
-        """One or more lines. The parent writes them if this process cannot."""
+    def write(self, text: str) -> None:
+        """Write one or more lines. The monitor writes them if this process cannot."""
         line = text.rstrip("\n") + "\n"
         data = line.encode("utf-8", "backslashreplace")
         try:
@@ -71,53 +71,56 @@ class Voice:
         except OSError:  # RLIMIT_FSIZE
             written = 0
         if written < len(data):
-            self._journal.confide(line)
+            self._journal.leave_message(line)
 
 
 def work(spec: Spec, parent: int) -> int:
-    """Fuzz until the budget is used up or told to stop; returns the exit status."""
+    """Fuzz until the budget is used up or a stop is requested. Returns the exit status.
+
+    ``parent``: pid of the monitor; the worker is killed when the monitor ends.
+    """
     die_with(parent)
     journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
-    voice = Voice(journal)
-    journal.words[j.PHASE] = j.LOADING
+    worker_log = WorkerLog(journal)
+    journal.counters[j.PHASE] = j.LOADING
     log = EventLog(spec.dir / "events.jsonl", spec.instance)
     try:
         loop = _build(spec, journal, log)
         gc.collect()
-        gc.freeze()  # what is loaded stays: collections need not look at it
-        journal.words[j.PHASE] = j.IDLE
+        gc.freeze()  # collections need not examine the loaded modules
+        journal.counters[j.PHASE] = j.IDLE
         loop.run()
     except CannotStart as e:
         if e.detail:
-            voice.say(e.detail)
-        voice.say(f"fuzztui: {e}")
-        log.say("error", str(e))
-        journal.words[j.PHASE] = j.REFUSED
+            worker_log.write(e.detail)
+        worker_log.write(f"fuzztui: {e}")
+        log.message("error", str(e))
+        journal.counters[j.PHASE] = j.REFUSED
         return CANNOT_START
     except RestartWorker:
-        return AFRESH
+        return RESTART
     except RecycleWorker:
-        return RECYCLE  # the phase tells whether a trial is to be repeated
+        return RECYCLE  # by the phase, the monitor decides whether to repeat the trial
     except Stopping:
-        return 0  # the phase stays: what could not be saved is tried at the next start
+        return 0  # the phase stays: the next start runs an input that was not saved
     except Limited as e:
-        journal.words[j.LIMIT] = e.number
-        journal.words[j.LIMIT_VALUE] = getrlimit(e.number)[1]
+        journal.counters[j.LIMIT] = e.number
+        journal.counters[j.LIMIT_VALUE] = getrlimit(e.number)[1]
         return LIMITED
     except BaseException as e:
         _confide(journal, e)
         return 1
-    journal.words[j.PHASE] = j.ENDED
+    journal.counters[j.PHASE] = j.ENDED
     return 0
 
 
 def _confide(journal: TrialJournal, error: BaseException) -> None:
-    """Leave the traceback to the parent: the target may have replaced what writing it needs."""
+    """Leave the traceback to the monitor, because the target may have replaced ``os.write``."""
     try:
         text = "".join(traceback.format_exception(error))
     except BaseException:
-        text = f"{type(error).__name__}, and its traceback cannot be made\n"
-    journal.confide(text)
+        text = f"{type(error).__name__} (its traceback cannot be formatted)\n"
+    journal.leave_message(text)
 
 
 def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
@@ -128,14 +131,14 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
             fixture.check_limits()
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            if journal.words[j.STOP]:
+            if journal.counters[j.STOP]:
                 raise Stopping
             time.sleep(0.05)
 
     store = Store(spec.dir, log, wait)
     limit_resources(spec)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # the parent sets STOP; not SIG_IGN: it is inherited
+        signal.signal(number, lambda *_: None)  # the monitor sets STOP; SIG_IGN would be inherited
     trace = _trace(spec.dir)
     constants = Constants()
     engine = importlib.import_module(spec.engine.module)
@@ -145,7 +148,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
             application.on_source = constants.add
         return engine.prepare(spec, application) if hasattr(engine, "prepare") else None
 
-    rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.words[j.TRIAL]}")
+    rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.counters[j.TRIAL]}")
     loaded = load(
         spec,
         folder=spec.dir / ".scratch",
@@ -158,25 +161,27 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     )
     executor, table = loaded.executor, loaded.table
     fixtures.append(executor.fixture)
-    if executor.alarm is not None:
-        executor.alarm.say = log.say
+    if executor.message_oracle is not None:
+        executor.message_oracle.log_message = log.message
     for name in loaded.application.plain:
-        log.say("warning", f"module {name} is nested too deeply to be instrumented: not covered")
+        log.message(
+            "warning", f"module {name} has no coverage: too deeply nested to be instrumented"
+        )
     table.save(store.write)
 
-    told = read_told(spec.dir / "events.jsonl")
+    reported = read_reported(spec.dir / "events.jsonl")
     listed = [t for file in spec.engine.dictionary for t in read_dictionary(Path(file))]
     tokens: list[bytes] = []
 
     def update_tokens() -> None:
-        """In place: the mutators hold the list."""
+        """Replace the tokens in place, because the mutators hold the list."""
         tokens[:] = dict.fromkeys(listed + tokens_of(list(constants.found.values())))
-        journal.words[j.TOKENS] = len(tokens)
+        journal.counters[j.TOKENS] = len(tokens)
 
     update_tokens()
-    seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.say)
+    seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.message)
     if not seeds and spec.engine.seeds:
-        log.say("warning", "engine.seeds holds no file: starting from built-in short inputs")
+        log.message("warning", "engine.seeds contains no file; starting from short built-in inputs")
     if not seeds and not executor.form.choices:
         seeds = list(BUILTIN)
     context = Context(
@@ -189,7 +194,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         journal=journal,
         store=store,
         log=log,
-        told=told,
+        reported=reported,
         target=loaded.target,
         application=loaded.application,
         prepared=loaded.prepared,
@@ -207,26 +212,26 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         journal=journal,
         store=store,
         log=log,
-        findings=Findings(store, log, journal, told, spec.engine.max_findings),
+        findings=Findings(store, log, journal, reported, spec.engine.max_findings),
         steering=ControlReader(
             spec.dir / "control.jsonl",
             parts.scheduler,
             journal,
             log,
-            answered=told.answered,
-            obey=parts.obey,
+            answered=reported.answered,
+            execute=parts.execute,
         ),
         rescue=Rescue(spec.dir),
         edges=table,
-        rival=DifferentialOracle.of(loaded.target, spec.target, executor, log.say),
+        differential=DifferentialOracle.of(loaded.target, spec.target, executor, log.message),
         budget_trials=spec.budget_trials,
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,
         third_party=watch.count if watch else lambda: 0,
-        extent=lambda: "; ".join(extent(loaded.application)),
+        scope=lambda: "; ".join(scope_lines(loaded.application)),
     )
     executor.guard.arm()
-    loop.rebuild(told, Unsafe(spec.dir).load())
+    loop.rebuild(reported, Unsafe(spec.dir).load())
     assert not trace.closed
     return loop
 
@@ -241,7 +246,7 @@ def _watch_libraries(context: Context) -> Watch:
 
 
 def limit_resources(spec: Spec) -> None:
-    """Address space if there is a limit; no core files."""
+    """Limit the address space to ``target.memory_bytes`` (0: no limit), and disable core files."""
     memory = spec.target.memory_bytes
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if memory > 0:
@@ -252,19 +257,20 @@ def limit_resources(spec: Spec) -> None:
 
 
 def _trace(directory: Path) -> TextIO:
-    """Have the interpreter's stack written on fatal signals, also when the parent ends this."""
+    """Have the Python stack written to ``.trace`` on fatal signals and on the monitor's signal."""
     trace = (directory / TRACE).open("w")
     high = high_copy(trace.fileno())
     trace.close()
     kept = os.fdopen(high, "w")
     faulthandler.enable(kept, all_threads=False)
-    signal.signal(TRACE_SIGNAL, signal.SIG_DFL)  # which is what the chain leads to
+    signal.signal(TRACE_SIGNAL, signal.SIG_DFL)  # the chained handler: ends the process
     faulthandler.register(TRACE_SIGNAL, kept, all_threads=False, chain=True)
     _KEPT.append(kept)
     return kept
 
 
 _KEPT: list[TextIO] = []
+"""Keeps the file open, which faulthandler knows by its descriptor only."""
 
 
 def die_with(parent: int) -> None:
@@ -272,4 +278,4 @@ def die_with(parent: int) -> None:
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        sys.exit(1)  # it died before that
+        sys.exit(1)  # the parent died before prctl was called

@@ -109,28 +109,31 @@ def build(context: Context) -> Parts:
     def on_modules() -> None:
         kin.forget()
         if changed := feedback.renew():
-            context.log.say("warning", f"{stale_words(changed)}; until then nothing aims there")
+            context.log.message("warning", f"{stale_words(changed)}; until then nothing aims there")
 
     def on_covered(location: str) -> None:
-        context.log.say("info", f"{location} was pinned and is covered: all that is left counts")
+        context.log.message(
+            "info", f"{location} was pinned and is covered: all that is left counts"
+        )
         figures.write()
 
     def tick() -> None:
-        if context.journal.words[j.STOP]:
+        if context.journal.counters[j.STOP]:
             figures.write()
         figures.tick()
 
     def before(candidate: Candidate) -> None:
         feedback.begin(candidate)
-        if context.journal.words[j.TRIAL] == _AIMLESS and (words := _aimless(feedback, kin)):
-            context.log.say("warning", words)
+        if context.journal.counters[j.TRIAL] == _AIMLESS and (words := _aimless(feedback, kin)):
+            context.log.message("warning", words)
 
     feedback.on_covered = on_covered
-    feedback.on_lost = partial(context.log.say, "warning")
+    feedback.on_lost = partial(context.log.message, "warning")
     on_modules()
-    if not context.journal.words[j.TRIAL] and not any(t.types for t in settings.document.targets):
+    trials = context.journal.counters[j.TRIAL]
+    if not trials and not any(t.types for t in settings.document.targets):
         why = "; ".join(settings.document.notes[:3]) or "it has found no branch that a type decides"
-        context.log.say(
+        context.log.message(
             "warning",
             "no mutation aims at a type, all are random:"
             f" {why} (fuzztui targets shows what is known)",
@@ -144,7 +147,7 @@ def build(context: Context) -> Parts:
         on_modules=on_modules,
         tick=tick,
         finish=figures.write,
-        obey=TargetingCommands(feedback, mutator, kin, figures).obey,
+        execute=TargetingCommands(feedback, mutator, kin, figures).obey,
     )
 
 

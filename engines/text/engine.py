@@ -122,11 +122,11 @@ def build(context: Context) -> Parts:
     fit(context.executor.form)
     base = zest.build(context)
     settings = _Settings(spec.text)
-    first = not context.journal.words[j.TRIAL]
+    first = not context.journal.counters[j.TRIAL]
 
     def say(level: str, text: str) -> None:
         if first:  # a target that kills its workers must not fill the log
-            context.log.say(level, text)
+            context.log.message(level, text)
 
     operators = load(settings.library)
     if operators.why or settings.why:
@@ -162,7 +162,7 @@ def build(context: Context) -> Parts:
     harvest = []
     matchless = []
     if syntax is not None and fragments is not None:
-        tell = _Dropped(syntax, context.log.say)
+        tell = _Dropped(syntax, context.log.message)
         harvest.append(FragmentFeedback(Careful(syntax.spans, spec.dir), fragments, tell))
         matchless.append(Matchless(syntax.matches, base.corpus, say))
     stages: list[Stage] = []
@@ -177,7 +177,7 @@ def build(context: Context) -> Parts:
         feedbacks=[*base.feedbacks, *harvest],
         saved=saved,
         tick=publish,
-        obey=MixtureCommands(arms, publish).obey,
+        execute=MixtureCommands(arms, publish).obey,
     )
 
 

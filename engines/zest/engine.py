@@ -26,7 +26,7 @@ _SHRINK_RUNS: Final = 64
 def build(context: Context) -> Parts:
     """The parts of a zest engine."""
     spec, rng, executor = context.spec, context.rng, context.executor
-    limit, words = spec.engine.max_size, context.journal.words
+    limit, words = spec.engine.max_size, context.journal.counters
     corpus = Corpus()
     scheduler = Steerable(ZestScheduler(corpus), corpus)
     choices = executor.form.choices
@@ -47,7 +47,7 @@ def build(context: Context) -> Parts:
         scheduler=scheduler,
         stages=[
             Recover(Rescue(spec.dir)),
-            Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.say),
+            Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.message),
             Sync(spec.sync_dir, context.store, limit),
             Mutate(corpus, scheduler, WeightedMutators(mutators, rng)),
             Fresh(rng, choices=choices),

@@ -28,7 +28,7 @@ from fuzztui.base.files import read_regular
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.base.errors import Stopping
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.store import CRASHES, Store
 from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.findings import Description, Findings
@@ -75,7 +75,7 @@ class OracleQueue:
         self._events = EventLog(events, ORACLE)
         store = Store(self.directory, self._events, self._wait)
         store.tidy()
-        self.findings = Findings(store, self._events, None, read_told(events))
+        self.findings = Findings(store, self._events, None, read_reported(events))
         self._looked = Looked(home.supervisor / "oracle.looked", judge.question)
         self._journal = DeathJournal(home.supervisor, "oracle", JUDGE_S)
         self._refused = self._journal.refused
@@ -122,7 +122,7 @@ class OracleQueue:
 
     def _found(self, entry: Found, verdict: OracleFinding, answers: Sequence[OracleReply]) -> None:
         failure = Failure(verdict.category, verdict.signature, verdict.title, "", verdict.before)
-        if self.findings.knows(failure):
+        if self.findings.count_known(failure):
             self.findings.recount()
             return
         if len(self.findings) >= MAX_CAUSES:

@@ -461,7 +461,7 @@ def test_instances_share_finds(lab: Lab) -> None:
 
 def loaded(directory: Path) -> bool:
     """Whether the worker that runs now has left loading behind."""
-    words = (directory / ".cur_input").read_bytes()[: 8 * j.WORDS]
+    words = (directory / ".cur_input").read_bytes()[: 8 * j.COUNTERS]
     return struct.unpack_from("q", words, 8 * j.PHASE)[0] != j.LOADING
 
 
@@ -592,7 +592,7 @@ def test_that_nothing_is_executed_is_told_once(lab: Lab, kind: str) -> None:
         lab.spec("app:target", engine={"kind": kind}, budget_trials=trials)
         assert lab.run(spec) == 0
         (told,) = warnings(lab)
-    assert told.startswith("300 trials have executed no Python code of the application: nothing")
+    assert told.startswith("300 trials have executed no Python code of the application, so")
     assert f"Instrumented: app in {lab.src}/app.py. Set target.include to" in told
 
 
@@ -609,7 +609,7 @@ def test_what_is_executed_is_no_news(lab: Lab, target: str, generator: str) -> N
     assert lab.run(lab.spec("app:target", budget_trials=600, **made)) == 0
     said = warnings(lab)
     assert len(said) == bool(generator)
-    assert all("and none of their inputs was valid: nothing guides" in w for w in said)
+    assert all("and none of their inputs was valid, so coverage" in w for w in said)
 
 
 # ------------------------------------------------------------------------- other Pythons

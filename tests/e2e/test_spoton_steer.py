@@ -111,13 +111,13 @@ log = EventLog(spec.dir / "events.jsonl", spec.instance)
 Store(spec.dir, log, time.sleep).create()
 journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
 loop = worker._build(spec, journal, log)
-while journal.words[j.TRIAL] < spec.budget_trials:
+while journal.counters[j.TRIAL] < spec.budget_trials:
     for number, (at, command) in enumerate(commands):
-        if at == journal.words[j.TRIAL]:
+        if at == journal.counters[j.TRIAL]:
             with (spec.dir / "control.jsonl").open("a") as control:
                 control.write(json.dumps({"id": f"c{number}", "command": command}) + "\\n")
     loop.steering.poll()
-    if journal.words[j.TRIAL] % int(sys.argv[3]) == 0:
+    if journal.counters[j.TRIAL] % int(sys.argv[3]) == 0:
         loop.parts.tick()
     loop.trial(loop._propose(), time.monotonic_ns())
 loop.parts.finish()

@@ -10,7 +10,7 @@ from typing import Any
 
 from mutant_lab import Subject
 
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
@@ -57,7 +57,7 @@ class Lab:
         )
         self.isolation = Isolation.load(directory)
         self.oracle = Oracle("differential", None, self.executor.guarded)
-        self.told = read_told(directory / "events.jsonl")
+        self.told = read_reported(directory / "events.jsonl")
         self.table = MutantTable(self.log, self.journal, self.told)
         self.runner = Runner(
             executor=self.executor,
@@ -68,7 +68,7 @@ class Lab:
             isolation=self.isolation,
         )
         self.schedule = schedule or FullSchedule()
-        self.pipeline = Pipeline(self.table, self.rng, self.log.say)
+        self.pipeline = Pipeline(self.table, self.rng, self.log.message)
         self.watch = ProbeSelection(program, self.table)
         self.executor.observers.append(self.watch)
         self.corpus = Corpus()

@@ -274,24 +274,24 @@ def test_generators_that_always_fail(room, name, capsys):
         assert re.search(where + ALWAYS[name] + r"(\d+) of \1 inputs$", said, re.MULTILINE), said
 
 
-OTHER = r"warning: target\.generator: the same choices made another input \(\d+ of \d+\): draw it"
+OTHER = r"warning: target\.generator: the same choices made another input \(\d+ of \d+\): draw all"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words", "typed"),
     [
-        ("none", "target.generator: makes None, never the odd.Box that is annotated", True),
+        ("none", "target.generator: makes only None, not the annotated odd.Box", True),
         ("chance", OTHER, True),
         ("clock", OTHER, True),
         ("bare", "target.generator: has no return annotation: its choices have only the", False),
-        ("undecorated", "target.generator: is no @generator: what it draws itself has no", False),
-        ("untyped", "target.generator: no choice has a type, so nothing is aimed at: zest", False),
-        ("seldom", r"gives \d+ of 200 inputs up: an assumption of the generator does not", True),
+        ("undecorated", "target.generator: is not a @generator: choices that", False),
+        ("untyped", "target.generator: no choice has a type, so every mutation", False),
+        ("rarely", r"rejects \d+ of 200 inputs: an assumption of the generator does not", True),
         ("fragile", r"warning: target\.generator: raises ZeroDiv.* in fragile, for \d+ of", True),
         ("slow", r"warning: target\.generator: takes longer than 1 s for 1 of \d inputs", True),
-        ("dies", "warning: target.generator: trying to make inputs exited with status 7", True),
-        ("stuck", "warning: target.generator: trying to make inputs did not end within 4", True),
+        ("dies", "warning: target.generator: making inputs exited with status 7", True),
+        ("stuck", "warning: target.generator: making inputs did not end within 4", True),
     ],
 )
 def test_generators_that_work_somehow(room, name, words, typed, capsys):
@@ -312,8 +312,11 @@ def test_generators_that_work_somehow(room, name, words, typed, capsys):
     ("name", "there"),
     [
         ("test_drawing", []),
-        ("test_choosy", ["{at}:4: warning: target.function: gives", "types of its choices: date"]),
-        ("test_words", ["{at}:4: target.function: no choice has a type, so nothing is aimed at"]),
+        (
+            "test_choosy",
+            ["{at}:4: warning: target.function: rejects", "types of its"],
+        ),
+        ("test_words", ["{at}:4: target.function: no choice has a type, so every mutation"]),
     ],
 )
 def test_what_is_said_of_tests(room, name, there, capsys):
@@ -424,9 +427,9 @@ def test_an_override_is_where_it_comes_from(room, capsys):
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("import os; os._exit(4)", "importing it exited with status 4"),
-        ("import os; os._exit(0)", "importing it exited with status 0"),
-        ("import os; os.kill(os.getpid(), 11)", "importing it was killed by SIGSEGV"),
+        ("import os; os._exit(4)", "importing the target exited with status 4"),
+        ("import os; os._exit(0)", "importing the target exited with status 0"),
+        ("import os; os.kill(os.getpid(), 11)", "importing the target was killed by SIGSEGV"),
         (
             "raise SystemExit('\\x1b[31m')",
             r"importing it raised SystemExit: \\e\[31m at .*bad.py:1",
@@ -448,9 +451,9 @@ def test_a_target_that_hangs(room, monkeypatch):
     monkeypatch.setattr(ready_module, "LOAD_LIMIT_S", 4.0)
     (room / "bad.py").write_text("import time\ntime.sleep(1000)\n")
     told: list[str] = []
-    with pytest.raises(Unfit, match='function = "bad:f": importing it did not end within 4 s'):
+    with pytest.raises(Unfit, match='function = "bad:f": importing the target did not end'):
         ready(load(write(room, 'function = "bad:f"', 'kind = "zest"')).campaign, told.append)
-    assert told == ["importing the target; it is given 4 s"]
+    assert told == ["importing the target; the limit is 4 s"]
 
 
 @pytest.mark.slow
@@ -478,7 +481,7 @@ def test_an_interpreter_that_is_none(room, monkeypatch):
     (room / "odd").write_text("#!/bin/sh\nexec sleep 1000\n")
     monkeypatch.setattr(ready_module, "LOAD_LIMIT_S", 0.5)
     monkeypatch.setattr(ready_module, "_LEEWAY_S", 0.5)
-    with pytest.raises(Unfit, match=r"does not answer .*: it gave no answer within 1 s"):
+    with pytest.raises(Unfit, match=r"does not answer .*: no answer within 1 s"):
         ready(load(file).campaign)
 
 
@@ -500,7 +503,7 @@ def test_aliases_that_come_to_nothing(room, capsys):
         "app.core.Order?",
         f'{at}:9: engine.aliases: "gens.Prat": there is no such type; did you mean gens.Part?',
         f'{at}:10: engine.aliases: "gens.Never": none of N inputs that the generator made has a'
-        " part of that type (they have: datetime.date and gens.Part)",
+        " part of this type (they have: datetime.date and gens.Part)",
         f'{at}:10: engine.aliases: "nowhere.X": there is no such type',
         f"instruments app in {room}/app (2 modules)",
         "types of its choices: datetime.date and gens.Part",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import CampaignError, load
-from fuzztui.engines.directory.events import EventLog, ReportedEvents, read_told
+from fuzztui.engines.directory.events import EventLog, ReportedEvents, read_reported
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
@@ -58,21 +58,21 @@ class Odd(Exception):
     ],
 )  # fmt: skip
 def test_alarm(pattern: str, error: BaseException, said: str) -> None:
-    assert MessageOracle(pattern).said(error)[0] == said
+    assert MessageOracle(pattern).search(error)[0] == said
 
 
 def test_alarm_is_short() -> None:
-    assert [len(text) for text in MessageOracle("x+").said(ValueError("x" * 5000))] == [80, 80]
+    assert [len(text) for text in MessageOracle("x+").search(ValueError("x" * 5000))] == [80, 80]
 
 
 def test_a_pattern_that_is_slow_makes_no_hang(tmp_path: Path) -> None:
     bench = Bench(tmp_path, fail, fail)
-    alarm = bench.executor.alarm = MessageOracle("(x+)+$")
+    alarm = bench.executor.message_oracle = MessageOracle("(x+)+$")
     told: list[str] = []
-    alarm.say = lambda level, text: told.append(text)
+    alarm.log_message = lambda level, text: told.append(text)
     for _ in range(2):
         execution = bench.executor.call(b"x" * 60)
-        assert (execution.outcome, execution.said) == (Outcome.FAILURE, "")
+        assert (execution.outcome, execution.matched) == (Outcome.FAILURE, "")
     execution = bench.executor.call(b"x" * 3)
     bench.close()
     assert execution.outcome is Outcome.FAILURE
@@ -82,12 +82,12 @@ def test_a_pattern_that_is_slow_makes_no_hang(tmp_path: Path) -> None:
 
 def test_a_refusal_whose_message_is_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
     bench = Bench(tmp_path, refuse, refuse)
-    bench.executor.alarm = MessageOracle("no bug")
+    bench.executor.message_oracle = MessageOracle("no bug")
     harmless, bug = (bench.executor.call(text) for text in (b"x", b"bug"))
     bench.close()
     assert harmless.outcome is Outcome.INVALID
     assert harmless.error is not None and harmless.error.__traceback__ is None
-    assert (bug.outcome, bug.said) == (Outcome.FAILURE, "no bug")
+    assert (bug.outcome, bug.matched) == (Outcome.FAILURE, "no bug")
     assert bug.error is not None and bug.error.__traceback__ is not None
 
 
@@ -97,7 +97,7 @@ def address(text: str) -> object:
 
 def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(tmp_path: Path) -> None:
     bench = Bench(tmp_path, address, address)
-    bench.executor.alarm = MessageOracle("bug at .*")
+    bench.executor.message_oracle = MessageOracle("bug at .*")
     failure = FailureTriage(bench.executor, ()).classify(bench.executor.call(b"x"))
     bench.close()
     assert "bug at #x#'" in failure.signature
@@ -108,8 +108,8 @@ def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(tmp_pat
     findings = Findings(store, log, None, ReportedEvents())
     words = partial(Description, "a bug", "", "x")
     findings.save(replace(failure, signature=failure.before, before=""), b"x", "op:x", words)
-    again = Findings(store, log, None, read_told(tmp_path / "events.jsonl"))
-    assert again.knows(failure)
+    again = Findings(store, log, None, read_reported(tmp_path / "events.jsonl"))
+    assert again.count_known(failure)
 
 
 # --------------------------------------------------------------------- a second one

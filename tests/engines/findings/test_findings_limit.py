@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import CRASHES, Store, entry_ids
 from fuzztui.engines.execute.failures import Failure
@@ -26,13 +26,13 @@ class Bench:
         store = Store(root, log, lambda s: None)
         store.create()
         self.journal = TrialJournal(root / ".cur_input", 100)
-        told = read_told(root / "events.jsonl")
+        told = read_reported(root / "events.jsonl")
         self.findings = Findings(store, log, self.journal, told, most)
 
     def meet(self, failure: Failure, trial: int) -> bool:
-        self.journal.words[j.TRIAL] = trial
+        self.journal.counters[j.TRIAL] = trial
         assert (failure in self.findings) in (True, False)
-        if self.findings.knows(failure):
+        if self.findings.count_known(failure):
             return False
         words = Description(failure.title, "", "")
         self.findings.save(failure, b"x", f"time:1,execs:{trial},op:x", lambda: words)
@@ -62,18 +62,18 @@ def test_the_next_worker_does_not_report_the_flood_again(tmp_path: Path) -> None
     for n in range(1, 100):
         worker.meet(crash(f"E{n}", "app.py:1 in f"), n)
     worker.findings.recount(final=True)
-    assert worker.journal.words[j.NOT_SAVED] == 79
+    assert worker.journal.counters[j.NOT_SAVED] == 79
     told = worker.messages()
     again = Bench(tmp_path, 20)
     for n in range(50, 120):
         again.meet(crash(f"E{n}", "app.py:1 in f"), n)
     again.findings.recount(final=True)
     assert again.messages() == told
-    assert again.journal.words[j.NOT_SAVED] == 79, "they may be the same ones"
+    assert again.journal.counters[j.NOT_SAVED] == 79, "they may be the same ones"
     for n in range(120, 150):
         again.meet(crash(f"E{n}", "app.py:1 in f"), n)
     again.findings.recount(final=True)
-    assert again.journal.words[j.NOT_SAVED] == 100
+    assert again.journal.counters[j.NOT_SAVED] == 100
     assert len(again.messages()) == len(told) + 1
 
 
@@ -135,8 +135,8 @@ def test_a_signature_of_an_older_version_is_known(tmp_path: Path) -> None:
     again = Bench(tmp_path, 0)
     assert new in again.findings and not again.meet(new, 2)
     again.findings.recount(final=True)
-    assert list(read_told(tmp_path / "events.jsonl").findings) == [old.signature]
+    assert list(read_reported(tmp_path / "events.jsonl").findings) == [old.signature]
     (tmp_path / CRASHES / next(iter(entry_ids(tmp_path / CRASHES).values()))).unlink()
     third = Bench(tmp_path, 0)  # described, but its file was lost: saved again under that name
     assert third.meet(new, 3)
-    assert list(read_told(tmp_path / "events.jsonl").findings) == [old.signature]
+    assert list(read_reported(tmp_path / "events.jsonl").findings) == [old.signature]

@@ -21,7 +21,7 @@ from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.scope_summary import extent
+from fuzztui.engines.instrument.scope_summary import scope_lines
 from fuzztui.engines.instrument.target import Target, application_packages, load_target
 from fuzztui.engines.loop.stages import list_seeds
 
@@ -109,7 +109,7 @@ def test_what_is_instrumented_in_words(tmp_path: Path) -> None:
     )
     (tmp_path / f"whole/fast{suffix}").write_bytes(b"\x7fELF, which would not load")
     _, application = load(tmp_path, "whole:f", include=("whole", "alone", "whole.deep"))
-    assert extent(application) == [
+    assert scope_lines(application) == [
         f"whole in {tmp_path}/whole (3 modules; not whole.fast: compiled)",
         f"alone in {tmp_path}/alone.py",
         f"whole.deep in {tmp_path}/whole/deep (2 modules)",

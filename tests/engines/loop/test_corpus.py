@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store, candidate_tail, entry_ids
 from fuzztui.engines.execute.executor import Execution, Outcome
@@ -246,9 +246,9 @@ def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
         journal.begin(1, Candidate(data, op.replace("\0", "") or "x", src))
         journal.close()
         again = TrialJournal(file, 500)  # as the parent sees it after a SIGKILL
-        assert (again.words[j.PHASE], again.words[j.TRIAL]) == (j.RUNNING, 1)
+        assert (again.counters[j.PHASE], again.counters[j.TRIAL]) == (j.RUNNING, 1)
         assert again.candidate().data == data[:500]
-        assert again.words[j.SRC] == src
+        assert again.counters[j.SRC] == src
         again.extend(b"more")
         assert again.input() == (data[:500] + b"more")[:500]
         again.close()
@@ -259,7 +259,7 @@ def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
 def test_journal_of_another_kind_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "j").write_bytes(b"an input that afl-fuzz left" * 1000)
     journal = TrialJournal(tmp_path / "j", 100)
-    assert list(journal.words[2:]) == [0] * (j.WORDS - 2)
+    assert list(journal.counters[2:]) == [0] * (j.COUNTERS - 2)
 
 
 def test_odd_names_in_folders(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def bench(root: Path) -> tuple[Store, EventLog, TrialJournal, Findings]:
     store = Store(root, log, lambda s: None)
     store.create()
     journal = TrialJournal(root / ".cur_input", 100)
-    return store, log, journal, Findings(store, log, journal, read_told(root / "events.jsonl"))
+    return store, log, journal, Findings(store, log, journal, read_reported(root / "events.jsonl"))
 
 
 FAILURE = Failure("crash", "KeyError @ x", "KeyError", "x")
@@ -286,25 +286,25 @@ WORDS = Description("KeyError: 1", "Traceback", "abc")
 
 def test_one_file_a_cause_also_after_a_restart(tmp_path: Path) -> None:
     *_, findings = bench(tmp_path)
-    assert not findings.knows(FAILURE)
+    assert not findings.count_known(FAILURE)
     file = findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
     assert (tmp_path / file).read_bytes() == b"abc"
     for _ in range(9):
-        assert findings.knows(FAILURE)
+        assert findings.count_known(FAILURE)
     findings.recount(final=True)
     *_, journal, again = bench(tmp_path)
-    assert again.knows(FAILURE)
+    assert again.count_known(FAILURE)
     again.recount(final=True)
-    told = read_told(tmp_path / "events.jsonl").findings[FAILURE.signature]
+    told = read_reported(tmp_path / "events.jsonl").findings[FAILURE.signature]
     assert (told.count, told.title, told.file) == (11, "KeyError: 1", file)
-    assert journal.words[j.CRASHES] == 1
+    assert journal.counters[j.CRASHES] == 1
 
 
 def test_counts_are_told_seldom(tmp_path: Path) -> None:
     *_, findings = bench(tmp_path)
     findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
     for _ in range(10_000):
-        findings.knows(FAILURE)
+        findings.count_known(FAILURE)
         findings.recount()
     lines = (tmp_path / "events.jsonl").read_text().splitlines()
     assert 10 < len(lines) < 20
@@ -319,17 +319,17 @@ def test_what_recurs_for_weeks_is_told_ever_more_seldom(
     *_, findings = bench(tmp_path)
     findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
     for _ in range(10_000):
-        findings.knows(FAILURE)
+        findings.count_known(FAILURE)
     findings.recount()
     before = len((tmp_path / "events.jsonl").read_text().splitlines())
     for _ in range(3600):
         now += 1
-        findings.knows(FAILURE)
+        findings.count_known(FAILURE)
         findings.recount()
     lines = (tmp_path / "events.jsonl").read_text().splitlines()[before:]
     assert 5 <= len(lines) <= 7
     findings.recount(final=True)
-    assert read_told(tmp_path / "events.jsonl").findings[FAILURE.signature].count == 13_601
+    assert read_reported(tmp_path / "events.jsonl").findings[FAILURE.signature].count == 13_601
 
 
 def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> Non
     file = findings.save(FAILURE, b"abc", "time:1", lambda: WORDS)
     (tmp_path / file).unlink()
     *_, again = bench(tmp_path)
-    assert not again.knows(FAILURE)
+    assert not again.count_known(FAILURE)
     assert again.save(FAILURE, b"abc", "time:2", lambda: WORDS) == file
 
 
@@ -347,15 +347,15 @@ def test_event_lines_survive_a_torn_one(tmp_path: Path) -> None:
     file.write_bytes(
         b'{"k":"command_applied","id":"c1"}\n{"k":"comm\n\xff\xfe\n[1]\n{"k":"new","id":2}\n'
     )
-    EventLog(file, "main").say("info", "hello")
-    assert read_told(file).answered == {"c1"}
+    EventLog(file, "main").message("info", "hello")
+    assert read_reported(file).answered == {"c1"}
     assert json.loads(file.read_bytes().splitlines()[-1])["text"] == "hello"
 
 
 def test_events_wait_for_a_place(tmp_path: Path) -> None:
     log = EventLog(tmp_path / "later" / "events.jsonl", "main")
-    log.say("info", "one")
-    log.say("info", "two")
+    log.message("info", "one")
+    log.message("info", "two")
     (tmp_path / "later").mkdir()
     log.flush()
     texts = [

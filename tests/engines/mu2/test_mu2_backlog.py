@@ -235,7 +235,7 @@ def test_an_input_that_turns_out_flaky_judges_no_more(make: Any) -> None:
     assert left > 64
     lab.subject.SEEN.extend(i % 3 + 1 for i in range(10_000))
     lab.exact()
-    assert lab.isolation.distrusts(b"abc")
+    assert lab.isolation.is_flaky(b"abc")
     assert not lab.dead()
     assert len(lab.subject.SEEN) > 10_000 - 100, "it was run on and on"
 
@@ -319,8 +319,8 @@ def test_kills_outside_are_the_entrys(make: Any) -> None:
 def test_a_flaky_input_is_not_the_mutants_fault(make: Any) -> None:
     lab, _ = outside(make, IsolatedResult(0, 0, None, flaky=True))
     assert lab.table.rows[0].state == "alive"
-    assert lab.isolation.distrusts(b"12")
-    assert not lab.isolation.distrusts(b"345")
+    assert lab.isolation.is_flaky(b"12")
+    assert not lab.isolation.is_flaky(b"345")
 
 
 def test_what_cannot_be_made_is_invalid(make: Any) -> None:

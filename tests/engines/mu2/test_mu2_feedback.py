@@ -61,7 +61,7 @@ def test_a_flaky_input_is_no_measure_of_what_trials_cost(make: Any) -> None:
         AdaptiveSchedule(random.Random(1)),
     )
     lab.trial(b"flaky")
-    assert lab.isolation.distrusts(b"flaky")
+    assert lab.isolation.is_flaky(b"flaky")
     lab.table.promote(lab.table.rows[:1])  # so that trials are probed
     for i in range(20):
         lab.trial(bytes(i))

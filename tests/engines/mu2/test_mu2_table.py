@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mu2_lab import Lab
 
-from fuzztui.engines.directory.events import read_told
+from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
 from fuzztui.engines.mu2.table import MutantTable
@@ -35,7 +35,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def restarted(lab: Lab, stale: set[str] | None = None) -> MutantTable:
     """The table of the next worker."""
-    table = MutantTable(lab.log, lab.journal, read_told(lab.directory / "events.jsonl"))
+    table = MutantTable(lab.log, lab.journal, read_reported(lab.directory / "events.jsonl"))
     table.add(lab.program.mutants, stale or set())
     return table
 
