@@ -5,8 +5,8 @@ import shlex
 from collections import Counter
 
 import pytest
-from fuzztui.cli.control import ACTIONS
 
+from fuzztui.cli.ctl import ACTIONS
 from fuzztui.cli.help import CAMPAIGN, GROUPS
 from fuzztui.cli.parser import _COMMANDS, parse
 
