@@ -37,14 +37,14 @@ class Options:
     env: dict[str, str] = field(default_factory=dict)
 
     @property
-    def words(self) -> list[str]:
+    def arguments(self) -> list[str]:
         """The options as command line arguments."""
         return list(chain.from_iterable(self.args))
 
     @property
     def flags(self) -> set[str]:
         """The options without values: ``-p`` for ``-p fast`` and for ``-pfast``."""
-        return {word[:2] for word in self.words if word.startswith("-")}
+        return {word[:2] for word in self.arguments if word.startswith("-")}
 
     def without(self, flags: Iterable[str]) -> Options:
         """Return a copy without the options in ``flags``."""

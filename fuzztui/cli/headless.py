@@ -56,7 +56,7 @@ def follow(run: Path, *, as_json: bool) -> int:
 
 def exit_code(now: RunStatus) -> int:
     """Return the exit code of a command that has followed a campaign to its end."""
-    if now.word in ("failed", "interrupted", "empty"):
+    if now.state_name in ("failed", "interrupted", "empty"):
         return FAILED
     # The crash of a mutant is not a finding.
     return FINDINGS if any(found.groups for found in tallies(now.state).values()) else DONE

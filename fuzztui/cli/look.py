@@ -142,7 +142,7 @@ def status(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps(status_object(run, now), indent=2))
         raise _no_records(run, now.problems)
-    if now.word == "empty" and now.pid is None:
+    if now.state_name == "empty" and now.pid is None:
         # A campaign that could not start has left no frozen copy.
         file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
         raise CliError(
@@ -251,7 +251,7 @@ def _unmeasured(t: Totals) -> str:
 
 def status_object(run: Path, now: RunStatus) -> dict[str, object]:
     """Return the object of ``status --json``."""
-    whole = {**status_dict(now.state), "state": now.word, "run": str(run), "pid": now.pid}
+    whole = {**status_dict(now.state), "state": now.state_name, "run": str(run), "pid": now.pid}
     whole["trouble"] = now.trouble or None
     whole |= _damage(now.state, now.problems)
     for row in whole["instances"] if now.gone_s else ():
@@ -280,7 +280,7 @@ def status_text(run: Path, now: RunStatus) -> str:
     about_mutants = stage_rows(state) if state.stage else status_rows(state)
     rows = [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
-        ("state", f"{now.word}{reason}"),
+        ("state", f"{now.state_name}{reason}"),
         *([("trouble", now.trouble)] if now.trouble else []),
         *([("log", _lost(now))] if least else []),
         ("elapsed", duration(running_time(state)) + budget),
@@ -318,7 +318,7 @@ def status_text(run: Path, now: RunStatus) -> str:
         lines.append(brief(f"  {finding.category}: {finding.title}{place}"))
     if (more := len(state.groups) - MAX_GROUPS) > 0:
         lines.append(f"  and {more:,} more: fuzztui attach {brief(str(run))} lists them all")
-    if now.word == "interrupted":
+    if now.state_name == "interrupted":
         living = unsupervised(run)
         still = f"; {still_run(living)} without supervision" if living else ""
         lines.append(f"the supervisor ended {duration(now.gone_s)} ago{still}")
@@ -342,7 +342,7 @@ def _word(i: Instance) -> str:
 def _old(i: Instance, now: RunStatus) -> str:
     """The age of a running instance's statistics; an empty string if they are fresh."""
     age = now.state.t - i.stats_t + now.gone_s
-    if now.word in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:
+    if now.state_name in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:
         return ""
     return f", {ago(age)} old"
 

@@ -80,7 +80,7 @@ def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     if options.detach:
         now = _await_start(where)
-        if now.word == "failed":
+        if now.state_name == "failed":
             raise CliError(f"{where}: the campaign has failed: {now.state.reason}")
         say(f"fuzztui attach {where} shows it; fuzztui ctl {where} stop ends it")
         return DONE

@@ -146,7 +146,7 @@ class RunStatus:
         return ""
 
     @property
-    def word(self) -> str:
+    def state_name(self) -> str:
         """The state's name; ``interrupted`` if the supervisor ended before the campaign."""
         started = self.state.state != "empty" or self.state.seq  # the first records may be lost
         if self.pid is None and not self.is_past and started and self.state.state not in ENDED:
@@ -170,7 +170,7 @@ def standing_of(session: Session, run: Path | None) -> RunStatus:
         problems=session.problems,
         is_past=session.mode == "replay" and session.clock.now() < session.end_t,
     )
-    if now.word != "interrupted":
+    if now.state_name != "interrupted":
         return now
     gone_s = max(0.0, time.time() - wall_time(state, state.t)) if state.wall else 0.0
     _mark_interrupted(state, () if run is None else unsupervised(run))
