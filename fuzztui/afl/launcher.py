@@ -150,9 +150,9 @@ class AflFuzz:
         plan = self._plan(campaign, index)
         ours = _ours(campaign, index, resumed)
         options = [
-            *ours.without(plan.for_all.flags | plan.options.flags).words,
-            *plan.for_all.words,
-            *plan.options.words,
+            *ours.without(plan.for_all.flags | plan.options.flags).arguments,
+            *plan.for_all.arguments,
+            *plan.options.arguments,
         ]
         argv = [
             *(_bounds() if campaign.slot else ()),

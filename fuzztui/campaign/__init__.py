@@ -1,4 +1,4 @@
-"""From ``campaign.toml`` to a checked :class:`Campaign`; every error has file, key and line."""
+"""Read ``campaign.toml`` into a checked :class:`Campaign`; every error has file, line and key."""
 
 from fuzztui.campaign.errors import CampaignError, Problem
 from fuzztui.campaign.frozen import FrozenCampaign, write_frozen

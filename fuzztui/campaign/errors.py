@@ -1,4 +1,4 @@
-"""What is wrong with a campaign file, said so that it can be put right."""
+"""Errors in a campaign file, each with its place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: where (``file:line`` or ``--set ...``), which key, what."""
+    """One error: its place (``file:line`` or ``--set ...``), the dotted key, the message."""
 
     origin: str
     key: str
@@ -19,7 +19,7 @@ class Problem:
 
 
 class CampaignError(Exception):
-    """A campaign that cannot be run; ``problems`` has all that was found, in file order."""
+    """The campaign file is invalid. ``problems`` contains every error, in file order."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(map(str, problems)))

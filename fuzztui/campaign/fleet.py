@@ -1,11 +1,11 @@
-"""How the instances of a fleet differ, and options of afl-fuzz as lists of words.
+"""The options by which instances of an AFL++ fleet differ, and parsing of afl-fuzz options.
 
-The spread follows AFL++'s docs/fuzzing_in_depth.md: every secondary has a power schedule
-of its own, a few go through the queue in order, some do not trim, a third uses CmpLog,
-every other one of them with transformations. None runs MOpt, which newer versions are
-giving up: it excludes custom mutators, and so steering. The spread is a function of the
-instance's number: a fleet that is resumed or grows keeps the instances that it has. But for
-a main that was alone and used CmpLog: from when it has siblings on they do that in its place.
+The spread follows AFL++'s docs/fuzzing_in_depth.md. The secondaries cycle through the power
+schedules; a fifth goes through the queue in order, a third does not trim, a third uses CmpLog,
+every second one of these with transformations. No instance runs MOpt: newer versions of AFL++
+deprecate MOpt, and it excludes custom mutators, which steering needs. The spread depends on the
+instance's number only, so a fleet that is resumed or enlarged keeps the options of its instances.
+The one exception: main uses CmpLog while it is the only instance.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from itertools import chain
 __all__ = ["MOPT", "OPTIONS", "Options", "parse_options", "split_options", "spread"]
 
 MOPT = "-L"
-"""AFL++'s mutation scheduler; afl-fuzz refuses it together with custom mutators."""
+"""The option for MOpt, AFL++'s mutation scheduler; afl-fuzz rejects it with custom mutators."""
 
 OPTIONS = "+Ab:B:c:CdDe:E:hi:I:f:F:g:G:l:L:m:M:nNOo:p:P:RQs:S:t:T:UV:WXx:YZ"
-"""All that afl-fuzz takes, as getopt is told."""
+"""All options of afl-fuzz, in the syntax of ``getopt``."""
 
 _SCHEDULES = ("explore", "exploit", "coe", "rare", "lin", "quad", "seek", "fast")
 
@@ -31,29 +31,32 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options for afl-fuzz, each with its value, and variables for its environment."""
+    """Options of afl-fuzz, each with its value, and environment variables."""
 
     args: tuple[tuple[str, ...], ...] = ()
     env: dict[str, str] = field(default_factory=dict)
 
     @property
-    def words(self) -> list[str]:
-        """The options as they stand on a command line."""
+    def arguments(self) -> list[str]:
+        """The options as command line arguments."""
         return list(chain.from_iterable(self.args))
 
     @property
     def flags(self) -> set[str]:
-        """The options' letters: ``-p`` of ``-p fast`` and of ``-pfast``."""
-        return {word[:2] for word in self.words if word.startswith("-")}
+        """The options without values: ``-p`` for ``-p fast`` and for ``-pfast``."""
+        return {word[:2] for word in self.arguments if word.startswith("-")}
 
     def without(self, flags: Iterable[str]) -> Options:
-        """The same but for some options."""
+        """Return a copy without the options in ``flags``."""
         gone = set(flags)
         return Options(tuple(arg for arg in self.args if arg[0][:2] not in gone), self.env)
 
 
 def parse_options(words: Sequence[str]) -> Options:
-    """What a user gave for one instance: ``NAME=VALUE`` in front, as for env(1), then options."""
+    """Parse what a user gave for one instance: first ``NAME=VALUE``, as for env(1), then options.
+
+    All options together are one item of ``args``; :func:`split_options` separates them.
+    """
     env: dict[str, str] = {}
     for at, word in enumerate(words):
         assignment = _ASSIGNMENT.fullmatch(word)
@@ -64,10 +67,10 @@ def parse_options(words: Sequence[str]) -> Options:
 
 
 def split_options(words: Sequence[str]) -> Options:
-    """Words as options, each with its value."""
+    """Group command line arguments into options, each with its value."""
     try:
         options, rest = getopt.getopt(list(words), OPTIONS)
-    except getopt.GetoptError:  # one of a newer afl-fuzz: what has no dash is likely a value
+    except getopt.GetoptError:  # an option of a newer afl-fuzz: take a word without dash as value
         args: list[tuple[str, ...]] = []
         for word in words:
             if args and not word.startswith("-"):
@@ -80,7 +83,10 @@ def split_options(words: Sequence[str]) -> Options:
 
 
 def spread(index: int, instances: int, cmplog: str) -> Options:
-    """The options that make instance ``index`` differ; ``cmplog``: the CmpLog binary, if any."""
+    """Return the options of instance ``index`` (0: main).
+
+    ``cmplog``: the path of the CmpLog binary; an empty string if there is none.
+    """
     if index == 0:
         alone = bool(cmplog) and instances == 1
         return Options((("-c", cmplog), ("-l", "2")) if alone else ())

@@ -1,4 +1,4 @@
-"""The frozen copy of a campaign: what its run continues with, whatever becomes of the file."""
+"""The frozen copy of a campaign in its run; the run never re-reads the original file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fuzztui.campaign.model import Campaign
 __all__ = ["FrozenCampaign", "Tables", "run_of", "write_frozen"]
 
 FROZEN = "campaign.toml"
-"""What it is called in its run."""
+"""File name of the frozen copy in the run directory."""
 
 _RUN = ("supervisor", "log", "out")
-"""Directories that make a directory with a frozen copy a run."""
+"""Directories that a run directory contains."""
 
 Tables = dict[str, dict[str, Any]]
 
@@ -30,24 +30,27 @@ class FrozenCampaign:
     campaign: Campaign
     frozen: Tables
     origin: Callable[[str], str] = field(default=str, repr=False, compare=False)
-    """Where a dotted key comes from: ``file:line`` (its table's, if it is not there), ``--set``."""
+    """Called with a dotted key; returns its origin: ``file:line`` or ``--set ...``.
+
+    For a key that is not in the file: the line of its table.
+    """
     given: frozenset[str] = frozenset()
-    """The dotted keys that the file or ``--set`` gives."""
+    """The dotted keys that are in the file or given with ``--set``."""
     says_where: bool = False
-    """Is ``campaign.output`` given? Then that is this campaign's, whoever began it."""
+    """Whether ``campaign.output`` is given; the directory then belongs to this campaign."""
 
     def toml(self) -> str:
-        """The frozen copy as text; loading it gives the same campaign."""
+        """Return the text of the frozen copy; loading this text gives the same campaign."""
         return tomli_w.dumps({name: table for name, table in self.frozen.items() if table})
 
 
 def run_of(file: Path) -> Path | None:
-    """The run that a file is the frozen copy of; None of any other file."""
+    """Return the run of which ``file`` is the frozen copy; None for any other file."""
     here = file.absolute().parent
     frozen = file.name == FROZEN and all((here / part).is_dir() for part in _RUN)
     return here if frozen else None
 
 
 def write_frozen(loaded: FrozenCampaign, run: Path) -> None:
-    """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
+    """Write the frozen copy into a run directory, atomically. Raises OSError."""
     replace_text(run / FROZEN, loaded.toml())

@@ -1,6 +1,6 @@
 """Keys of a campaign file that have no effect because of other keys.
 
-A new run refuses them. A run that was started with such a key continues: the key changes nothing.
+A new run rejects such keys. A run that was started with one continues: the key changes nothing.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ def refuse_idle_keys(loaded: FrozenCampaign) -> None:
 
 
 def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
-    """Dotted keys that would have no effect if they were given: why, and what to do."""
+    """Yield dotted keys without effect, given or not: the reason and what to do."""
     campaign = loaded.campaign
     target, engine, mutants = campaign.target, campaign.engine, campaign.mutants
-    # spoton draws constants in place of a generator's choices; the others have bytes and text only.
+    # spoton draws constants as choices of a generator; other engines use them in bytes and text.
     if campaign.kind != "spoton" and target.get("generator") and engine.get("constants"):
         yield (
             "engine.constants",
             "makes a dictionary for byte and text inputs, but target.generator makes the input "
-            'from choices: remove it, or use engine.kind = "spoton", which draws constants',
+            'from choices; remove it, or use engine.kind = "spoton", which draws constants',
         )
     if mutants and mutants["weights"] and mutants["order"] != "fpf":
         yield (
             "mutants.weights",
-            f'are for mutants.order = "fpf", not "{mutants["order"]}": remove one of them',
+            f'is for mutants.order = "fpf", not "{mutants["order"]}"; remove one of them',
         )
     if mutants and mutants["returns"] and mutants["use"] == "parallel":
         yield (
             "mutants.returns",
-            'is for mutants.use = "sequential": with "parallel" each mutant starts from the seeds '
-            "alone; remove one of them",
+            'is for mutants.use = "sequential"; with "parallel" each mutant starts from the seeds '
+            "alone. Remove one of them",
         )
     if "source" in target and not target["build"] and not _uses(campaign.oracle, target["source"]):
         yield (
             "target.source",
-            "is where target.build finds what it builds, and there is no target.build: add it, or "
+            "is the source for target.build, which is not set; add target.build, or "
             "remove target.source",
         )
 
 
 def _uses(oracle: Mapping[str, Any], source: str) -> bool:
-    """Whether a command of ``[oracle]`` names something in ``source`` ($SOURCE is replaced)."""
+    """Whether a command of ``[oracle]`` contains a path in ``source`` ($SOURCE is replaced)."""
     words = [*(oracle.get("run") or ()), *(oracle.get("against") or ())]
     return any(word.startswith(f"{source}/") for word in words)

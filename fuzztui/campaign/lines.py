@@ -1,4 +1,4 @@
-"""Where in a TOML text a key stands: the parser that the user fixed does not tell."""
+"""Find the line of a key in a TOML text: the TOML parser does not report lines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KEY = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
 
 
 def key_lines(text: str) -> dict[str, int]:
-    """Line (from 1) of every dotted key and table header of a valid TOML text.
+    """Return the line (from 1) of every dotted key and table header of a valid TOML text.
 
-    A line begins a statement exactly when everything before it parses: that needs
-    no second TOML grammar here, and the files are short.
+    A line begins a statement exactly if the text before the line parses. This test needs no
+    second TOML grammar; it is quadratic, but campaign files are short.
     """
     lines = text.splitlines(keepends=True)
     found: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Reading, overriding and checking a campaign file."""
+"""Read a campaign file, apply overrides, and check everything."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from fuzztui.engines.kinds import plugin_names
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
 
 _TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "string"}
-"""As what kinds of keys are taken that name what may be gone."""
+"""The kind by which a key is checked instead, if the files that it names may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
 
 _USUAL = Mixture(havoc=0.25, text=0.75, splice=0.0)
-"""Steps of a text engine, where nothing is given."""
+"""The mixture of a text engine if the campaign file gives no probability."""
 
 
 def load(
@@ -59,28 +59,27 @@ def load(
 ) -> FrozenCampaign:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
 
-    ``kind``: of the engine that it is wanted for, whatever the file says. Tables that this one
-    does not take are left out.
+    ``cwd``: the base of relative paths in ``overrides``. ``kind``: the engine kind to use instead
+    of the file's; tables that this engine does not take are left out. ``text``: what ``path`` will
+    contain; the file is then not read.
 
-    ``text``: what ``path`` will contain; the file is then not read.
+    The frozen copy of a run always means the run that contains the copy, even if the run was moved.
+    Files that only the first start reads may be missing.
 
-    A run's own frozen file means the run that contains it, wherever that was moved to, and may
-    name what only the first start has read and is gone since.
-
-    Raises :class:`CampaignError` with every problem that was found at once.
+    Raises :class:`CampaignError` with all problems.
     """
     return _Loader(path, cwd or Path.cwd(), text).load(list(overrides), kind)
 
 
 class _Loader:
-    """One load: where every value came from, and what was wrong."""
+    """One load: the origin of every value, and the problems."""
 
     def __init__(self, path: Path, cwd: Path, text: str | None) -> None:
         self.path = path
         self.cwd = cwd
         self.text = text
-        self.home: Path | None = None
-        """The run that the file is the frozen copy of."""
+        self.run: Path | None = None
+        """The run of which the file is the frozen copy; None for any other file."""
         self.lines: dict[str, int] = {}
         self.overridden: dict[str, str] = {}
         self.problems: list[Problem] = []
@@ -91,12 +90,12 @@ class _Loader:
             self._override(tables, override)
         self._stop_if_wrong()
         if "campaign.output" not in self.overridden:
-            self.home = run_of(self.path)
+            self.run = run_of(self.path)
         for name, table in tables.items():
             if name not in TABLES:
                 self._unknown(name, name, TABLES)
             elif not isinstance(table, dict):
-                self._problem(name, f"{table!r} is not a table: write [{name}]")
+                self._problem(name, f"{table!r} is not a table; write [{name}]")
         self._stop_if_wrong()
         if kind:
             tables.setdefault("engine", {})["kind"] = kind
@@ -119,7 +118,7 @@ class _Loader:
         self._stop_if_wrong()
         campaign = self._campaign(frozen, resolved)
         given = frozenset(f"{name}.{key}" for name, table in tables.items() for key in table)
-        for dotted, text in contradictions(campaign, of_run=self.home is not None):
+        for dotted, text in contradictions(campaign, of_run=self.run is not None):
             self._problem(dotted, text)
         self._stop_if_wrong()
         return FrozenCampaign(campaign, frozen, self._origin, given, "campaign.output" in given)
@@ -142,14 +141,14 @@ class _Loader:
             if not self.path.is_file():
                 raise self._unreadable("is not a regular file")
             if self.path.stat().st_size > MAX_FILE_SIZE:
-                raise self._unreadable("is over 1 MiB: that is no campaign file")
+                raise self._unreadable("is larger than 1 MiB, so it is not a campaign file")
             raw = self.path.read_bytes()
             return raw.decode()
         except OSError as e:
             raise self._unreadable(f"cannot be read: {e.strerror}") from None
         except UnicodeDecodeError as e:
             line = raw[: e.start].count(b"\n") + 1
-            raise self._unreadable("is not UTF-8 text: not TOML", line) from None
+            raise self._unreadable("is not UTF-8 text, so it is not TOML", line) from None
 
     def _unreadable(self, text: str, line: int = 0) -> CampaignError:
         origin = f"{self.path}:{line}" if line else str(self.path)
@@ -160,11 +159,15 @@ class _Loader:
         table, dot, key = name.strip().partition(".")
         if not equals or not table or not dot or not key:
             self.problems.append(
-                Problem(f"--set {override}", "", "write --set table.key=value: campaign.budget=30m")
+                Problem(
+                    f"--set {override}",
+                    "",
+                    "is not table.key=value; for example --set campaign.budget=30m",
+                )
             )
             return
         text = text.strip()
-        try:  # .5 is no number of TOML's, but one on every command line
+        try:  # .5 is not a TOML number, but usual on a command line
             value = tomli.loads(f"v = {'0' * text.startswith('.')}{text}")["v"]
         except tomli.TOMLDecodeError:
             value = text  # a bare word is a string: --set campaign.budget=15s
@@ -176,11 +179,11 @@ class _Loader:
     # ------------------------------------------------------------- checking
 
     def _schema(self, tables: dict[str, Any]) -> dict[str, tuple[Key, ...]]:
-        """The keys by table; without a good engine.kind, of those tables that all engines share."""
+        """The keys by table; without a valid engine.kind, only the tables of all engines."""
         key = ENGINE[0]
         table = tables.get("engine", {})
         if "kind" not in table:
-            self._problem("engine.kind", f"is missing; there are: {', '.join(ENGINES)}")
+            self._problem("engine.kind", f"is missing; choose one of {', '.join(ENGINES)}")
             return COMMON
         key = replace(key, choices=(*key.choices, *plugin_names()))
         try:
@@ -216,7 +219,7 @@ class _Loader:
             except ValueError as e:
                 self._problem(dotted, str(e))
             except OSError as e:
-                self._problem(dotted, f"{value!r} cannot be looked at: {e.strerror}")
+                self._problem(dotted, f"{value!r} cannot be read: {e.strerror}")
             else:
                 resolved[key.name] = used
                 if key.name in table or kept != key.default:
@@ -228,7 +231,7 @@ class _Loader:
         try:
             return check(key, value, base)
         except (ValueError, OSError):
-            if not (self.home and key.once) or dotted in self.overridden:
+            if not (self.run and key.once) or dotted in self.overridden:
                 raise
             return check(replace(key, kind=_TEXT[key.kind]), value, base)
 
@@ -236,16 +239,16 @@ class _Loader:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]
         name = campaign["name"] or self.path.stem
         directory = name.replace("/", "_")
-        if not directory.strip("."):  # "." and ".." name directories that are there already
+        if not directory.strip("."):  # "." and ".." name existing directories
             directory = self.path.stem
-        output = str(self.home or campaign["output"] or self.cwd / "runs" / directory)
+        output = str(self.run or campaign["output"] or self.cwd / "runs" / directory)
         seconds, trials = campaign["budget"] or (0.0, 0)
         frozen["campaign"] |= {"name": name, "output": output}
         mutants = resolved.get("mutants", {})
         if mutants:
             mutants["each_s"], mutants["each_trials"] = mutants.pop("per_mutant")
-            where = mutants["cwd"] or ("target" if target.get("cwd") else "private")
-            frozen["mutants"]["cwd"] = mutants["cwd"] = where
+            cwd = mutants["cwd"] or ("target" if target.get("cwd") else "private")
+            frozen["mutants"]["cwd"] = mutants["cwd"] = cwd
         text = resolved.get("text", {})
         if text:
             parts = self._parts(text)
@@ -283,9 +286,9 @@ class _Loader:
         return found
 
     def _programs(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
-        """Find what an AFL++ target runs. What is yet to be built is taken on trust.
+        """Resolve the programs of an AFL++ target. Programs that the build makes may not exist yet.
 
-        That stays relative in the frozen copy: a run may be moved, and its build with it.
+        Their paths stay relative in the frozen copy, because a run may be moved with its build.
         """
         target = campaign.target
 
@@ -305,10 +308,10 @@ class _Loader:
         seeds: list[str] = campaign.engine["seeds"]
         built = [name for name in seeds if in_build(name)]
         if built and not target["build"]:
-            self._problem("engine.seeds", f"{built[0]!r}: there is no target.build that makes it")
-        where = campaign.build_directory
+            self._problem("engine.seeds", f"{built[0]!r} needs target.build, which is not set")
+        build = campaign.build_directory
         campaign.engine["seeds"] = [
-            str(absolute(name.removeprefix(BUILD), where)) if name in built else name
+            str(absolute(name.removeprefix(BUILD), build)) if name in built else name
             for name in seeds
         ]
         if not target["build"]:
@@ -317,18 +320,18 @@ class _Loader:
                 frozen["cmplog"] = target["cmplog"]
 
     def _oracle_commands(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
-        """Find what an AFL++ campaign's oracle runs, as :meth:`_programs` finds the target."""
+        """Resolve the commands of an AFL++ target's oracle, as :meth:`_programs` does."""
         oracle, target = campaign.oracle, campaign.target
         timeout = oracle.pop("timeout")
         oracle["timeout_s"] = max(2.0, 5 * target["timeout_s"]) if timeout is None else timeout
         for key in ("run", "against"):
-            words: list[str] = oracle[key] or []
+            arguments: list[str] = oracle[key] or []
             try:
-                used = [self._in_place(word, campaign) for word in words]
+                used = [self._resolved(argument, campaign) for argument in arguments]
                 name = used[0] if used else ""
                 if name and "/" not in name:
-                    where = "target.build makes" if target["build"] else "is beside the file"
-                    used[0] = found_on_path(name, after=f"; what {where} is named ./{name}")
+                    where = "made by target.build" if target["build"] else "next to the file"
+                    used[0] = found_on_path(name, after=f"; for a program {where} write ./{name}")
                 elif name and target["build"]:
                     used[0] = str(absolute(name, campaign.build_directory))
                 elif name:
@@ -337,31 +340,31 @@ class _Loader:
                 self._problem(f"oracle.{key}", str(e))
                 continue
             oracle[key] = used
-            if words and not target["build"]:
-                frozen[key] = [used[0], *words[1:]]
+            if arguments and not target["build"]:
+                frozen[key] = [used[0], *arguments[1:]]
 
-    def _in_place(self, word: str, campaign: Campaign) -> str:
-        """A word of a command with what it may begin with replaced. Raises ValueError."""
-        if in_build(word):
+    def _resolved(self, argument: str, campaign: Campaign) -> str:
+        """Replace $BUILD/ or $SOURCE/ at the start of an argument. Raises ValueError."""
+        if in_build(argument):
             if not campaign.target["build"]:
-                raise ValueError(f"{word!r}: there is no target.build that makes it")
-            return str(absolute(word.removeprefix(BUILD), campaign.build_directory))
-        if word.startswith(SOURCE):
-            return str(absolute(word.removeprefix(SOURCE), Path(campaign.target["source"])))
-        return word
+                raise ValueError(f"{argument!r} needs target.build, which is not set")
+            return str(absolute(argument.removeprefix(BUILD), campaign.build_directory))
+        if argument.startswith(SOURCE):
+            return str(absolute(argument.removeprefix(SOURCE), Path(campaign.target["source"])))
+        return argument
 
     def _parts(self, text: dict[str, Any]) -> dict[str, float]:
-        """How much is text, splice and havoc: what is not said follows from what is."""
-        said = {name: text[name] for name in CLASSES if text[name] is not None}
-        whole = completed({"splice": 0.0} | said, _USUAL)
+        """The probabilities of text, splice and havoc; missing ones follow from the given ones."""
+        given = {name: text[name] for name in CLASSES if text[name] is not None}
+        whole = completed({"splice": 0.0} | given, _USUAL)
         parts = {name: round(part, 9) for name, part in zip(CLASSES, whole, strict=True)}
         if Mixture(**parts).problem:
-            words = " + ".join(f"{name} {part:g}" for name, part in said.items())
-            total = f" = {sum(said.values()):g}" if len(said) > 1 else ""
-            self._problem("text", f"{words}{total}: havoc, text and splice must add to 1")
+            terms = " + ".join(f"{name} {part:g}" for name, part in given.items())
+            total = f" = {sum(given.values()):g}" if len(given) > 1 else ""
+            self._problem("text", f"{terms}{total}: havoc, text and splice must add to 1")
         return parts
 
-    # ------------------------------------------------------------- wording
+    # ------------------------------------------------------------- problems
 
     def _file_dir(self) -> Path:
         return self.path.absolute().parent
@@ -385,12 +388,12 @@ class _Loader:
     def _unknown(
         self, dotted: str, name: str, allowed: tuple[str, ...], kinds: Sequence[str] = ()
     ) -> None:
-        """``kinds``: the engines that have such a key."""
+        """``kinds``: the engine kinds that have a key of that name."""
         what = "key" if "." in dotted else "table"
-        here = f"[{dotted.rpartition('.')[0]}] takes" if "." in dotted else "there are"
+        here = f"[{dotted.rpartition('.')[0]}] takes" if "." in dotted else "the tables are"
         hint = nearest(name, allowed)
         if kinds and not hint:
-            hint = f", it is for engine.kind = {' or '.join(kinds)}"
+            hint = f", which is for engine.kind = {' or '.join(kinds)}"
         self._problem(dotted, f"unknown {what}{hint}; {here}: {', '.join(allowed)}")
 
     def _stop_if_wrong(self) -> None:
@@ -400,10 +403,10 @@ class _Loader:
 
 
 def _kinds_with(table: str, key: str) -> list[str]:
-    """The engines whose table of that name has such a key."""
+    """The engine kinds whose ``table`` has ``key``."""
     return [kind for kind in ENGINES if key in (k.name for k in tables_for(kind).get(table, ()))]
 
 
 def _optional(name: str, tables: dict[str, Any]) -> bool:
-    """Whether that table can be left out, and something else is meant than by its defaults."""
+    """Whether a campaign without the table differs from one with an empty table."""
     return name in ("mutants", "oracle") or (name == "text" and tables["engine"]["kind"] != "text")

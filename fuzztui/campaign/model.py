@@ -1,4 +1,4 @@
-"""A validated campaign: what the rest of fuzztui works with."""
+"""A validated campaign, as the rest of fuzztui uses it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 class Campaign:
     """One campaign file with every default filled in and every path absolute.
 
-    ``target`` and ``engine`` are the tables of those names with units resolved
-    (seconds, bytes, absolute paths): what goes into an engine's ``spec.json``.
-    A budget or stop condition of 0 is none.
+    ``target`` and ``engine`` are the tables of the same names with units resolved
+    (seconds, bytes, absolute paths), as they are written to an engine's ``spec.json``.
+    A budget or stop condition of 0 means no limit.
     """
 
     file: Path
@@ -26,23 +26,23 @@ class Campaign:
     stop_crashes: int
     stop_idle_s: float
     kind: str
-    """The engine, ``[engine] kind``."""
+    """The engine kind, ``[engine] kind``."""
     instances: int
     target: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     stop_edges_s: float = 0.0
     mutants: dict[str, Any] = field(default_factory=dict)
-    """The table of that name, if the campaign fuzzes mutants first, then the target."""
+    """The table ``[mutants]`` of a fuzz-first campaign; otherwise empty."""
     text: dict[str, Any] = field(default_factory=dict)
-    """The table of that name, if inputs are mutated as text; its three parts add to 1."""
+    """The table ``[text]``, if inputs are mutated as text; its three probabilities add to 1."""
     oracle: dict[str, Any] = field(default_factory=dict)
-    """The table of that name, if more than crashes and hangs are bugs."""
+    """The table ``[oracle]``, if there are bugs in addition to crashes and hangs."""
     slot: str = ""
-    """Of a campaign that is a part of another: the mutant's turn that it is (``m7``)."""
+    """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
 
     @property
     def subject(self) -> str:
-        """What is fuzzed, in a few words: the function, or the command line."""
+        """The target's short name: the function, or the command line."""
         if "command" not in self.target:
             return str(self.target.get("function", ""))
         program, *arguments = self.target["command"]
@@ -50,5 +50,5 @@ class Campaign:
 
     @property
     def build_directory(self) -> Path:
-        """Where a target that is given as source is built."""
+        """The directory in which ``target.build`` is run."""
         return self.output / "build"

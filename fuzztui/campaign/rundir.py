@@ -1,4 +1,4 @@
-"""A run on disk: where things are, and making the directory ready (docs/house.md)."""
+"""The paths inside a run directory, and how the directory is made (docs/house.md)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "Unfit", "prepare_run"
 
 
 LATEST = 200
-"""Turns among which those in progress are: thousands may be over."""
+"""How many of the newest turns are searched for turns in progress; thousands may be over."""
 
 
 class SupervisorError(Exception):
-    """The campaign cannot be supervised; says why and what to do, for the user."""
+    """The campaign cannot be supervised; the message gives the reason and what to do."""
 
 
 class Unfit(SupervisorError):
-    """No engine could start with what the campaign file says; ``key`` is the one that is to blame.
+    """No engine can start with this campaign file.
 
-    The words name it.
+    ``key`` is the dotted key that causes the error; the message names the key.
     """
 
-    def __init__(self, words: str, key: str) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
         self.key = key
 
 
@@ -38,7 +38,7 @@ class AlreadyRunning(SupervisorError):
 
     def __init__(self, run: Path, pid: int) -> None:
         super().__init__(
-            f"{run} is supervised already, by process {pid}: "
+            f"{run}: process {pid} already supervises this run; "
             f"'fuzztui attach {run}' shows it, 'fuzztui ctl {run} stop' ends it"
         )
         self.pid = pid
@@ -46,17 +46,17 @@ class AlreadyRunning(SupervisorError):
 
 @dataclass(frozen=True, slots=True)
 class RunDir:
-    """The paths of a run that is made (:func:`prepare_run`).
+    """The paths of a run directory, which :func:`prepare_run` makes.
 
-    With a ``slot`` (:meth:`in_slot`) those of one mutant's turn in it, whose instances are in
-    a sync directory of their own: what fuzzes another program must not import from them.
+    With a ``slot`` (:meth:`in_slot`): the paths of one mutant's turn. The instances of a turn have
+    a separate sync directory, because instances that fuzz another program must not import from it.
     """
 
     path: Path
     slot: str = ""
 
     def in_slot(self, name: str) -> RunDir:
-        """The same run, for the turn of one mutant."""
+        """Return the paths of one mutant's turn."""
         return RunDir(self.path, name)
 
     @property
@@ -71,30 +71,30 @@ class RunDir:
 
     @property
     def out(self) -> Path:
-        """The sync directory: one AFL-shaped directory an instance."""
+        """The sync directory: one AFL output directory for each instance."""
         return (self.turn if self.slot else self.path) / "out"
 
     @property
     def seeds(self) -> Path:
-        """What AFL++ starts from."""
+        """The directory of AFL++'s seeds."""
         return (self.turn if self.slot else self.path) / "seeds"
 
     @property
     def pool(self) -> Path:
-        """What is spliced into inputs: fragments of all queues (``engines/text/poolfile.py``).
+        """The fragment pool, with fragments of all queues (``engines/text/poolfile.py``).
 
-        One for the run: mutants are fuzzed with much the same inputs as the target.
+        All turns share the pool of the run: mutants are fuzzed with much the same inputs.
         """
         return self.path / "out" / ".pool"
 
     @property
     def targets(self) -> Path:
-        """The goals and constants that an analysis has found (spoton)."""
+        """The goals and constants that the static analysis has found (spoton)."""
         return self.path / "targets.json"
 
     @property
     def mutants(self) -> Path:
-        """What there is of the mutants of a campaign that fuzzes them first."""
+        """The directory of all mutants' files, in a fuzz-first campaign."""
         return self.path / "mutants"
 
     @property
@@ -104,24 +104,24 @@ class RunDir:
 
     @property
     def cwd(self) -> Path:
-        """Where the mutant of a turn runs. It is there for as long as the turn is in progress."""
+        """The working directory of a turn's mutant; it exists while the turn is in progress."""
         return self.turn / "cwd"
 
     def turns(self) -> list[RunDir]:
-        """The same run, for each turn that is in progress; those begun last are looked at."""
+        """Return the paths of each turn in progress, among the ``LATEST`` newest turns."""
         slots = self.mutants / "slots"
         try:
             names = os.listdir(slots)  # noqa: PTH208 - names only
-        except OSError:  # there are none yet
+        except OSError:  # no turn yet
             return []
         names.sort(key=lambda name: (len(name), name))  # they are numbered
         # Once a second: a Path for each of them takes ten times as long.
-        there = (n for n in names[-LATEST:] if os.path.isdir(f"{slots}/{n}/cwd"))  # noqa: PTH112
-        return [self.in_slot(name) for name in there]
+        running = (n for n in names[-LATEST:] if os.path.isdir(f"{slots}/{n}/cwd"))  # noqa: PTH112
+        return [self.in_slot(name) for name in running]
 
     @property
     def supervisor(self) -> Path:
-        """What the supervisor keeps for itself."""
+        """The supervisor's private directory."""
         return self.path / "supervisor"
 
     @property
@@ -131,12 +131,12 @@ class RunDir:
 
     @property
     def offsets(self) -> Path:
-        """How far each ``events.jsonl`` was relayed."""
+        """The file with the offset up to which each ``events.jsonl`` was relayed."""
         return self.supervisor / "offsets.json"
 
     @property
     def clock(self) -> Path:
-        """Campaign time against the machine's clock."""
+        """The file that relates campaign time to the machine's clock."""
         return self.supervisor / "clock.json"
 
     def instance(self, name: str) -> Path:
@@ -167,24 +167,24 @@ class RunDir:
 
 
 def prepare_run(run: Path) -> None:
-    """Make the run directory, private to its user; an existing run is left as it is.
+    """Make the run directory, accessible to its user only; an existing run is left as it is.
 
-    Raises :class:`SupervisorError` where that cannot or must not be done.
+    Raises :class:`SupervisorError` if the directory cannot be made, or contains other files.
     """
     advice = "choose another campaign.output"
     try:
         if os.path.lexists(run) and not run.is_dir():
-            raise SupervisorError(f"{run}: is in the way, it is not a directory: {advice}")
+            raise SupervisorError(f"{run}: exists and is not a directory; {advice}")
         run.parent.mkdir(parents=True, exist_ok=True)
         run.mkdir(mode=0o700, exist_ok=True)
         status = run.stat()
         if status.st_uid != os.geteuid():
-            raise SupervisorError(f"{run}: belongs to another user: {advice}")
-        # In this order: someone else may be preparing it, and "supervisor" is made first.
+            raise SupervisorError(f"{run}: belongs to another user; {advice}")
+        # In this order: another process may be making the run, and "supervisor" is made first.
         if (found := _first_entry(run)) and not (run / "supervisor").is_dir():
             raise SupervisorError(
-                f"{run}: is not a run of fuzztui, it holds {found!r} and more could be "
-                f"overwritten: {advice}, or empty it"
+                f"{run}: is not a run of fuzztui: it contains {found!r}, and files could be "
+                f"overwritten; {advice}, or empty the directory"
             )
         if status.st_mode & 0o077:
             run.chmod(0o700)
@@ -194,7 +194,7 @@ def prepare_run(run: Path) -> None:
     except OSError as e:
         what = e.strerror or str(e)
         raise SupervisorError(
-            f"{e.filename or run}: the run directory cannot be made or written: {what}: {advice}"
+            f"{e.filename or run}: cannot make or write the run directory: {what}; {advice}"
         ) from None
 
 

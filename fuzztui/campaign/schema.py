@@ -1,4 +1,4 @@
-"""Every key that a campaign file may hold: one table, from which checks and docs come."""
+"""Every key of a campaign file: the table from which checks and docs/campaign.md are made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key: what it may hold, its default, and a sentence for the person who writes it."""
+    """One key: the kind of its value, its default, and a description for users."""
 
     name: str
     kind: Kind
@@ -29,9 +29,9 @@ class Key:
     minimum: int | None = None
     maximum: int | None = None
     without: str = ""
-    """What is done without it, for whom none of the choices fits."""
+    """Advice for users whom none of ``choices`` fits: what happens without the key."""
     once: bool = False
-    """Only a first start reads it: a run continues when what it names is gone."""
+    """Whether only the first start reads the key: a run continues if the named file is gone."""
 
 
 KIND_HELP: dict[str, str] = {
@@ -54,82 +54,88 @@ KIND_HELP: dict[str, str] = {
     "callable": '"module:function" or "file.py:function"',
     "python": "a Python interpreter: a path or a command on PATH",
     "output": "a path; it is created",
-    "choice": "one of a few words",
-    "command": "a list of strings, or one string that is split as a shell would",
+    "choice": "one of the allowed names",
+    "command": "a list of strings, or one string that is split as in a shell",
     "program": "a program: a path or a command on PATH",
     "arguments": "a list of strings",
     "part": "a number from 0 to 1",
     "weights": "a table of numbers such as { edit = 5.0, line = 0 }",
     "sources": 'a list of files, each "FILE" or "FILE:LINES" such as "parse.c:12,40-60"',
-    "edits": "a list of text operators",
-    "pattern": "a regular expression, as Python's",
-    "options": 'a table of lists such as { s1 = ["-p", "rare"] }, by instance',
+    "edits": "a list of text mutators",
+    "pattern": "a regular expression of Python",
+    "options": 'a table of lists, one for each instance, such as { s1 = ["-p", "rare"] }',
 }
 
 CAMPAIGN = (
-    Key("name", "string", "Shown on the screen and in status. Default: the file's name."),
+    Key("name", "string", "Shown on screens and by `status`. Default: the file's name."),
     Key(
         "output",
         "output",
-        "The run directory. Default: `runs/NAME` where the command is given.",
+        "The run directory. Default: `runs/NAME` in the current directory.",
     ),
-    Key("budget", "budget", "When to finish: running time, or trials over all instances."),
-    Key("seed", "integer", "Makes a run repeatable by trial count.", default=0, minimum=0),
+    Key("budget", "budget", "When to finish: running time, or trials of all instances together."),
+    Key(
+        "seed",
+        "integer",
+        "The random seed: two runs with the same seed make the same trials.",
+        default=0,
+        minimum=0,
+    ),
 )
 
 STOP = (
     Key("crashes", "integer", "Finish after this many crash files.", default=0, minimum=0),
-    Key("idle", "duration", "Finish when nothing new was found for this long.", default=0.0),
-    Key("edges", "duration", "Finish when no new edge was covered for this long.", default=0.0),
+    Key("idle", "duration", "Finish after this time without a new entry or finding.", default=0.0),
+    Key("edges", "duration", "Finish after this time without a new edge.", default=0.0),
 )
 
 PYTHON_TARGET = (
     Key(
         "function",
         "callable",
-        "What to fuzz. It is called with one argument, the input. A file's function "
-        "may be left out; it is then `target`.",
+        "The function to fuzz. It is called with one argument, the input. After a file, the "
+        "function may be left out: it is then `target`.",
         required=True,
     ),
     Key(
         "include",
         "strings",
-        "Packages or modules that make up the application: these are instrumented, and their "
-        "coverage guides the fuzzer. Default: the package of `function`; a harness file needs it.",
+        "Packages or modules of the application: these are instrumented, and their coverage guides "
+        "the fuzzer. Default: the package of `function`; required if `function` is in a file.",
         default=[],
     ),
-    Key("exclude", "strings", "Modules in `include` to leave alone.", default=[]),
+    Key("exclude", "strings", "Modules in `include` not to instrument.", default=[]),
     Key(
         "path",
         "directories",
-        "Directories put before sys.path (PYTHONPATH does not count). Default: the campaign "
-        "file's own.",
+        "Directories put before sys.path (PYTHONPATH is ignored). Default: the directory of the "
+        "campaign file.",
         default=["."],
     ),
     Key(
         "input",
         "choice",
-        "Bytes, or text (UTF-8). auto goes by the argument's annotation.",
+        "The type of the input: bytes, or text (UTF-8). auto: as the argument is annotated.",
         default="auto",
         choices=("auto", "bytes", "text"),
     ),
     Key(
         "generator",
         "callable",
-        "A function from a Source of choices to the input, a Hypothesis strategy or a type (a "
-        "dataclass, a pydantic model, ...): fuzzing then mutates its choices. None for a function "
-        "that is a Hypothesis test: its strategies make the input.",
+        "A function from a Source of choices to the input, a Hypothesis strategy, or a type (a "
+        "dataclass, a pydantic model, ...): fuzzing then mutates its choices. Not for a function "
+        "that is a Hypothesis test, whose strategies make the input.",
         default="",
     ),
     Key(
         "expected",
         "strings",
-        "Exceptions that mean INVALID input rather than a failure, such as "
+        "Exceptions that mean that the input is invalid, not that the target failed, such as "
         '"ValueError" or "package.module.ParseError".',
         default=[],
     ),
     Key("timeout", "duration", "A trial that takes longer is a hang.", default="1s"),
-    Key("memory", "size", "Address space limit of the worker; 0 is none.", default="2GiB"),
+    Key("memory", "size", "Address space limit of the worker; 0: no limit.", default="2GiB"),
     Key("env", "table", "Environment variables for the target.", default={}),
     Key("cwd", "directory", "Where the target runs. Default: the campaign file's directory."),
     Key(
@@ -140,14 +146,14 @@ PYTHON_TARGET = (
     Key(
         "output",
         "choice",
-        "What the target prints: thrown away, or kept in the instance's target.log.",
+        "What the target prints is discarded, or written to the instance's target.log.",
         default="discard",
         choices=("discard", "log"),
     ),
 )
 
 TEXT_TARGET = tuple(key for key in PYTHON_TARGET if key.name != "generator")
-"""Text operators are for inputs that are text, not for a generator's choices."""
+"""Without ``generator``: text mutators change inputs, not choices."""
 
 AFL = "afl"
 """The kind of engine that is not in-process: afl-fuzz."""
@@ -156,14 +162,14 @@ ENGINE = (
     Key(
         "kind",
         "choice",
-        "Which engine.",
+        "The engine.",
         required=True,
         choices=(*KINDS, AFL),
     ),
     Key(
         "instances",
         "integer",
-        "How many processes; they share what they find.",
+        "The number of fuzzing processes; they import entries from each other.",
         default=1,
         minimum=1,
         maximum=1000,
@@ -175,7 +181,7 @@ PYTHON_ENGINE = (
     Key(
         "max_size",
         "size",
-        "Longest input, or choice sequence, in bytes; 1 GiB at most.",
+        "Maximum size of an input or of a choice sequence, in bytes; at most 1 GiB.",
         default=10240,
         minimum=1,
         maximum=1 << 30,
@@ -184,8 +190,8 @@ PYTHON_ENGINE = (
         "max_findings",
         "integer",
         "Distinct findings that an instance saves within a million executions; further ones are "
-        "counted, not saved. Twice as many if the exception's class and place are rare, 50 times "
-        "as many in all. 0: no limit.",
+        "counted, not saved. The limit is doubled for a rare exception class and location, and "
+        "is 50 times as high for the whole run. 0: no limit.",
         default=100,
         minimum=0,
     ),
@@ -194,13 +200,13 @@ PYTHON_ENGINE = (
         "constants",
         "boolean",
         "Use the strings, bytes and numbers in the application's code as a dictionary for byte and "
-        "text inputs; of a generator's choices only spoton makes constants.",
+        "text inputs. With a generator only spoton uses constants.",
         default=True,
     ),
     Key(
         "coverage",
         "choice",
-        "What counts as new: an edge, or also how often it is taken (AFL's buckets).",
+        "What counts as new coverage: a new edge, or also a new count of an edge (AFL's buckets).",
         default="edges",
         choices=("edges", "counts"),
     ),
@@ -209,14 +215,14 @@ PYTHON_ENGINE = (
 THIRD_PARTY = Key(
     "third_party",
     "boolean",
-    "Count, beside the application's coverage, which lines of libraries are ever executed "
-    "(`edges_third_party` in fuzzer_stats; it saves no input). Python 3.11 counts functions "
-    "entered in every 128th trial.",
+    "Count also which lines of libraries were executed (`edges_third_party` in fuzzer_stats); "
+    "no input is saved for new ones. Under Python 3.11: which functions were entered, in every "
+    "128th trial.",
     default=False,
 )
 
 SPOTON_TARGET = tuple(key for key in PYTHON_TARGET if key.name != "input")
-"""Without a generator there are no choices that make things of types: there is one, or a test."""
+"""Without ``input``: the input always comes from a generator or the strategies of a test."""
 
 SPOTON_ENGINE = (
     *(key for key in PYTHON_ENGINE if key.name not in ("dictionary", "constants")),
@@ -224,51 +230,51 @@ SPOTON_ENGINE = (
     Key(
         "constants",
         "boolean",
-        "Half of the texts, blocks of bytes and integers that a generator draws are constants in "
-        "the application's code, where one fits.",
+        "Half of the strings, bytes and integers that a generator draws are constants from the "
+        "application's code, if one fits.",
         default=True,
     ),
     Key(
         "targeted",
         "part",
-        "The part of all mutations that aim at a type which decides about an uncovered branch.",
+        "The share of mutations that are targeted at a type which decides an uncovered branch.",
         default=0.5,
     ),
     Key(
         "fresh",
         "part",
-        "The part of all inputs that are made from nothing, not from another one.",
+        "The share of inputs that are generated from scratch, not mutated from an entry.",
         default=0.05,
     ),
     Key(
         "distances",
         "choice",
-        "Types of which branches: frontier, those that were reached and of which another arm "
-        "is covered; global, all that are not covered, as in the paper.",
+        "Which branches are goals: frontier, uncovered branches whose decision has another branch "
+        "covered; global, all uncovered branches, as in the paper.",
         default="frontier",
         choices=("frontier", "global"),
     ),
     Key(
         "aliases",
         "aliases",
-        "What generators make for a type of the application's, where neither is derived from "
-        'the other: { "botocore.response.StreamingBody" = "fuzztui.generators.S3Object" }; '
-        "of several, in a list, any will do. `fuzztui check` tells of those that come to nothing, "
-        "and so does the log when the campaign has started.",
+        "Types that generators make in place of a type of the application, if neither is derived "
+        'from the other: { "botocore.response.StreamingBody" = "fuzztui.generators.S3Object" }; '
+        "a list names alternatives. `fuzztui check` reports aliases without effect, and so does "
+        "the log when the campaign has started.",
         default={},
     ),
 )
 
 OPERATORS = ("boundary", "increments", "negatives", "math", "negate", "returns", "void-call")
-"""Every mutation operator that there is, as engines/mutants/operators.py names them."""
+"""The names of all mutation operators, as in ``engines/mutants/operators.py``."""
 
 MU2_TARGET = (
     *PYTHON_TARGET,
     Key(
         "compare",
         "callable",
-        "A function of two results that says whether they are equal: how a mutant's result is "
-        "told from the program's. Default: equal by structure.",
+        "A function that returns whether two results are equal; it compares a mutant's result with "
+        "the original's. Default: structural equality.",
         default="",
     ),
 )
@@ -278,35 +284,35 @@ MU2_ENGINE = (
     Key(
         "schedule",
         "choice",
-        "adaptive gives mutants the share of time that pays; full runs every mutant on every "
-        "input that could kill it.",
+        "adaptive: the share of time for mutants depends on how many they kill; full: every mutant "
+        "runs on every input that could kill it.",
         default="adaptive",
         choices=("adaptive", "full"),
     ),
     Key(
         "oracle",
         "choice",
-        "What kills: differential, another result or another exception's class; paper, on "
-        "inputs that succeed only; strict, another message too.",
+        "What kills a mutant: differential, a different result or exception class; paper, the same "
+        "on inputs that succeed only; strict, also a different exception message.",
         default="differential",
         choices=("differential", "paper", "strict"),
     ),
     Key(
         "operators",
         "operators",
-        "Which mutants to make: " + ", ".join(f"`{name}`" for name in OPERATORS) + ".",
+        "Mutation operators: " + ", ".join(f"`{name}`" for name in OPERATORS) + ".",
         default=list(OPERATORS[:-1]),
     ),
     Key(
         "mutate",
         "strings",
-        "Packages or modules to mutate. Default: all that is instrumented.",
+        "Packages or modules to mutate. Default: all instrumented modules.",
         default=[],
     ),
     Key(
         "exact",
         "boolean",
-        "At the end run every living mutant on the whole corpus: the score is then exact.",
+        "At the end, run every surviving mutant on the whole corpus, so that the score is exact.",
         default=True,
     ),
 )
@@ -315,42 +321,43 @@ AFL_TARGET = (
     Key(
         "command",
         "command",
-        "The program to fuzz and its arguments; `@@` stands for the input file, without it the "
-        "program reads stdin. The program is relative to the campaign file or, with `build`, to "
-        "the directory where that is run; a mere name may also be on PATH.",
+        "The program to fuzz and its arguments; `@@` is replaced by the input file. Without `@@` "
+        "the program reads stdin. The program's path is relative to the campaign file or, with "
+        "`build`, to the build directory; a name without a slash may also be on PATH.",
         required=True,
     ),
     Key(
         "build",
         "string",
-        "A shell command that makes the program. It is run in an empty directory of the run's, "
-        "with CC and CXX set to AFL++'s compilers and SOURCE to `source`.",
+        "A shell command that builds the program. It runs in the build directory, which is empty "
+        "and belongs to the run, with CC and CXX set to AFL++'s compilers and SOURCE to `source`.",
         default="",
     ),
     Key(
         "source",
         "directory",
-        "Where `build` finds what it builds, as $SOURCE. Default: the campaign file's directory.",
+        "The source directory, $SOURCE in `build`. Default: the campaign file's directory.",
         once=True,
     ),
     Key(
         "cmplog",
         "program",
-        'The same program, compiled with AFL_LLVM_CMPLOG=1; "0" if `command` is. Found as '
-        "`command` is; a third of the secondaries use it, or main if it is alone.",
+        'The same program, compiled with AFL_LLVM_CMPLOG=1; "0" if `command` already is. The path '
+        "is resolved like `command`. A third of the secondaries use CmpLog, or main if it is the "
+        "only instance.",
         default="",
     ),
     Key(
         "timeout",
         "duration",
-        "The longest that one execution may take. AFL++ calibrates a shorter limit below it, and "
-        "skips slower seeds (its `-t MS+`).",
+        "Time limit of one execution. AFL++ calibrates a shorter limit from the seeds, and skips "
+        "seeds above this one (its `-t MS+`).",
         default="1s",
     ),
     Key(
         "memory",
         "size",
-        "Memory limit of the program; 0 is none, which sanitizers need.",
+        "Memory limit of the program; 0: no limit, which sanitizers need.",
         default=0,
     ),
     Key("env", "table", "Environment variables for afl-fuzz and the program.", default={}),
@@ -361,29 +368,29 @@ AFL_ENGINE = (
     Key(
         "seeds",
         "seeds",
-        "Files, or directories of files, to start from; $BUILD/NAME is one that `build` has made. "
+        "Files, or directories of files, to start from; $BUILD/NAME is a file made by `build`. "
         "Default: one small made-up seed.",
         default=[],
         once=True,
     ),
-    Key("dictionary", "files", "AFL dictionaries of tokens, four at most.", default=[]),
+    Key("dictionary", "files", "AFL dictionaries of tokens, at most four.", default=[]),
     Key(
         "extra_args",
         "arguments",
-        "More options for every afl-fuzz; they replace fuzztui's own.",
+        "More options for all instances of afl-fuzz; they replace fuzztui's own.",
         default=[],
     ),
     Key(
         "options",
         "options",
-        "Options for single instances, in place of the spread that fuzztui makes; NAME=VALUE "
-        "in front is put into the environment. An empty list: AFL++'s defaults.",
+        "Options for single instances, in place of those by which fuzztui makes instances differ. "
+        "NAME=VALUE in front sets an environment variable. An empty list: AFL++'s defaults.",
         default={},
     ),
     Key(
         "afl_path",
         "directory",
-        "The directory of another AFL++'s programs. Default: those on PATH.",
+        "The directory of the AFL++ programs to use. Default: those on PATH.",
     ),
 )
 
@@ -401,8 +408,8 @@ MUTANTS = (
     Key(
         "sources",
         "sources",
-        "What to mutate. With `build`: files in `target.source`; of a Python target: modules, or "
-        "files of them.",
+        "What to mutate. AFL++ targets: files in `target.source`; Python targets: modules, or "
+        "their files.",
         required=True,
     ),
     Key(
@@ -420,33 +427,36 @@ MUTANTS = (
     Key(
         "order",
         "choice",
-        "fpf: each next one is the least like all before it; universalmutator: the order of its "
-        "prioritize_mutants; random: by campaign.seed.",
+        "The order of the worklist. fpf (furthest point first): each mutant is the least similar "
+        "to all before it; universalmutator: the order of its prioritize_mutants; random: by "
+        "campaign.seed.",
         default="fpf",
         choices=("fpf", "universalmutator", "random"),
     ),
     Key(
         "weights",
         "weights",
-        "Weights of the distance for fpf: " + ", ".join(f"`{name}`" for name in WEIGHTS) + ".",
+        "Weights of the distance between mutants, for fpf: "
+        + ", ".join(f"`{name}`" for name in WEIGHTS)
+        + ".",
         default={},
     ),
     Key(
         "language",
         "choice",
-        "The sources' language. Default: by the file's ending.",
+        "The programming language of `sources`. Default: by the file's suffix.",
         default="",
         choices=LANGUAGES,
     ),
     Key(
         "listed",
         "integer",
-        "How many mutants are ranked and shown; at least as many as the budget allows.",
+        "The number of mutants to rank and show; more if the budget allows more.",
         default=500,
         minimum=1,
         maximum=100_000,
     ),
-    Key("share", "part", "The part of campaign.budget that mutants get.", default=0.5),
+    Key("share", "part", "The share of campaign.budget that mutants get.", default=0.5),
     Key(
         "per_mutant",
         "budget",
@@ -456,45 +466,45 @@ MUTANTS = (
     Key(
         "adaptive",
         "boolean",
-        "A mutant that has found nothing for a third of its budget is left early; one that still "
-        "finds something at its end continues, three times as long at most.",
+        "End a mutant's turn early after a third of its budget without anything new; extend the "
+        "turn, up to three times the budget, while the mutant still finds new inputs.",
         default=False,
     ),
     Key(
         "use",
         "choice",
-        "sequential: each mutant starts from the last one's corpus, all instances fuzz it. "
-        "parallel: each starts from the seeds, as many at a time as there are instances.",
+        "sequential: one mutant at a time, fuzzed by all instances, which start from the previous "
+        "mutant's corpus. parallel: one mutant for each instance, starting from the seeds.",
         default="sequential",
         choices=("sequential", "parallel"),
     ),
     Key(
         "returns",
         "boolean",
-        "With sequential use: inputs that were taken out because they crash a mutant come back for "
-        "the next that they do not crash.",
+        "With sequential use: inputs that were pruned because they crash a mutant are used again "
+        "for the next mutant that they do not crash.",
         default=True,
     ),
     Key(
         "oracle",
         "choice",
-        "What kills a mutant: a crash or hang that the program does not have; output: also "
-        "another exit status or standard output, or of a Python function another result.",
+        "What kills a mutant. crash: a crash or hang that the original does not have; output: also "
+        "a different exit status or standard output, or a different result of a Python function.",
         default="crash",
         choices=("crash", "output"),
     ),
     Key(
         "cwd",
         "choice",
-        "Where mutants run: private, in an empty directory of the run's, or target, where the "
-        "target does. Nobody knows what a mutant writes or deletes. Default: target if "
+        "Where mutants run: private, in an empty directory inside the run; target, where the "
+        "target runs. A mutant may write or delete any file there. Default: target if "
         "`target.cwd` is given.",
         default="",
         choices=("private", "target"),
     ),
-    Key("ahead", "integer", "How many are built before their turn.", default=2, minimum=1),
+    Key("ahead", "integer", "The number of mutants built in advance.", default=2, minimum=1),
 )
-"""The table that makes a campaign fuzz mutants of its target first, then the target."""
+"""The table ``[mutants]``, which makes a campaign fuzz mutants of its target, then the target."""
 
 
 GRAMMARS = (
@@ -502,7 +512,7 @@ GRAMMARS = (
     "javascript", "json", "kotlin", "lua", "markdown", "nix", "php", "python", "ruby", "rust",
     "scala", "solidity", "swift", "tsx", "typescript", "yaml", "zig",
 )  # fmt: skip
-"""Languages with a grammar, as :data:`fuzztui.engines.text.syntax.LANGUAGES` has them."""
+"""Languages with a grammar: those of :data:`fuzztui.engines.text.syntax.LANGUAGES`."""
 
 ALIASES = {
     "c#": "csharp", "c++": "cpp", "cc": "cpp", "cs": "csharp", "cxx": "cpp", "golang": "go",
@@ -510,117 +520,117 @@ ALIASES = {
     "python3": "python", "rb": "ruby", "rs": "rust", "sh": "bash", "terraform": "hcl",
     "ts": "typescript", "yml": "yaml",
 }  # fmt: skip
-"""What some of them are called, too."""
+"""Other names of :data:`GRAMMARS` and :data:`LANGUAGES`, for suggestions in error messages."""
 
 TEXT = (
     Key(
         "text",
         "part",
-        "The part of all edits that is made by text operators. Default: three quarters of what "
-        "`splice` leaves, or all that `splice` and `havoc` leave.",
+        "The probability of text mutators. Default: what `splice` and `havoc` leave of 1; without "
+        "`havoc`, three quarters of what `splice` leaves.",
     ),
     Key(
         "splice",
         "part",
-        "The part that puts a fragment of another entry where one of the same kind stands. "
+        "The probability of splicing: a fragment of another entry replaces one of the same kind. "
         "Default: 0.",
     ),
     Key(
         "havoc",
         "part",
-        "The part that is plain havoc on bytes. Default: what `text` and `splice` leave; the three "
-        "add to 1.",
+        "The probability of havoc on bytes. Default: what `text` and `splice` leave; the three "
+        "must add to 1.",
     ),
     Key(
         "adaptive",
         "boolean",
-        "Operators and the three parts are weighed by what they found recently.",
+        "Adapt the three probabilities and those of single mutators to what each found recently.",
         default=False,
     ),
     Key(
         "language",
         "choice",
-        "The grammar by which inputs are taken apart into fragments. Default: none, brackets and "
-        "quotes only.",
+        "The grammar that splits inputs into fragments. Default: none, only brackets and quotes "
+        "are fragments.",
         default="",
         choices=GRAMMARS,
-        without="leave it out for others: brackets and quotes are spliced then",
+        without="for another language leave the key out: brackets and quotes are spliced then",
     ),
     Key(
         "templates",
         "strings",
-        "Edits of your own: in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`, which "
+        "Your own edit rules: in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`, which "
         "needs `language`; or in comby's, such as `if (:[a]) ==> while (:[a])`, which needs comby "
-        "on PATH. What has `:[` in it is comby's.",
+        "on PATH. A rule with `:[` in it is in comby's syntax.",
         default=[],
     ),
     Key(
         "without",
         "edits",
-        "Text operators to leave out; `fuzztui mutate --list` lists them.",
+        "Text mutators to leave out; `fuzztui mutate --list` lists all.",
         default=[],
     ),
 )
-"""The table that makes an engine mutate inputs as text."""
+"""The table ``[text]``, which makes an engine mutate inputs as text."""
 
 ORACLE = (
     Key(
         "message",
         "pattern",
-        "An exception whose class and message (`package.Class: message`) this is found in is a "
-        "failure, also where it is `expected`. What was found is a part of its cause.",
+        "An exception whose class and message (`package.Class: message`) contain a match is a "
+        "failure, even if it is `expected`. The matched text is a part of the signature.",
         default="",
     ),
     Key(
         "against",
         "callable",
-        "A second implementation, run on every input that is saved to the queue: that one accepts "
-        "what the other refuses, or that they return different values, is a finding.",
+        "A second implementation, run on every entry: an input that only one of the two accepts, "
+        "or for which they return different values, is a finding.",
         default="",
     ),
     Key(
         "always",
         "boolean",
-        "Run `against` in every trial instead: slower, and it finds what covers nothing new.",
+        "Run `against` in every trial: slower, but also finds differences without new coverage.",
         default=False,
     ),
 )
-"""The table that says what is a bug beside crashes and hangs, where functions are fuzzed."""
+"""The table ``[oracle]`` for Python targets: what is a bug in addition to crashes and hangs."""
 
 AFL_ORACLE = (
     Key(
         "message",
         "pattern",
-        "What `run` prints is a finding if this is found in it, whatever its exit status. What was "
-        "found is its cause.",
+        "An entry is a finding if the output of `run` contains a match, whatever the exit status. "
+        "The matched text is the signature.",
         default="",
     ),
     Key(
         "run",
         "command",
-        "What every queue entry is run through, `@@` as in `target.command`. A program with a "
-        "slash in it is relative to the campaign file or, with `target.build`, to where that is "
-        "run; another is on PATH; words may begin with $BUILD/ or $SOURCE/. It runs in an empty "
-        "directory of the run's. Default: `target.command`, where that runs.",
+        "The command that is run on every entry, with `@@` as in `target.command`. A program with "
+        "a slash is relative to the campaign file or, with `target.build`, to the build directory; "
+        "any other must be on PATH. Arguments may begin with $BUILD/ or $SOURCE/. The command runs "
+        "in an empty directory inside the run. Default: `target.command` in its own directory.",
     ),
     Key(
         "against",
         "command",
-        "A second command, given as `run` is: that one exits with status 0 and the other does not, "
-        "or that they print different things to stdout, is a finding.",
+        "A second command, written like `run`: an entry for which only one of the two exits with "
+        "status 0, or for which their stdout differs, is a finding.",
     ),
     Key(
         "timeout",
         "duration",
-        "The longest that either may take. Default: five times `target.timeout`, at least 2s.",
+        "Time limit of each command. Default: five times `target.timeout`, at least 2s.",
     ),
 )
-"""The same where programs are fuzzed."""
+"""The table ``[oracle]`` for AFL++ targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSchema:
-    """The tables of one engine: its target's keys, its own, and those of ``[oracle]``."""
+    """The keys of ``[target]``, ``[engine]`` and ``[oracle]`` for one engine kind."""
 
     target: tuple[Key, ...]
     engine: tuple[Key, ...]
@@ -662,16 +672,16 @@ ENGINES: dict[str, EngineSchema] = {
 TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle")
 
 TEXTUAL = (AFL, *(row.name for row in KINDS.values() if row.text))
-"""Engines that can mutate inputs as text; ``text`` always does."""
+"""Engine kinds that take ``[text]``; ``text`` always mutates inputs as text."""
 
 JUDGED = tuple(kind for kind, schema in ENGINES.items() if schema.oracle)
-"""Engines that take ``[oracle]``."""
+"""Engine kinds that take ``[oracle]``."""
 
 FIRST = (AFL, *(row.name for row in KINDS.values() if row.mutants_first))
-"""Engines that can fuzz mutants of the target first: those that know nothing of mutants."""
+"""Engine kinds that take ``[mutants]``: fuzz-first works with engines without own mutants."""
 
 COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}
-"""The tables that are the same for every engine."""
+"""The tables that are the same for all engine kinds."""
 
 
 def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:

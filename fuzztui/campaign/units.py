@@ -1,4 +1,4 @@
-"""Durations, sizes and budgets as people write them."""
+"""Parse durations, sizes, budgets and line ranges as users write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BYTES = {"": 1, "B": 1, "K": 1024, "KB": 1000, "KiB": 1024, "M": 1 << 20, "MB":
 _BYTES |= {"MiB": 1 << 20, "G": 1 << 30, "GB": 10**9, "GiB": 1 << 30}
 
 LONGEST_S = 1e10
-"""Some 300 years: what is longer is a slip of the finger, and clocks overflow."""
+"""Maximum of a duration, in seconds (300 years): a longer one is a typing error."""
 
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])\s*")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
@@ -26,7 +26,7 @@ BUDGET_HELP = 'a duration such as "30m" or "2h", or trials: "50000 trials" or th
 
 
 def parse_duration(value: object) -> float:
-    """Seconds from ``"1h30m"`` or a non-negative number; ValueError says what is allowed."""
+    """Return the seconds of ``"1h30m"`` or of a number of seconds. Raises ValueError."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if 0 <= value <= LONGEST_S:
             return float(value)
@@ -40,7 +40,7 @@ def parse_duration(value: object) -> float:
 
 
 def parse_size(value: object) -> int:
-    """Bytes from ``"512MiB"`` or a non-negative integer; ValueError says what is allowed."""
+    """Return the bytes of ``"512MiB"`` or of a number of bytes. Raises ValueError."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     if isinstance(value, str):
@@ -53,19 +53,19 @@ def parse_size(value: object) -> int:
 
 
 def parse_ranges(text: str) -> list[range]:
-    """Line numbers from ``"12,40-60"``, "" is none; ValueError says what is wrong."""
+    """Return the line numbers of ``"12,40-60"``; an empty list for "". Raises ValueError."""
     found = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _LINES.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 0 < first <= last < _MAX_LINES:
-            raise ValueError(f"{part} is no line or range (such as 12,40-60)")
+            raise ValueError(f"{part!r} is not a line or a range of lines, such as 12 or 40-60")
         found.append(range(first, last + 1))
     return found
 
 
 def parse_budget(value: object) -> tuple[float, int]:
-    """``(seconds, trials)``, one of them 0; ValueError says what is allowed."""
+    """Return ``(seconds, trials)``, one of which is 0. Raises ValueError."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST:
         return 0.0, value
     if isinstance(value, str):

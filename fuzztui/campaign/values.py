@@ -1,8 +1,4 @@
-"""Checking one value of a campaign file against its key, and making its paths absolute.
-
-``resolve`` returns the value as the rest of fuzztui uses it (seconds, bytes, absolute
-paths); ``freeze`` the value as it goes into a run's frozen copy (units as written).
-"""
+"""Check one value of a campaign file against its key, and make its paths absolute."""
 
 from __future__ import annotations
 
@@ -28,17 +24,19 @@ _LISTS = (
 _MANY = 20
 _FEW = 12
 BUILD = "$BUILD/"
-"""How a path begins that ``target.build`` makes, as it would be for a shell."""
+"""Prefix of a path in the directory where ``target.build`` is run, written like a variable."""
 SOURCE = "$SOURCE/"
-"""The same of one that is in ``target.source``."""
+"""Prefix of a path in ``target.source``."""
 
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    """``(frozen, resolved)`` for a value found in a file in ``base``.
+    """Check a value whose relative paths are relative to ``base``; return ``(frozen, resolved)``.
 
-    Raises ValueError with a sentence for the user.
+    ``frozen`` is the value for the run's frozen copy (units as written), ``resolved`` the value
+    as fuzztui uses it (seconds, bytes, absolute paths). Raises ValueError, with a message for the
+    user, and OSError.
     """
     if key.choices:
         if value not in key.choices or not isinstance(value, str):
@@ -48,14 +46,14 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
             raise ValueError(f"{value!r} is not one of {allowed}{hint}{without}")
         return value, value
     if unwritable := next((text for text in _texts(value) if not _writable(text)), None):
-        raise ValueError(f"{unwritable!r} holds a NUL or what is not UTF-8")
+        raise ValueError(f"{unwritable!r} contains a NUL or bytes that are not UTF-8")
     if key.kind in _LISTS and isinstance(value, str):
         value = [value]
     return _CHECKS[key.kind](key, value, base)
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
-    """The one that may have been meant, as the end of a sentence; "" if none is like it."""
+    """Suggest the most similar name, as the end of a message; an empty string if none is."""
     close = near(name, allowed)
     return f', did you mean "{close[0]}"?' if close else ""
 
@@ -69,7 +67,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _writable(text: str) -> bool:
-    """Whether a text can be in a path, an environment and the frozen copy."""
+    """Whether a text can be used in a path, an environment variable and the frozen copy."""
     try:
         text.encode()  # a byte of the command line that is not UTF-8 is a lone surrogate
     except UnicodeEncodeError:
@@ -96,11 +94,11 @@ def _integer(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 def _in_range(key: Key, value: int) -> None:
     if key.minimum is not None and value < key.minimum:
-        raise ValueError(f"{value} is too small: {key.minimum} or more")
+        raise ValueError(f"{value} is too small; the minimum is {key.minimum}")
     most = LARGEST if key.maximum is None else key.maximum
     if value > most:
-        shown = value if value <= LARGEST else "that"  # it may have thousands of digits
-        raise ValueError(f"{shown} is too large: {most} at most")
+        shown = value if value <= LARGEST else "the number"  # may have thousands of digits
+        raise ValueError(f"{shown} is too large; the maximum is {most}")
 
 
 def _boolean(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -117,28 +115,29 @@ def _strings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 def _operators(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     _strings(key, value, base)
-    _known(value, OPERATORS)
+    _known(value, OPERATORS, "mutation operator")
     if not value:
-        raise ValueError("is empty: no mutants would be made; leave it out for the usual ones")
+        raise ValueError("is empty, so there would be no mutants; leave it out for the default")
     return value, value
 
 
-def _known(names: list[str], operators: tuple[str, ...]) -> None:
+def _known(names: list[str], allowed: tuple[str, ...], what: str) -> None:
     for name in names:
-        if name not in operators:
-            few = len(operators) < _MANY
-            there = ", ".join(operators) if few else "those of fuzztui mutate --list"
-            hint = nearest(name, operators)
-            raise ValueError(f"{name!r} is no operator{hint}; there are: {there}")
+        if name not in allowed:
+            few = len(allowed) < _MANY
+            known = (
+                f"choose from {', '.join(allowed)}" if few else "fuzztui mutate --list lists all"
+            )
+            raise ValueError(f"{name!r} is not a {what}{nearest(name, allowed)}; {known}")
 
 
 def _edits(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    from fuzztui.engines.text.table import OPERATORS as EDITS  # read from a file: only if wanted
+    from fuzztui.engines.text.table import OPERATORS as MUTATORS  # slow: read from a file
 
     _strings(key, value, base)
-    _known(value, names := tuple(operator.name for operator in EDITS))
+    _known(value, names := tuple(mutator.name for mutator in MUTATORS), "text mutator")
     if set(value) >= set(names):
-        raise ValueError("leaves no operator over: say text = 0 instead")
+        raise ValueError("leaves out every text mutator; write text = 0 instead")
     return value, value
 
 
@@ -149,12 +148,12 @@ def _pattern(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
             warnings.simplefilter("error", FutureWarning)
             found = re.compile(value).search("")
     except FutureWarning as e:
-        advice = "put \\ before what stands for itself; Python has no [:alpha:]"
-        raise ValueError(f"{value!r} is ambiguous: {str(e).lower()}: {advice}") from None
+        advice = "put \\ before a literal bracket; Python does not support [:alpha:]"
+        raise ValueError(f"{value!r} is ambiguous: {str(e).lower()}; {advice}") from None
     except (re.error, RecursionError, OverflowError) as e:
-        raise ValueError(f"{value!r} is no regular expression: {e}") from None
+        raise ValueError(f"{value!r} is not a regular expression: {e}") from None
     if found is not None:
-        raise ValueError(f"{value!r} is found in every message, also in an empty one")
+        raise ValueError(f"{value!r} matches every message, even an empty one")
     return value, value
 
 
@@ -162,7 +161,7 @@ def _table(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
         raise _wrong(key, value)
     if nameless := [name for name in value if not name or "=" in name]:
-        raise ValueError(f"{nameless[0]!r} cannot be the name of an environment variable")
+        raise ValueError(f"{nameless[0]!r} is not a name for an environment variable")
     return value, value
 
 
@@ -180,14 +179,14 @@ def _path(value: Any, base: Path, what: str, good: Callable[[Path], bool]) -> st
         raise ValueError(f"{value!r} is not a path")
     path = absolute(value, base)
     if not path.exists():
-        raise ValueError(f"{value!r}: there is no {path}")
+        raise ValueError(f"{value!r}: {path} does not exist")
     if not good(path):
         raise ValueError(f"{value!r}: {path} is not {what}")
     return str(path)
 
 
 def _is_regular_or_directory(path: Path) -> bool:
-    # A FIFO among the seeds would block whoever opens it for ever.
+    # Opening a FIFO among the seeds would block forever.
     mode = path.stat().st_mode
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
@@ -222,7 +221,7 @@ def _seeds(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 def in_build(value: Any) -> bool:
-    """Whether that is a path below the directory where ``target.build`` is run."""
+    """Whether the value is a path below the directory where ``target.build`` is run."""
     return isinstance(value, str) and value.startswith(BUILD)
 
 
@@ -231,7 +230,7 @@ def _output(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         raise _wrong(key, value)
     path = absolute(value, base)
     if path.exists() and not path.is_dir():
-        raise ValueError(f"{value!r}: {path} is in the way, it is not a directory")
+        raise ValueError(f"{value!r}: {path} exists and is not a directory")
     return str(path), str(path)
 
 
@@ -254,15 +253,16 @@ _MAKES_NAMES = re.compile(r"import \*|__getattr__|\b(?:exec|eval|globals|setattr
 
 
 def _has_name(path: Path, name: str) -> None:
-    """Raise ValueError where a name that is not even written in a module must be missing there."""
+    """Raise ValueError if ``name`` is not defined in a module, because the text lacks the name."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError):
         return
     if name and not re.search(rf"\b{name}\b", text) and not _MAKES_NAMES.search(text):
-        there = re.findall(r"^(?:async )?(?:def|class) (\w+)", text, re.MULTILINE)
-        hint = nearest(name, there) or f"; it has: {', '.join(sorted(there)[:_FEW]) or 'none'}"
-        raise ValueError(f"there is no {name!r} in {path}{hint}")
+        defined = re.findall(r"^(?:async )?(?:def|class) (\w+)", text, re.MULTILINE)
+        known = ", ".join(sorted(defined)[:_FEW]) or "nothing"
+        hint = nearest(name, defined) or f"; the file defines {known}"
+        raise ValueError(f"{name!r} is not defined in {path}{hint}")
 
 
 def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -290,20 +290,20 @@ def _command(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 _RESERVED = {
-    "-i": "fuzztui gives the seeds: use engine.seeds",
-    "-o": "fuzztui gives the output directory: use campaign.output",
+    "-i": "fuzztui sets the seeds; use engine.seeds",
+    "-o": "fuzztui sets the output directory; use campaign.output",
     "-M": "fuzztui names the instances",
     "-S": "fuzztui names the instances",
-    "--": "what comes after it belongs into target.command",
+    "--": "put the target's arguments into target.command",
 }
-"""Options of afl-fuzz that are no user's to give, and what to do instead."""
+"""Options of afl-fuzz that users may not give, and what to do instead."""
 
 
 def _arguments(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     _strings(key, value, base)
     for word in value:
         if why := _RESERVED.get(word if word.startswith("--") else word[:2]):
-            raise ValueError(f"{word!r} cannot be given here: {why}")
+            raise ValueError(f"{word!r} is not allowed here: {why}")
     return value, value
 
 
@@ -315,7 +315,7 @@ def _options(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         raise _wrong(key, value)
     for name, words in value.items():
         if not _INSTANCE.fullmatch(name):
-            raise ValueError(f"{name!r} is no instance: they are called main, s1, s2, ...")
+            raise ValueError(f"{name!r} is not an instance: instances are main, s1, s2, ...")
         try:
             _arguments(key, words, base)
         except ValueError as e:
@@ -324,19 +324,22 @@ def _options(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 def program(name: str, base: Path) -> str:
-    """The path of a program: as ``base`` sees it, else from PATH. ValueError says what is wrong."""
+    """Return the path of a program: relative to ``base``, else on PATH. Raises ValueError."""
     path = absolute(name, base)
     if "/" not in name and not path.is_file():
-        return found_on_path(name, f"there is no {path}, and ")
+        return found_on_path(name, f"{path} does not exist, and there is ")
     if not path.exists():
-        raise ValueError(f"{name!r}: there is no {path}")
+        raise ValueError(f"{name!r}: {path} does not exist")
     if path.is_dir() or not os.access(path, os.X_OK):
         raise ValueError(f"{name!r}: {path} is not an executable file")
     return str(path)
 
 
 def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
-    """The path of a command on PATH. ValueError: there is none, between ``before``, ``after``."""
+    """Return the path of a command on PATH.
+
+    Raises ValueError if there is none; the message is put between ``before`` and ``after``.
+    """
     found = shutil.which(name)
     if found is None:
         raise ValueError(f"{name!r}: {before}no such command on PATH{after}")
@@ -355,7 +358,7 @@ def _weights(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     for name, weight in value.items():
         if name not in WEIGHTS:
             hint = nearest(str(name), WEIGHTS)
-            raise ValueError(f"{name!r} is no weight{hint}; there are: {', '.join(WEIGHTS)}")
+            raise ValueError(f"{name!r} is not a weight{hint}; choose from {', '.join(WEIGHTS)}")
         if not isinstance(weight, (int, float)) or isinstance(weight, bool):
             raise ValueError(f"{name}: {weight!r} is not a number")
         least = 1 if name == "span" else 0
@@ -430,5 +433,5 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
 
 
 def absolute(value: str, base: Path) -> Path:
-    """The path that ``value`` names, seen from ``base``; symlinks stay (a venv's python is one)."""
+    """Return ``value`` as a path relative to ``base``; symlinks stay (a venv's python is one)."""
     return Path(os.path.normpath(base / Path(value).expanduser()))

@@ -1,6 +1,6 @@
-"""The command line: what to do, in words; the doing is elsewhere.
+"""The command line: commands, their arguments and their output.
 
-The exit codes are in :data:`fuzztui.cli.help.EXIT_CODES`.
+:data:`fuzztui.cli.help.EXIT_CODES` lists the exit codes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fuzztui.cli.parser import parse
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
+    """Run one command; return its exit code."""
     options = parse(sys.argv[1:] if argv is None else argv)
     damage.forget()
     try:
@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
         say(str(failure))
         return damage.finish(failure.code)
     except BrokenPipeError:
-        # The reader of our output went away (fuzztui status | head): nothing to say.
+        # The reader of stdout has ended (fuzztui status | head): not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""``fuzztui check``: is a campaign file good, and could its engine start?"""
+"""``fuzztui check``: check a campaign file, and whether its engine can start."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from fuzztui.inprocess.ready import Ready, ready
 
 
 def check(options: argparse.Namespace) -> int:
-    """Read and check a campaign file, import its target; print what it means."""
+    """Check a campaign file, import its target, and print the complete campaign."""
     loaded = load_file(options.file, options.overrides)
     refuse_idle(loaded)
-    asked = options.run and bool(loaded.campaign.target.get("function"))
-    found = _asked(loaded) if asked else Ready()
+    imported = options.run and bool(loaded.campaign.target.get("function"))
+    found = _import_target(loaded) if imported else Ready()
     print(loaded.toml(), end="")
-    for name, words in found.aliases.items():
-        say(f'{_alias(loaded, name)}: engine.aliases: "{name}": {words}')
+    for name, message in found.aliases.items():
+        say(f'{_alias_origin(loaded, name)}: engine.aliases: "{name}": {message}')
     for remark in found.remarks:
         at = f"{loaded.origin(remark.key)}: " if remark.key else ""
         say(f"{at}{'warning: ' * remark.warns}{remark.words}")
     made = f", {several(found.made, 'input was', 'inputs were')} made" if found.made else ""
-    say(f"{options.file} is a good campaign file{', its target can be loaded' * asked}{made}")
+    say(f"{options.file} is valid{', its target can be loaded' * imported}{made}")
     return DONE
 
 
-def _asked(loaded: FrozenCampaign) -> Ready:
-    """Have the target imported, and some inputs made."""
+def _import_target(loaded: FrozenCampaign) -> Ready:
+    """Import the target in a separate process, and make some inputs. Raises :class:`CliError`."""
     try:
         with Waiting() as waiting:
             return ready(loaded.campaign, waiting)
@@ -39,8 +39,8 @@ def _asked(loaded: FrozenCampaign) -> Ready:
         raise unfit(loaded, e) from None
 
 
-def _alias(loaded: FrozenCampaign, name: str) -> str:
-    """Where an alias is written: for a generator's type, with the first application's type."""
+def _alias_origin(loaded: FrozenCampaign, name: str) -> str:
+    """Return where an alias is written; for a generator's type, its first alias."""
     for of, makes in loaded.campaign.engine["aliases"].items():
         if name in (of, makes) or (isinstance(makes, list) and name in makes):
             return loaded.origin(f"engine.aliases.{of}")

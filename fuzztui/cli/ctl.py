@@ -1,4 +1,4 @@
-"""``fuzztui ctl``: steering from a script."""
+"""``fuzztui ctl``: send a command to a running campaign, from a script or by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from threading import Timer
 
 from fuzztui.base.text import several, visible
 from fuzztui.cli import ctl_targeting
-from fuzztui.cli.mutants import nobody, selection
+from fuzztui.cli.mutants import no_mutants, selection
 from fuzztui.cli.output import (
     DONE,
     FAILED,
@@ -72,11 +72,11 @@ _INSTEAD = {
     ("skip", "a branch's"): "ignore",
     ("promote", "a branch's"): "pin",
 }
-"""Which action does the same to another kind of thing; of findings all that do is ``minimise``."""
+"""The right action for an ID of another kind; for findings it is always ``minimise``."""
 
 
 def _owner(id_: str) -> str:
-    """What kind of thing has an ID of that form; "" if that is not known."""
+    """Return which kind of object has an ID of this form; an empty string if unknown."""
     if _CONDITION.fullmatch(id_) or _MUTANT.fullmatch(id_):
         return "a mutant's"
     if _FINDING.fullmatch(id_):
@@ -87,24 +87,24 @@ def _owner(id_: str) -> str:
 
 
 def _wrong(options: argparse.Namespace, needs: str, example: str) -> CliError:
-    """The error for an ID that ``options.action`` does not take, and the action that does."""
+    """Return the error for an ID of the wrong kind; the message names the right action."""
     if not options.id:
-        return CliError(f"{options.action} needs {needs}: {example}", USAGE)
+        return CliError(f"{options.action} needs {needs}; for example {example}", USAGE)
     owner = _owner(options.id)
     instead = "minimise" if owner == "a finding's" else _INSTEAD.get((options.action, owner), "")
     what = f"{options.id!r}, {owner}" if owner else repr(options.id)
-    words = f"{options.action} needs {needs}, not {what}: {example}"
+    message = f"{options.action} needs {needs}, not {what}; for example {example}"
     if instead:
         action, *more = instead.split()
         command = shlex.join(["fuzztui", "ctl", str(options.run), action, options.id, *more])
-        words = f"{options.action} needs {needs}; {options.id!r} is {owner}: {command}"
-    return CliError(words, USAGE)
+        message = f"{options.action} needs {needs}; {options.id!r} is {owner}: use {command}"
+    return CliError(message, USAGE)
 
 
 def _whole(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
     def build(options: argparse.Namespace) -> Command:
         if options.id:
-            raise CliError(f"{options.action} takes no ID: {options.id!r}", USAGE)
+            raise CliError(f"{options.action} takes no ID; remove {options.id!r}", USAGE)
         return command(instance=options.instance)
 
     return build
@@ -122,9 +122,9 @@ def _entry(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Co
 
 def _seed(options: argparse.Namespace) -> Command:
     if not options.id:
-        raise CliError("add-seed needs a file, or a directory of them", USAGE)
+        raise CliError("add-seed needs a file, or a directory of files", USAGE)
     if options.instance:
-        raise CliError("add-seed is for all instances: leave --instance out", USAGE)
+        raise CliError("add-seed is for all instances; remove --instance", USAGE)
     return AddSeed(os.path.abspath(options.id))  # noqa: PTH100 - symlinks stay the user's own
 
 
@@ -139,7 +139,7 @@ def _finding(options: argparse.Namespace) -> Command:
 def _mutants(
     command: Callable[..., Command], option: str = ""
 ) -> Callable[[argparse.Namespace], Command]:
-    """``option`` names the field of the command that has an option of the command line."""
+    """``option``: the field of the command that has the same name as its command line option."""
 
     def build(options: argparse.Namespace) -> Command:
         if _owner(options.id) in ("", "a mutant's") and options.id:
@@ -157,24 +157,25 @@ def _mutants(
 
 
 def _mixture(options: argparse.Namespace) -> list[SetMixture]:
-    """Parts that are given, the others by what is so now; or only how they are kept.
+    """Build the commands for a mixture: given probabilities, or only ``--adaptive``/``--fixed``.
 
-    What is so may be another thing for each instance: then each is told its own.
+    Missing probabilities follow from each instance's present mixture. If the mixtures of the
+    instances differ, each instance gets a separate command.
     """
     given: dict[str, float] = {}
     for text in (part for word in (options.id, *options.more) for part in word.split(",") if part):
         name, equals, value = (part.strip() for part in text.partition("="))
         if name not in CLASSES or not equals:
-            raise CliError(f"{text!r} is no part of a mixture: {_PARTS}", USAGE)
+            raise CliError(f"{text!r} is not a part of a mixture; {_PARTS}", USAGE)
         if name in given:
             raise CliError(f"{name} is given twice", USAGE)
         given[name] = probability(name, value)
     if options.adaptive and options.fixed:
-        raise CliError("--adaptive and --fixed are one or the other", USAGE)
+        raise CliError("--adaptive and --fixed exclude each other; remove one of them", USAGE)
     if not given and not options.adaptive and not options.fixed:
-        raise CliError(f"what mixture? {_PARTS}; or --adaptive, or --fixed", USAGE)
+        raise CliError(f"mixture needs probabilities; {_PARTS}; or --adaptive, or --fixed", USAGE)
     if (whole := fsum(given.values())) > 1 + 1e-6:
-        raise CliError(f"{' and '.join(given)} add to {whole:g}: there is no more than 1", USAGE)
+        raise CliError(f"{' and '.join(given)} add to {whole:g}; the sum must be 1", USAGE)
     if len(given) < len(CLASSES):
         commands = changed(
             _settings(options), lambda now: completed(given, now), adaptive=options.adaptive
@@ -190,19 +191,20 @@ def _mixture(options: argparse.Namespace) -> list[SetMixture]:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, MixtureSetting]:
-    """What the instances that are meant mix now. Raises :class:`CliError` if none has told."""
-    run = options.run = find_run(options.run)  # once: it may tell which
+    """Return each instance's present mixture. Raises :class:`CliError` if none has reported one."""
+    run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
     if each := settings(state, options.instance):
         return each
     if options.instance and options.instance not in state.instances:
-        those = f"but: {', '.join(state.instances)}" if state.instances else "and no other yet"
-        raise CliError(f"{run}: there is no instance {options.instance!r}, {those}")
-    nobody = f"{options.instance} has not" if options.instance else "no instance has"
-    raise CliError(f"{run}: {nobody} told of a mixture of operators")
+        known = ", ".join(state.instances)
+        known = f"choose from {known}" if known else "the campaign has no instances yet"
+        raise CliError(f"{run}: there is no instance {options.instance!r}; {known}")
+    subject = f"{options.instance} has not" if options.instance else "no instance has"
+    raise CliError(f"{run}: {subject} reported a mixture of mutators")
 
 
-_PARTS = "write havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), which add to 1"
+_PARTS = "write for example havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), with the sum 1"
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
@@ -239,38 +241,40 @@ _OPTIONS = {
     "adaptive": "mixture",
     "fixed": "mixture",
 }
-"""Options that belong to one action only."""
+"""The action of each option that belongs to one action only."""
 
 _OF_ENTRIES = ("skip", "promote", "demote", "reset")
 
 _ANSWER_S = 10.0
 _PATIENCE_S = {**dict.fromkeys(_OF_ENTRIES, 40.0), "minimise": 900.0}
-"""How long to wait for the answer: afl-fuzz looks between two entries only, and gives a
-promoted one 30 seconds to come."""
+"""Seconds to wait for the answer to an action; the default is :data:`_ANSWER_S`. afl-fuzz executes
+commands between two entries only, and waits up to 30 seconds for a promoted entry."""
 
 _MUTE_S = 3.0
-"""After so long without an answer a user is told what is awaited."""
+"""Seconds without an answer after which a message says what the command waits for."""
 
 _SILENT_S, _AGAIN_S = 1.0, 0.05
-"""While nobody listens yet: after how long that is told, and how often it is tried."""
+"""Seconds without a listening supervisor after which a message says so; seconds between attempts to
+connect."""
 
 _AT_ENTRY = (
-    "no answer yet: engines look between two queue entries; skip-current ends the one it is at"
+    "no answer yet: engines execute commands between two queue entries; "
+    "skip-current ends the current entry"
 )
 _WAITING = {
     **dict.fromkeys(_OF_ENTRIES, _AT_ENTRY),
-    "minimise": "minimising: 'fuzztui status' and the screen go on meanwhile",
+    "minimise": "minimising; 'fuzztui status' and the screen keep working meanwhile",
 }
 _NOT_YET = "waiting for the answer"
 
 
 def ctl(options: argparse.Namespace) -> int:
-    """Send a command, or one an instance, wait for the answer, print it."""
+    """Send a command, or one for each instance, wait for the answer, and print it."""
     for option, action in _OPTIONS.items():
         if getattr(options, option) and options.action != action:
-            raise CliError(f"--{option} goes with {action}, not with {options.action}", USAGE)
+            raise CliError(f"--{option} is for {action}, not for {options.action}", USAGE)
     if options.more and options.action not in ("mixture", "weigh"):
-        raise CliError(f"{options.action} takes one ID, not also {options.more[0]!r}", USAGE)
+        raise CliError(f"{options.action} takes one ID; remove {options.more[0]!r}", USAGE)
     asked = ACTIONS[options.action](options)
     commands = [asked] if isinstance(asked, Command) else asked
     run = find_run(options.run)
@@ -279,14 +283,14 @@ def ctl(options: argparse.Namespace) -> int:
     try:
         client = _connect(run, min(patience, _ANSWER_S))
     except NotRunning:
-        raise CliError(f"{run}: {_nobody(run)}", NOT_RUNNING) from None
+        raise CliError(f"{run}: {_why_not_running(run)}", NOT_RUNNING) from None
     except RemoteError as e:
         raise CliError(str(e), NOT_RUNNING) from None
     if isinstance(asked, ExactPass) and (engine := standing(run).state.engine) != "mu2":
         client.close()
-        raise CliError(f"only mu2 makes an exact pass; the campaign is for {engine}", USAGE)
+        raise CliError(f"exact-pass is for engine mu2; the campaign's engine is {engine}", USAGE)
     if select := getattr(asked, "select", ""):
-        _say_which(run, select)
+        _report_selection(run, select)
     mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, _NOT_YET)])
     mute.daemon = True
     mute.start()
@@ -305,45 +309,48 @@ def ctl(options: argparse.Namespace) -> int:
 
 
 def _connect(run: Path, patience: float) -> ControlClient:
-    """Wait up to ``patience`` seconds for a supervisor that lives to listen. Raises RemoteError."""
-    began, told = time.monotonic(), False
+    """Connect, after waiting up to ``patience`` seconds for a supervisor that is still starting.
+
+    Raises RemoteError.
+    """
+    began, reported = time.monotonic(), False
     while True:
         try:
             return ControlClient(run, "ctl")
         except NotYet as e:
             waited = time.monotonic() - began
             if waited >= patience:
-                raise NotYet(f"{e}; while it prepares a campaign it takes no commands") from None
-            if waited >= _SILENT_S and not told:
-                say("the supervisor has only begun: waiting until it takes commands")
-                told = True
+                raise NotYet(f"{e}; a starting supervisor accepts no commands") from None
+            if waited >= _SILENT_S and not reported:
+                say("the supervisor is still starting; waiting until it accepts commands")
+                reported = True
             time.sleep(_AGAIN_S)
 
 
 def _answer(result: Result) -> str:
     if result.pending:
-        return "pending: nobody has answered yet; the log will tell"
+        return "pending: no instance has answered yet; the answer will be in the log"
     where = f" by {result.instance}" if result.instance else ""
     where += f" at trial {result.trial}" if result.trial >= 0 else ""
     detail = f": {visible(result.detail)}" if result.detail else ""
     return f"{'applied' if result.ok else 'rejected'}{where}{detail}"
 
 
-def _nobody(run: Path) -> str:
-    """Why there is nobody to steer, and what to do about engines that outlived their supervisor."""
+def _why_not_running(run: Path) -> str:
+    """Why no command can be sent; what to do if engines have outlived their supervisor."""
     living = unsupervised(run)
     if not living:
-        return "no campaign runs there"
+        return "no campaign is running there"
     return (
-        f"the supervisor is gone, but {still_run(living)}: "
+        f"the supervisor has ended, but {still_run(living)}; "
         f"fuzztui {run / 'campaign.toml'} takes over"
     )
 
 
-def _say_which(run: Path, select: str) -> None:
-    """How many mutants are meant; none is a mistake, which the run need not hear of."""
+def _report_selection(run: Path, select: str) -> None:
+    """Print how many mutants are selected. Raises :class:`CliError` if none is."""
     state = standing(run).state
-    meant = selection(select).of(state.mutants.values())
-    if not meant:
-        raise nobody(select, state)
-    say(f"{select} names {len(meant):,} of {several(len(state.mutants), 'mutant')}")
+    selected = selection(select).of(state.mutants.values())
+    if not selected:
+        raise no_mutants(select, state)
+    say(f"{select} selects {len(selected):,} of {several(len(state.mutants), 'mutant')}")

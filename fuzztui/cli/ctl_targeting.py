@@ -1,4 +1,4 @@
-"""``fuzztui ctl``: what to aim at. Names are looked up in the log before anything is sent."""
+"""``fuzztui ctl``: commands for type targeting; names are checked against the log first."""
 
 from __future__ import annotations
 
@@ -19,61 +19,64 @@ from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighTy
 __all__ = ["ban", "ignore", "pin", "targeted", "unban", "unignore", "unpin", "weigh"]
 
 _NEAR = 3
-"""Names that are offered for one that there is not."""
+"""Maximum number of similar names that an error suggests."""
 
 
 def weigh(options: argparse.Namespace) -> list[WeighType]:
-    """``weigh TYPE 3``; ``x2`` and ``x0.5`` are times what each instance has now."""
+    """``weigh TYPE 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
     if not options.id or len(options.more) != 1:
-        raise CliError("weigh needs a type and a weight: datetime.date 3, or x2, or x0.5", USAGE)
+        raise CliError(
+            "weigh needs a type and a weight; for example datetime.date 3, or x2, or x0.5", USAGE
+        )
     text = options.more[0]
     factor = text.startswith(("x", "X", "*"))
     try:
         number = float(text[1:] if factor else text)
     except ValueError:
-        raise CliError(f"{text!r} is no weight: write 3, or x2, or x0.5", USAGE) from None
+        raise CliError(f"{text!r} is not a weight; write 3, or x2, or x0.5", USAGE) from None
     state = _state(options)
     name = _type(options, state)
     if not factor:
         return [_weighed(name, number, options.instance)]
     each = weights(state, name, options.instance) or {options.instance: 1.0}
     if not any(each.values()):
-        raise CliError(f"{name} is banned, and {text} of nothing is nothing: unban it", USAGE)
+        raise CliError(f"{name} is banned, so {text} has no effect; unban the type first", USAGE)
     if len(set(each.values())) == 1:
         return [_weighed(name, next(iter(each.values())) * number, options.instance)]
     return [_weighed(name, weight * number, instance) for instance, weight in each.items()]
 
 
 def ban(options: argparse.Namespace) -> WeighType:
-    """Never aim at that type."""
+    """Set a type's weight to 0."""
     return _weighed(_type(options, _state(options)), 0.0, options.instance)
 
 
 def unban(options: argparse.Namespace) -> WeighType:
-    """Aim at it as often as its distance says."""
+    """Set a type's weight to 1."""
     return _weighed(_type(options, _state(options)), 1.0, options.instance)
 
 
 def pin(options: argparse.Namespace) -> PinGoal:
-    """Aim at one goal, of which a type is known."""
-    return PinGoal(_target(options), options.instance)
+    """Direct all targeted mutations at one goal."""
+    return PinGoal(_goal(options), options.instance)
 
 
 def ignore(options: argparse.Namespace) -> IgnoreGoal:
-    """Aim at one goal no more."""
-    return IgnoreGoal(_target(options), True, options.instance)
+    """Direct no mutations at one goal."""
+    return IgnoreGoal(_goal(options), True, options.instance)
 
 
 def unignore(options: argparse.Namespace) -> IgnoreGoal:
-    """Aim at it again, when its turn comes."""
-    return IgnoreGoal(_target(options), False, options.instance)
+    """Undo :func:`ignore`."""
+    return IgnoreGoal(_goal(options), False, options.instance)
 
 
-def _target(options: argparse.Namespace) -> str:
-    """The location that is meant: the whole of it, or the end."""
+def _goal(options: argparse.Namespace) -> str:
+    """Return the location of the goal that ``options.id`` names, in full or by its end."""
     if not options.id:
         raise CliError(
-            f"{options.action} needs a goal's location: package/module.py:12:then", USAGE
+            f"{options.action} needs a goal's location; for example package/module.py:12:then",
+            USAGE,
         )
     state, run = _state(options), find_run(options.run)
     document = _document(run)
@@ -83,25 +86,28 @@ def _target(options: argparse.Namespace) -> str:
     if known:
         location = _one_of(location, known, "/", f"{run}: there is no goal")
     if document and any(t.location == location and t.never for t in document.targets):
-        raise CliError(f"{location} is never taken, as mypy proves by annotations")
+        raise CliError(f"{location} is never taken, as mypy infers from annotations")
     if not known.get(location, True):
-        raise CliError(f"{location}: no type is known to decide about it")
-    # One that is not told of may be covered, or of a module that is not loaded: engines know.
+        raise CliError(f"{location}: no type is known to decide this branch")
+    # An unknown goal may be covered, or in a module that is not loaded: the engines check it.
     return location
 
 
 def unpin(options: argparse.Namespace) -> PinGoal:
-    """Aim at all that is left again."""
+    """Undo :func:`pin`."""
     if options.id:
-        raise CliError(f"unpin takes no location: {options.id!r}", USAGE)
+        raise CliError(f"unpin takes no location; remove {options.id!r}", USAGE)
     _state(options)
     return PinGoal("", options.instance)
 
 
 def targeted(options: argparse.Namespace) -> SetTargetedShare:
-    """How many of the mutations aim."""
+    """Set the share of mutations that are targeted."""
     if not options.id:
-        raise CliError("targeted needs the part of mutations that aim at types: 0.7 or 70%", USAGE)
+        raise CliError(
+            "targeted needs the share of mutations to target at types; for example 0.7 or 70%",
+            USAGE,
+        )
     share = probability("targeted", options.id)
     _state(options)
     return SetTargetedShare(share, options.instance)
@@ -115,53 +121,53 @@ def _weighed(name: str, weight: float, instance: str) -> WeighType:
 
 
 def _state(options: argparse.Namespace) -> State:
-    """What is so now. Raises :class:`CliError` if nobody of the campaign aims."""
-    run = options.run = find_run(options.run)  # once: it may tell which
+    """Return the present state. Raises :class:`CliError` if the campaign's engine is not spoton."""
+    run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
     if aim(state) is None and state.engine not in ("", "spoton"):
         raise CliError(
-            f"{options.action}: only spoton aims at types; the campaign is for {state.engine}",
+            f"{options.action} is for engine spoton; the campaign's engine is {state.engine}",
             USAGE,
         )
     if options.instance and state.instances and options.instance not in state.instances:
-        those = ", ".join(state.instances)
-        raise CliError(f"{run}: there is no instance {options.instance!r}, but: {those}")
+        known = ", ".join(state.instances)
+        raise CliError(f"{run}: there is no instance {options.instance!r}; choose from {known}")
     return state
 
 
 def _type(options: argparse.Namespace, state: State) -> str:
-    """The type that is meant: its whole name, or the end of it.
+    """Return the name of the type that ``options.id`` names, in full or by its end.
 
-    Of a type that generators make the one that it is an alias of (``[engine] aliases``): the
-    application's types are what is weighed.
+    For a type that generators make as an alias (``[engine] aliases``), return the application's
+    type: only the application's types have weights.
     """
     if not options.id:
-        raise CliError(f"{options.action} needs a type: datetime.date", USAGE)
+        raise CliError(f"{options.action} needs a type; for example datetime.date", USAGE)
     run = find_run(options.run)
     known = dict.fromkeys(types(state))
     known |= dict.fromkeys(n for row in targets_left(state).values() for n, _ in row.types)
     if document := _document(run):
         known |= dict.fromkeys(t.name for t in document.types)
-    if not known:  # it may be about to tell
+    if not known:  # the engine may not have reported types yet
         return str(options.id)
     given, made = str(options.id), _aliases(run)
-    nothing = f"{run}: no target depends on a type"
+    nothing = f"{run}: no goal depends on a type"
     if any(_ends(name, given, ".") for name in known):
         return _one_of(given, known, ".", nothing)
-    name = _one_of(given, [*known, *made], ".", nothing)  # near ones of both
+    name = _one_of(given, [*known, *made], ".", nothing)  # suggests names from both
     stand_for = [one for one in made[name] if one in known]
     if len(stand_for) == 1:
-        say(f"{name} is what generators make for {stand_for[0]}: that is meant")
+        say(f"generators make {name} in place of {stand_for[0]}: using {stand_for[0]}")
         return stand_for[0]
     if stand_for:
-        those = " or ".join(stand_for)
-        raise CliError(f"{name} is what generators make for several types: say {those}", USAGE)
-    words = f"{name} is an alias of {', '.join(made[name])}, which no target depends on"
-    raise CliError(f"{run}: {words} (engine.aliases)", USAGE)
+        choices = " or ".join(stand_for)
+        raise CliError(f"generators make {name} in place of several types; name {choices}", USAGE)
+    message = f"{name} is an alias of {', '.join(made[name])}, on which no goal depends"
+    raise CliError(f"{run}: {message} (engine.aliases)", USAGE)
 
 
 def _aliases(run: Path) -> dict[str, list[str]]:
-    """The application's types that each type of generators stands for, as the run has it."""
+    """Return the application's types by the generators' type that replaces them, in this run."""
     try:
         aliases = load(RunDir(run).campaign).campaign.engine.get("aliases", {})
     except CampaignError:
@@ -174,24 +180,27 @@ def _aliases(run: Path) -> dict[str, list[str]]:
 
 
 def _one_of(given: str, known: Iterable[str], before: str, nothing: str) -> str:
-    """The name that is ``given``, or whose only end after ``before`` it is."""
+    """Return the name that is ``given``, or the only name that ends with ``before`` + ``given``.
+
+    Raises :class:`CliError`, with a message that begins with ``nothing``.
+    """
     names = list(known)
     if given in names:
         return given
     ends = [name for name in names if _ends(name, given, before)]
     if len(ends) == 1:
         return ends[0]
-    words = meant(ends[:_NEAR] or near_last(given, names, before, _NEAR))
-    raise CliError(f"{nothing} {given!r}{words}", USAGE)
+    hint = meant(ends[:_NEAR] or near_last(given, names, before, _NEAR))
+    raise CliError(f"{nothing} {given!r}{hint}", USAGE)
 
 
 def _ends(name: str, given: str, before: str) -> bool:
-    """Is it what was given, or does it end so?"""
+    """Whether ``name`` is ``given``, or ends with ``before`` + ``given``."""
     return f"{before}{name}".endswith(before + given)
 
 
 def _document(run: Path) -> TargetingAnalysis | None:
-    """What was found before the first start; None if that cannot be read."""
+    """Return the static analysis made before the first start; None if it cannot be read."""
     try:
         return TargetingAnalysis.loads(RunDir(run).targets.read_bytes())
     except (OSError, DocumentError):

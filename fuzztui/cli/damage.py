@@ -1,6 +1,6 @@
 """Report damage of every log that a command has read: on stderr, and by the exit code.
 
-Sessions come from here and from nowhere else, so that no command can forget it.
+All sessions of commands are passed to :func:`watch`, so that no command omits the report.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from fuzztui.session import Session
 __all__ = ["finish", "forget", "report", "watch"]
 
 MAX_LINES = 5
-"""Problems of one log that are named."""
+"""Maximum number of problems of one log that are printed."""
 
 _sessions: dict[Path, Session] = {}
 """The latest session on each log of this process's command."""
 
 _reported: dict[Path, set[str]] = {}
-"""The problems of each log that were found by the last report: new ones may stand between them."""
+"""The problems of each log at the last report; later problems are not always at the end."""
 
 
 def watch(session: Session) -> Session:
-    """The session, whose problems will be reported."""
+    """Register a session, whose problems will be reported; return the session."""
     _sessions[session.reader.path] = session
     return session
 
 
 def report() -> None:
-    """Print the problems that were found since the last time."""
+    """Print the problems that were found since the last report."""
     for path, session in _sessions.items():
         known = _reported.setdefault(path, set())
         new = [problem for problem in session.problems if problem not in known]
@@ -42,18 +42,18 @@ def report() -> None:
         if first and len(new) > MAX_LINES:
             say(f"{path}: {len(new) - MAX_LINES} more problems")
         if first:
-            say(f'{path}: the log is damaged, each figure means "at least"; {_remedy(path)}')
+            say(f'{path}: the log is damaged, each number means "at least"; {_remedy(path)}')
 
 
 def finish(code: int) -> int:
-    """The exit code of a command: ``code``, but DAMAGED in place of DONE if a log is damaged."""
+    """Return the exit code of a command: DAMAGED if ``code`` is DONE but a log is damaged."""
     report()
     damaged = any(session.problems for session in _sessions.values())
     return DAMAGED if damaged and code == DONE else code
 
 
 def forget() -> None:
-    """A command begins."""
+    """Forget all sessions, at the start of a command."""
     _sessions.clear()
     _reported.clear()
 
@@ -62,4 +62,4 @@ def _remedy(path: Path) -> str:
     file = path / "campaign.toml"
     if file.is_file():
         return f"resume the campaign to repair the log: fuzztui {file}"
-    return "use another copy of it if there is one"
+    return "use another copy of the log, if there is one"

@@ -1,4 +1,4 @@
-"""``fuzztui repro`` and ``fuzztui minimise``: one finding again, and a smaller one."""
+"""``fuzztui repro`` and ``fuzztui minimise``: reproduce and minimise one finding."""
 
 from __future__ import annotations
 
@@ -33,64 +33,64 @@ from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
 from fuzztui.triage.program import TargetProgram, find_file, repro_command_line
 
 MAX_SHOWN = 1 << 20
-"""Of a target's output: what is more helps nobody at a terminal."""
+"""Bytes of a target's output that are shown."""
 
 
 def repro(options: argparse.Namespace) -> int:
-    """Run one input plainly under the target, and show what happens.
+    """Run the target on one input and show what happens.
 
     Returns FINDINGS if the target fails, DONE if it does not.
     """
-    home = RunDir(find_run(options.run))
-    file = _find(home, options.file)
-    campaign = _afl_campaign(home)
-    slot = _slot_of(home, file)
+    run_dir = RunDir(find_run(options.run))
+    file = _find(run_dir, options.file)
+    campaign = _afl_campaign(run_dir)
+    slot = _slot_of(run_dir, file)
     if campaign is None:
-        code = _repro_engine(home, file)
+        code = _repro_engine(run_dir, file)
     else:
-        code = _repro_afl(campaign, home, file, "" if slot else category_of(file))
+        code = _repro_afl(campaign, run_dir, file, "" if slot else category_of(file))
     if slot and code == DONE:
-        known = (m.id for m in standing(home.path).state.mutants.values() if m.slot == slot)
+        known = (m.id for m in standing(run_dir.path).state.mutants.values() if m.slot == slot)
         mutant = visible(next(known, "a mutant"))
-        say(f"that was the target: {file.parent.name}/{file.name} is of {slot}, which ran {mutant}")
+        say(f"this was the original; {file.parent.name}/{file.name} is of {slot}, with {mutant}")
     return code
 
 
 def minimise(options: argparse.Namespace) -> int:
-    """Make a smaller input with the same outcome."""
-    home = RunDir(find_run(options.run))
-    file = _find(home, options.file)
-    campaign = _afl_campaign(home)
-    output = (options.output or minimised_path(home, file)).absolute()
+    """Make a smaller input with the same signature."""
+    run_dir = RunDir(find_run(options.run))
+    file = _find(run_dir, options.file)
+    campaign = _afl_campaign(run_dir)
+    output = (options.output or minimised_path(run_dir, file)).absolute()
     if output.is_dir():
         output /= file.name
     line = _ProgressLine(lines=options.progress)
 
     def begin(stop: Callable[[], bool]) -> Awaitable[str]:
         if campaign is None:
-            return minimise_by_engine(home, file, output, line.show, stop=stop)
-        return minimised(campaign, home, file, output, line.show, stop=stop)
+            return minimise_by_engine(run_dir, file, output, line.show, stop=stop)
+        return minimised(campaign, run_dir, file, output, line.show, stop=stop)
 
     try:
-        words = asyncio.run(_until_stopped(begin, at_eof=options.until_eof))
+        message = asyncio.run(_until_stopped(begin, at_eof=options.until_eof))
     except SupervisorError as e:
         raise CliError(str(e)) from None
     finally:
         line.end()
-    print(visible(words), flush=True)
+    print(visible(message), flush=True)
     if campaign is None and not options.progress:
-        _repro_engine(home, output, near=file)  # what was made of it, and how it fails
+        _repro_engine(run_dir, output, near=file)  # shows the smaller input and how it fails
     return DONE
 
 
 async def _until_stopped(
     begin: Callable[[Callable[[], bool]], Awaitable[str]], *, at_eof: bool
 ) -> str:
-    """Await what ``begin`` returns; it is called with a function that returns whether to stop.
+    """Call ``begin`` with a function that returns whether to stop, and await the result.
 
-    Stopping keeps the smallest input so far. SIGINT, SIGTERM and SIGHUP stop, and the end of stdin
-    if ``at_eof``. A SIGINT after that ends everything at once; the others do not, because a
-    terminal that is closed sends SIGHUP and ends stdin.
+    Stopping keeps the smallest input found. SIGINT, SIGTERM and SIGHUP stop, and the end of stdin
+    if ``at_eof``. A SIGINT after that ends everything at once. Other signals do not, because a
+    terminal that is closed sends SIGHUP and also ends stdin.
     """
     loop, stopped = asyncio.get_running_loop(), False
 
@@ -115,90 +115,90 @@ async def _until_stopped(
     return await begin(lambda: stopped)
 
 
-def _find(home: RunDir, given: str) -> Path:
-    """A file: here, or in the run; also one that AFL++ has put away since."""
-    for candidate in (Path(given), home.out / given, home.path / given):
+def _find(run_dir: RunDir, given: str) -> Path:
+    """Return the path of a file in the current directory or the run; AFL++ may have moved it."""
+    for candidate in (Path(given), run_dir.out / given, run_dir.path / given):
         path = candidate.absolute()
         if path.is_file():
             return path
-        # INSTANCE/crashes/NAME, of which AFL++ makes INSTANCE/crashes.DATE/NAME.
+        # AFL++ moves INSTANCE/crashes/NAME to INSTANCE/crashes.DATE/NAME.
         if found := find_file(path.parent.parent, f"{path.parent.name}/{path.name}"):
             return found
-    raise CliError(f"{given}: there is no such file, neither here nor in {home.out}", USAGE)
+    raise CliError(f"{given}: there is no such file here or in {run_dir.out}", USAGE)
 
 
-def _afl_campaign(home: RunDir) -> Campaign | None:
-    """The campaign of a run, if it is AFL++'s."""
+def _afl_campaign(run_dir: RunDir) -> Campaign | None:
+    """Return the campaign of a run; None if its engine is an in-process engine."""
     try:
-        campaign = load(home.campaign).campaign
+        campaign = load(run_dir.campaign).campaign
     except CampaignError as e:
-        if any(home.out.glob("*/spec.json")):  # one of ours: its engine knows the rest
+        if any(run_dir.out.glob("*/spec.json")):  # an in-process engine, which needs only this file
             return None
         raise CliError(str(e), USAGE) from None
     return campaign if campaign.kind == "afl" else None
 
 
-def _slot_of(home: RunDir, file: Path) -> str:
-    """The mutant's turn whose directory the file is in; "" for none."""
-    mutants, file = home.mutants.resolve(), file.resolve()
+def _slot_of(run_dir: RunDir, file: Path) -> str:
+    """Return the mutant's turn whose directory contains the file; an empty string if none."""
+    mutants, file = run_dir.mutants.resolve(), file.resolve()
     parts = file.relative_to(mutants).parts if file.is_relative_to(mutants) else ()
     return parts[1] if len(parts) > 2 and parts[0] in ("slots", "aside") else ""
 
 
-def _repro_afl(campaign: Campaign, home: RunDir, file: Path, category: str) -> int:
+def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -> int:
     shown = _Shown()
     try:
         data = read_regular(file, MAX_INPUT)
-        if judged_by_oracle(campaign, home, file):
+        if judged_by_oracle(campaign, run_dir, file):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
-        subject = TargetProgram.of(campaign, instance_of(home, file))
-        verdict = asyncio.run(examine_file(subject, category, data, told=shown.take))
+        program = TargetProgram.of(campaign, instance_of(run_dir, file))
+        result = asyncio.run(examine_file(program, category, data, told=shown.take))
     except (SupervisorError, OSError) as e:
         raise CliError(str(e)) from None
     shown.end()
-    if verdict.stack:
-        print(verdict.stack)
-    print(f"run it yourself: {visible(repro_command_line(subject, file))}", flush=True)
-    say(f"{verdict.title}{f' ({verdict.place})' if verdict.place else ''}")
-    return DONE if verdict.ended else FINDINGS
+    if result.stack:
+        print(result.stack)
+    print(f"command: {visible(repro_command_line(program, file))}", flush=True)
+    say(f"{result.title}{f' ({result.place})' if result.place else ''}")
+    return DONE if result.ended else FINDINGS
 
 
 def _repro_oracle(judge: OracleJudge, file: Path, data: bytes) -> int:
-    """The commands of ``[oracle]`` run the input. Raises SupervisorError, OSError."""
-    verdicts = asyncio.run(judge.verdicts(data))
-    answers = verdicts[-1][1] if verdicts else asyncio.run(judge.ask(data))
+    """Run the commands of ``[oracle]`` on the input. Raises SupervisorError, OSError."""
+    found = asyncio.run(judge.verdicts(data))
+    answers = found[-1][1] if found else asyncio.run(judge.ask(data))
     print(judge.report(answers, file), end="", flush=True)
-    for verdict, _ in verdicts:
-        say(f"{verdict.category}: {verdict.title}")
-    if not verdicts:
-        say("the oracle finds nothing wrong with it")
-    return FINDINGS if verdicts else DONE
+    for finding, _ in found:
+        say(f"{finding.category}: {finding.title}")
+    if not found:
+        say("the oracle reports no finding for this input")
+    return FINDINGS if found else DONE
 
 
-def _repro_engine(home: RunDir, file: Path, near: Path | None = None) -> int:
-    """An engine of ours runs the input, and says itself what happened.
+def _repro_engine(run_dir: RunDir, file: Path, near: Path | None = None) -> int:
+    """Run the input in an in-process engine, which prints the result.
 
-    ``near``: whose instance's engine, if the file itself is elsewhere.
+    ``near``: a file of the instance whose engine to use, if ``file`` is elsewhere.
     """
-    spec = spec_near(home, near or file)
+    spec = spec_near(run_dir, near or file)
     if spec is None:
-        raise CliError(f"{home.path}: no instance has been started here", NOT_RUNNING)
+        raise CliError(f"{run_dir.path}: no instance was ever started in this run", NOT_RUNNING)
     try:
-        python, said = python_of(spec)
+        python, spec_env = python_of(spec)
     except SupervisorError as e:
         raise CliError(str(e)) from None
-    package = home.supervisor / "pkg"
-    # As in the campaign: the order of a set may decide whether it fails.
-    mark = ProcessMark(home.path, f"repro-{os.getpid()}")
-    env = {**os.environ, "PYTHONHASHSEED": "0", **said, "PYTHONPATH": str(package), **mark.env}
+    package = run_dir.supervisor / "pkg"
+    # PYTHONHASHSEED as in the campaign: a failure may depend on the order of a set.
+    mark = ProcessMark(run_dir.path, f"repro-{os.getpid()}")
+    env = {**os.environ, "PYTHONHASHSEED": "0", **spec_env, "PYTHONPATH": str(package), **mark.env}
     argv = [python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
-    # A target that stops its process group must not stop this process. At a terminal it may:
-    # the user's shell reports that, and a group of its own could not read from the terminal.
+    # A target that stops its process group must not stop this process. At a terminal it may: the
+    # user's shell reports it, and a separate process group could not read from the terminal.
     group = None if sys.stdin.isatty() else 0
     try:
         process = subprocess.Popen(argv, env=env, process_group=group)
     except OSError as e:
-        raise CliError(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
+        raise CliError(f"{python}: cannot run the target's interpreter: {e.strerror}") from None
     overseer = Overseer(process.pid, mark.sweep)
     try:
         status = process.wait()
@@ -210,11 +210,11 @@ def _repro_engine(home: RunDir, file: Path, near: Path | None = None) -> int:
         say(f"hang: {overseer.why}")
     if status == CANNOT_START:
         return FAILED
-    return DONE if status == 0 else FINDINGS  # also a target that kills its process
+    return DONE if status == 0 else FINDINGS  # also if the target kills its process
 
 
 class _Shown:
-    """What a target prints, made harmless, and not without end."""
+    """Prints the output of a target: escaped, and at most ``MAX_SHOWN`` bytes."""
 
     def __init__(self) -> None:
         self._left = MAX_SHOWN
@@ -226,7 +226,7 @@ class _Shown:
             self._show(self._decoder.decode(data[: self._left]))
             self._left -= len(data)
             if self._left <= 0:
-                self._show("\n... the rest of what it prints is left out\n")
+                self._show("\n... the rest of the output is left out\n")
 
     def end(self) -> None:
         self._show(self._decoder.decode(b"", final=True) + ("\n" if self._line_open else ""))
@@ -238,24 +238,24 @@ class _Shown:
 
 
 class _ProgressLine:
-    """One line on a terminal that is written over and over; elsewhere nothing.
+    """One progress line on a terminal, rewritten each time; nothing on other streams.
 
-    ``lines``: a separate line each time, on any stream.
+    ``lines``: print a separate line each time, on any stream.
     """
 
     def __init__(self, *, lines: bool) -> None:
         self._lines = lines
         self._shown = not lines and sys.stderr is not None and sys.stderr.isatty()
 
-    def show(self, words: str, part: float) -> None:
+    def show(self, text: str, part: float) -> None:
         share = f" {part:.0%}" if part >= 0 else ""
         if self._lines:
             try:
-                print(f"{words[:200]}{share}", file=sys.stderr, flush=True)
+                print(f"{text[:200]}{share}", file=sys.stderr, flush=True)
             except BrokenPipeError:  # the reader has ended; the smallest input is written anyway
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         elif self._shown:
-            print(f"\r\x1b[K{words[:200]}{share}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{text[:200]}{share}", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         if self._shown:

@@ -1,4 +1,4 @@
-"""Following a campaign without a screen."""
+"""Follow a campaign without a screen."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ LINE_EVERY = {"json": 1.0, "terminal": 0.5, "file": 10.0}
 
 
 def follow(run: Path, *, as_json: bool) -> int:
-    """Print progress until the campaign ends; returns the exit code.
+    """Print progress until the campaign ends; return the exit code.
 
-    Ctrl-C or SIGTERM stops the campaign cleanly: whoever started it headless has no
-    other key. A lost terminal (SIGHUP) leaves it running.
+    Ctrl-C or SIGTERM stops the campaign cleanly. A lost terminal (SIGHUP) leaves it running.
     """
     session = open_session(run)
     stopper = _Stopper(run)
@@ -56,10 +55,10 @@ def follow(run: Path, *, as_json: bool) -> int:
 
 
 def exit_code(now: RunStatus) -> int:
-    """The exit code of a command that followed a campaign to its end."""
-    if now.word in ("failed", "interrupted", "empty"):
+    """Return the exit code of a command that has followed a campaign to its end."""
+    if now.state_name in ("failed", "interrupted", "empty"):
         return FAILED
-    # A mutant that crashes is killed: that is no finding.
+    # The crash of a mutant is not a finding.
     return FINDINGS if any(found.groups for found in tallies(now.state).values()) else DONE
 
 
@@ -76,7 +75,7 @@ def _progress(run: Path, now: RunStatus, style: str) -> None:
 
 
 def progress_line(state: State) -> str:
-    """One line: time, state, execs, rate, corpus, edges, kills, finds."""
+    """Format one line: time, state, execs, rate, corpus, edges, kills, findings."""
     t = totals(state)
     of = f"/{duration(state.budget_s)}" if state.budget_s else ""
     total = f"/{t.edges_total}" if t.edges_total > 0 else ""
@@ -98,24 +97,24 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Stopper:
-    """Turns SIGINT and SIGTERM into one ``stop`` command; a second one leaves at once.
+    """Sends a ``stop`` command at SIGINT or SIGTERM; a second signal ends this process at once.
 
-    One that is ignored stays so: a shell that starts this in the background keeps its Ctrl-C away.
+    An ignored signal stays ignored: shells ignore SIGINT in background processes.
     """
 
     def __init__(self, run: Path) -> None:
         self.run = run
-        self.asked = False
-        heeded = [s for s in _SIGNALS if signal.getsignal(s) is not signal.SIG_IGN]
-        self.before = {s: signal.signal(s, self._handle) for s in heeded}
+        self.stopping = False
+        handled = [s for s in _SIGNALS if signal.getsignal(s) is not signal.SIG_IGN]
+        self.before = {s: signal.signal(s, self._handle) for s in handled}
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.stopping:
             say(f"leaving; the campaign may still be stopping: fuzztui status {self.run}")
             raise KeyboardInterrupt
-        self.asked = True
-        again = self.run / "campaign.toml"
-        say(f"stopping the campaign (fuzztui {again} resumes it); again to leave at once")
+        self.stopping = True
+        file = self.run / "campaign.toml"
+        say(f"stopping the campaign (fuzztui {file} resumes it); press Ctrl-C to leave at once")
         try:
             client = ControlClient(self.run, "headless")
             client.send(Stop(), timeout=0.5)
@@ -124,6 +123,6 @@ class _Stopper:
             say(str(e))
 
     def restore(self) -> None:
-        """Put the former handlers back."""
+        """Restore the former signal handlers."""
         for signum, handler in self.before.items():
             signal.signal(signum, handler)

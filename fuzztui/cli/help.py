@@ -1,4 +1,4 @@
-"""What ``--help`` shows: the commands in groups by what a user wants, examples, exit codes."""
+"""The text of ``--help``: the commands grouped by purpose, examples, exit codes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = [
 ]
 
 CAMPAIGN = "CAMPAIGN.toml"
-"""Stands for the command that has no name: a campaign file is its first argument."""
+"""Name of the command without a name, whose first argument is a campaign file."""
 
 _WIDTH = 27
-"""Columns of a command in the list, before its summary."""
+"""Columns of a command in the list before its summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class CommandHelp:
 
     name: str
     forms: tuple[tuple[str, str], ...]
-    """The arguments after the name, and what the command does with them."""
+    """Pairs of the arguments after the name and a summary."""
     examples: tuple[str, ...]
-    """Arguments of ``fuzztui``; the first example is the one that a user most likely needs."""
+    """Arguments of ``fuzztui``; the most useful example is first."""
 
 
 GROUPS: dict[str, tuple[CommandHelp, ...]] = {
@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "check",
-            ((CAMPAIGN, "would it start? mistakes with file, line and key"),),
+            ((CAMPAIGN, "report errors of a file with line and key"),),
             ("check campaign.toml",),
         ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
@@ -53,27 +53,27 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
     "look": (
         CommandHelp(
             "attach",
-            (("[RUN]", "the screen of a running or ended campaign"),),
+            (("[RUN]", "show the screen of a running or ended campaign"),),
             ("attach runs/tomllib-mu2", "attach"),
         ),
         CommandHelp(
             "watch",
-            (("DIR...", "the screen of AFL output directories, anyone's"),),
+            (("DIR...", "show the screen of any AFL output directories"),),
             ("watch /path/to/sync_dir", "watch out1 out2 --keep LOG"),
         ),
         CommandHelp(
             "status",
-            (("[RUN|DIR]", "one screen of text, or one object with --json"),),
+            (("[RUN|DIR]", "print one screen of text, or --json one object"),),
             ("status runs/tomllib-mu2 --json", "status /path/to/sync_dir"),
         ),
         CommandHelp(
             "types",
-            (("[RUN]", "spoton: types that are targeted, branches left"),),
+            (("[RUN]", "spoton: list targeted types and uncovered goals"),),
             ("types runs/thumbnails --all",),
         ),
         CommandHelp(
             "operators",
-            (("[RUN]", "text: operators, how often used, what they found"),),
+            (("[RUN]", "text: list mutators with uses and saved inputs"),),
             ("operators runs/mujs-text --sort found",),
         ),
     ),
@@ -89,8 +89,8 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 ("", "requeue-mutants, mark-equivalent"),
                 ("RUN COMMAND TYPE", "spoton: weigh, ban, unban a type"),
                 ("RUN COMMAND BRANCH", "spoton: pin, unpin, ignore, unignore a branch"),
-                ("RUN targeted 70%", "spoton: the share of mutations that is targeted"),
-                ("RUN mixture PART...", "text: the parts of havoc, text and splice"),
+                ("RUN targeted 70%", "spoton: set the share of targeted mutations"),
+                ("RUN mixture PART...", "text: set the mixture of havoc, text and splice"),
             ),
             (
                 "ctl runs/tomllib-mu2 pause",
@@ -104,20 +104,20 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
     "after the run": (
         CommandHelp(
             "replay",
-            (("RUN|LOG", "the campaign again, at any speed, from any time"),),
+            (("RUN|LOG", "show a campaign again, at any speed"),),
             ("replay runs/tomllib-mu2 --at 20s --speed 10",),
         ),
         CommandHelp(
             "repro",
             (
-                ("RUN FILE", "run one finding or queue entry under the target;"),
+                ("RUN FILE", "run the target on one finding or queue entry;"),
                 ("", "exit code 10: it fails, 0: it does not"),
             ),
             ("repro runs/crate runs/crate/out/main/crashes/id:000000*",),
         ),
         CommandHelp(
             "minimise",
-            (("RUN FILE", "a smaller input that fails in the same way"),),
+            (("RUN FILE", "make a smaller input with the same signature"),),
             ("minimise runs/crate runs/crate/out/main/crashes/id:000000* -o small",),
         ),
     ),
@@ -125,10 +125,10 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         CommandHelp(
             "mutants",
             (
-                ("list FILE|RUN", "mutants before a run, or of a run with states"),
-                ("show FILE|RUN ID", "one mutant, its state and its diff"),
-                ("rank SOURCE...", "of C, C++, Rust, ... the most different first"),
-                ("matrix RUN", "which inputs kill which, of fuzz-first runs"),
+                ("list FILE|RUN", "list mutants before a run, or with states"),
+                ("show FILE|RUN ID", "show one mutant with its state and diff"),
+                ("rank SOURCE...", "rank mutants of C, C++, Rust, ... files"),
+                ("matrix RUN", "fuzz-first: list which inputs kill which mutants"),
             ),
             (
                 "mutants list runs/tomllib-mu2 state=alive",
@@ -138,25 +138,25 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "score",
-            (("RUN [--corpus DIR]", "the exact mutation score of any corpus"),),
+            (("RUN [--corpus DIR]", "compute the mutation score of any corpus"),),
             ("score runs/tomllib-mu2 --fail-under 80", "score runs/tomllib-mu2 --corpus seeds"),
         ),
     ),
     "tools": (
         CommandHelp(
             "targets",
-            ((CAMPAIGN, "branches of a Python target, the types they need"),),
+            ((CAMPAIGN, "list the goals of a Python target and their types"),),
             ("targets thumbnails-spoton.toml",),
         ),
         CommandHelp(
             "mutate",
-            (("FILE...", "text operators applied to files, to see the effect"),),
+            (("FILE...", "apply text mutators to files, to see their effect"),),
             ("mutate program.c --count 3", "mutate --list"),
         ),
         CommandHelp("themes", (("", "list the colour themes"),), ("themes",)),
     ),
 }
-"""Each command is in one group; tests compare them with the parser and docs/commands.md."""
+"""The commands by group; tests compare these with the parser and docs/commands.md."""
 
 
 def _rows(command: CommandHelp) -> list[str]:
@@ -178,12 +178,12 @@ def _grouped() -> str:
 
 
 def described(name: str) -> str:
-    """What one command does."""
+    """Return the forms of one command with their summaries."""
     return "\n".join(_rows(_COMMANDS[name]))
 
 
 def examples(name: str) -> str:
-    """The examples of one command, as the end of its help."""
+    """Return the examples of one command, the end of its help."""
     shown = [f"  fuzztui {example}" for example in _COMMANDS[name].examples]
     return "\n".join(["examples:" if len(shown) > 1 else "example:", *shown])
 
@@ -199,12 +199,12 @@ directory (runs/NAME), or a campaign file: the newest of its runs."""
 
 EXIT_CODES = """\
 exit codes:
-  0    done; nothing was found
-  1    failed: a campaign, or a command that was rejected
-  2    usage: the command or the campaign file is wrong
-  3    there is no such run, or nothing runs there
-  4    the campaign log is damaged: figures may be too low (stderr says how)
-  10   findings: a campaign that ended has some, or the input of repro fails
+  0    done; no findings
+  1    the campaign failed, or the command was rejected
+  2    the command line or the campaign file is wrong
+  3    there is no such run, or no campaign is running there
+  4    the campaign log is damaged: numbers may be too low (see stderr)
+  10   the campaign ended with findings, or the target fails on repro's input
   11   below the threshold: score --fail-under
   130  interrupted with Ctrl-C
 """

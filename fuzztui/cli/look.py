@@ -1,4 +1,4 @@
-"""Looking at a run: the screen, a page of text, a replay."""
+"""``attach``, ``status``, ``replay`` and ``themes``: show a run on a screen or as text."""
 
 from __future__ import annotations
 
@@ -64,29 +64,29 @@ if TYPE_CHECKING:
     from fuzztui.watch.snapshot import Snapshot
 
 FRESH_S = 3.0
-"""Figures of that age are as good as of now."""
+"""Seconds up to which ``status`` does not print the age of an instance's statistics."""
 
 MAX_GROUPS = 50
-"""Distinct findings that the page about a run names."""
+"""Maximum number of finding groups that ``status`` lists."""
 
 LATEST = 10
-"""Findings, and strangers, that the page about a foreign campaign names."""
+"""Maximum number of findings, peers and signals that ``status`` of a watched campaign lists."""
 
 
 def attach(options: argparse.Namespace) -> int:
-    """The screen of a run."""
+    """Open the live screen of a run."""
     return screen(find_run(options.run), options.theme)
 
 
 def screen(run: Path, theme: str | None) -> int:
-    """Open the live screen; returns its exit code. Raises :class:`CliError` for a bad log."""
+    """Open the live screen; return its exit code. Raises :class:`CliError` for a bad log."""
     try:
         reader = LogReader(run)
     except (LogError, OSError) as e:
         raise unreadable(e) from None
     if reader.problems and not reader.last_seq and running(run) is None:
-        raise _nothing(run, open_session(run).problems)
-    from fuzztui.tui import run_app  # Textual takes a moment: only where it draws
+        raise _no_records(run, open_session(run).problems)
+    from fuzztui.tui import run_app  # importing Textual is slow
 
     return run_app(
         run, run, mode="live", speed=1.0, at=None, theme=theme, control=True, opened=damage.watch
@@ -94,10 +94,10 @@ def screen(run: Path, theme: str | None) -> int:
 
 
 def replay(options: argparse.Namespace) -> int:
-    """The screen over a log with a replay clock, or the status at one time."""
+    """Open the replay screen of a log, or print the status at one time as JSON."""
     path = options.path
     if not path.exists() and len(path.parts) == 1 and is_run(Path("runs") / path):
-        path = Path("runs") / path  # a name, as other commands take it
+        path = Path("runs") / path  # a run's name, as in other commands
     elif path.suffix == ".toml":
         path = find_run(path)
     run = path if is_run(path) else None
@@ -107,10 +107,10 @@ def replay(options: argparse.Namespace) -> int:
         if session.end_seq or session.problems:
             print(json.dumps(status_object(path.absolute(), now), indent=2))
         if not session.end_seq:
-            raise _nothing(path, session.problems)
+            raise _no_records(path, session.problems)
         return DONE
-    if not (session := open_session(path)).end_seq:  # reported here, not on a screen
-        raise _nothing(path, session.problems)
+    if not (session := open_session(path)).end_seq:  # an error here, not an empty screen
+        raise _no_records(path, session.problems)
     from fuzztui.tui import run_app
 
     return run_app(
@@ -126,27 +126,27 @@ def replay(options: argparse.Namespace) -> int:
 
 
 def status(options: argparse.Namespace) -> int:
-    """One page of text, or one JSON object: of a run, or of anybody's AFL directory."""
-    if (trees := foreign(options.run)) is not None:
+    """Print the status of a run or of an AFL output directory: a page of text or a JSON object."""
+    if (trees := afl_directories(options.run)) is not None:
         from fuzztui.watch.snapshot import snapshot
 
         seen = snapshot(trees)
         if options.json:
-            print(json.dumps(foreign_object(options.run, seen), indent=2))
+            print(json.dumps(watched_object(options.run, seen), indent=2))
         else:
-            print(foreign_text(options.run, seen))
+            print(watched_text(options.run, seen))
         return DONE
     run = find_run(options.run)
     now = standing(run)
     if now.problems and not now.state.seq and now.pid is None:
         if options.json:
             print(json.dumps(status_object(run, now), indent=2))
-        raise _nothing(run, now.problems)
-    if now.word == "empty" and now.pid is None:
-        # What could not begin has left no copy of its file.
+        raise _no_records(run, now.problems)
+    if now.state_name == "empty" and now.pid is None:
+        # A campaign that could not start has left no frozen copy.
         file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
         raise CliError(
-            f"{run}: its campaign has never started; start it: fuzztui {file}", NOT_RUNNING
+            f"{run}: the campaign was never started; start it with: fuzztui {file}", NOT_RUNNING
         )
     if options.json:
         print(json.dumps(status_object(run, now), indent=2))
@@ -155,20 +155,20 @@ def status(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _nothing(path: Path, problems: Sequence[str]) -> CliError:
-    """The error for a log without a single record."""
+def _no_records(path: Path, problems: Sequence[str]) -> CliError:
+    """Return the error for a log without a readable record."""
     if problems:
-        return CliError(f"{path}: the log is damaged: no record of it can be read", DAMAGED)
-    return CliError(f"{path}: the log is empty: no campaign was recorded in it", NOT_RUNNING)
+        return CliError(f"{path}: the log is damaged; none of its records is readable", DAMAGED)
+    return CliError(f"{path}: the log is empty; no campaign was recorded", NOT_RUNNING)
 
 
 def _damage(state: State, problems: Sequence[str]) -> dict[str, Any]:
-    """The damage of the log, for JSON."""
+    """Return the keys of ``status --json`` about damage of the log."""
     return {"problems": [*problems], "at_least": bool(problems) or state.lost > 0}
 
 
-def foreign(path: Path | None) -> Trees | None:
-    """The AFL output directory at ``path``; None if it is none, or a run of ours."""
+def afl_directories(path: Path | None) -> Trees | None:
+    """Return the AFL output directory at ``path``; None for a run of fuzztui or anything else."""
     if path is None or is_run(path) or not path.is_dir():
         return None
     with contextlib.suppress(WatchError):
@@ -177,19 +177,22 @@ def foreign(path: Path | None) -> Trees | None:
     return None
 
 
-def foreign_object(path: Path, seen: Snapshot) -> dict[str, Any]:
-    """As :func:`status_object`, and of each instance how old its figures are, in ``age_s``."""
+def watched_object(path: Path, seen: Snapshot) -> dict[str, Any]:
+    """Return the object of ``status --json`` for a watched campaign.
+
+    ``age_s`` of an instance is the age of its statistics; None if unknown.
+    """
     whole = {**status_dict(seen.state), "run": str(path), "pid": None}
     for row, i in zip(whole["instances"], seen.state.instances.values(), strict=True):
         age = seen.ages.get(i.id, -1.0)
         row["age_s"] = round(age, 1) if age >= 0 else None
         row["version"] = i.version
-        row["cpu"] = row["rss"] = None  # whose processes they are is not looked at
+        row["cpu"] = row["rss"] = None  # processes of a watched campaign are not measured
     return {**whole, "problems": seen.problems}
 
 
-def foreign_text(path: Path, seen: Snapshot) -> str:
-    """One screen of text about a campaign that someone else runs."""
+def watched_text(path: Path, seen: Snapshot) -> str:
+    """Return the text that ``status`` prints about a watched campaign."""
     state, t = seen.state, totals(seen.state)
     every = list(state.instances.values())
     counts = Counter(i.state for i in every)
@@ -231,15 +234,15 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
 
 
 def _signals(state: State) -> Iterator[tuple[str, str]]:
-    """The row about crashes by the signals in their names."""
+    """The row that counts crashes by the signals in their file names."""
     rows = sorted(groups(state), key=lambda g: -len(g.findings))
-    words = [
+    counts = [
         f"{len(g.findings):,} {signal_name(g.first.sig)}" for g in rows if is_by_signal(g.signature)
     ]
-    if words:
-        more = f" and {len(words) - LATEST} more" if len(words) > LATEST else ""
-        found = f"{', '.join(words[:LATEST])}{more}"
-        yield "by signal", f"{found}, by their file names; fuzztui has not run them"
+    if counts:
+        more = f" and {len(counts) - LATEST} more" if len(counts) > LATEST else ""
+        found = f"{', '.join(counts[:LATEST])}{more}"
+        yield "by signal", f"{found}, from the file names; fuzztui has not run them"
 
 
 def _unmeasured(t: Totals) -> str:
@@ -247,8 +250,8 @@ def _unmeasured(t: Totals) -> str:
 
 
 def status_object(run: Path, now: RunStatus) -> dict[str, object]:
-    """The object of ``status --json``."""
-    whole = {**status_dict(now.state), "state": now.word, "run": str(run), "pid": now.pid}
+    """Return the object of ``status --json``."""
+    whole = {**status_dict(now.state), "state": now.state_name, "run": str(run), "pid": now.pid}
     whole["trouble"] = now.trouble or None
     whole |= _damage(now.state, now.problems)
     for row in whole["instances"] if now.gone_s else ():
@@ -258,11 +261,11 @@ def status_object(run: Path, now: RunStatus) -> dict[str, object]:
 
 
 def status_text(run: Path, now: RunStatus) -> str:
-    """What ``status`` prints: a few aligned lines, then a line an instance."""
+    """Return the text that ``status`` prints: aligned rows, then a line for each instance."""
     state, t = now.state, totals(now.state)
     reason = f" ({state.reason})" if state.reason else ""
     over = state.state in ENDED
-    # Time was lost with the records: no average and no part of a budget is known.
+    # The campaign time was lost with the records: an average or a part of a budget would be wrong.
     whole_time = not (over and state.lost)
     budget = ""
     if state.budget_s and whole_time:
@@ -273,11 +276,11 @@ def status_text(run: Path, now: RunStatus) -> str:
     average = " on average" if over else ""
     per_second = f"  at {speed(throughput(state))}{average}" if whole_time else ""
     least = "at least " if now.is_lower_bound else ""
-    known = ", of what is known" if least else ""  # a ratio may be higher or lower
+    known = ", of the known mutants" if least else ""  # a ratio may be higher or lower
     about_mutants = stage_rows(state) if state.stage else status_rows(state)
     rows = [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
-        ("state", f"{now.word}{reason}"),
+        ("state", f"{now.state_name}{reason}"),
         *([("trouble", now.trouble)] if now.trouble else []),
         *([("log", _lost(now))] if least else []),
         ("elapsed", duration(running_time(state)) + budget),
@@ -304,8 +307,8 @@ def status_text(run: Path, now: RunStatus) -> str:
             + (f" {differs:,} differs" if differs else "")
             + _old(i, now)
         )
-        if i.id == ORACLE and (words := to_look_at(i.pending)):
-            lines.append(f"    {words}")
+        if i.id == ORACLE and (waiting := to_look_at(i.pending)):
+            lines.append(f"    {waiting}")
         if i.reason and i.reason != state.reason:
             lines.append(f"    {brief(i.reason)}")
     lines += [folded] if folded else []
@@ -315,31 +318,31 @@ def status_text(run: Path, now: RunStatus) -> str:
         lines.append(brief(f"  {finding.category}: {finding.title}{place}"))
     if (more := len(state.groups) - MAX_GROUPS) > 0:
         lines.append(f"  and {more:,} more: fuzztui attach {brief(str(run))} lists them all")
-    if now.word == "interrupted":
+    if now.state_name == "interrupted":
         living = unsupervised(run)
-        still = f"; {still_run(living)}, watched by nobody" if living else ""
-        lines.append(f"the supervisor is gone, for {duration(now.gone_s)}{still}")
-        lines.append(f"fuzztui {run / 'campaign.toml'} continues with the campaign")
+        still = f"; {still_run(living)} without supervision" if living else ""
+        lines.append(f"the supervisor ended {duration(now.gone_s)} ago{still}")
+        lines.append(f"fuzztui {run / 'campaign.toml'} resumes the campaign")
     return "\n".join(lines)
 
 
 def _lost(now: RunStatus) -> str:
     lost = f"{several(now.state.lost, 'record')} lost before the log was repaired"
     what = "damaged" if now.problems else lost
-    return f'{what}; each figure means "at least"'
+    return f'{what}; each number means "at least"'
 
 
 def _word(i: Instance) -> str:
-    """Its state; what mutants brought to the target has none: it never fuzzes, nor do oracles."""
+    """The label of an instance's state; passive instances have a label of their own."""
     if i.id == ORACLE:
         return ORACLE
     return "by mutants" if i.id == HANDED else brief(i.state)
 
 
 def _old(i: Instance, now: RunStatus) -> str:
-    """How old a running instance's figures are, where that is worth a word."""
+    """The age of a running instance's statistics; an empty string if they are fresh."""
     age = now.state.t - i.stats_t + now.gone_s
-    if now.word in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:
+    if now.state_name in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:
         return ""
     return f", {ago(age)} old"
 

@@ -1,4 +1,4 @@
-"""Mutants in a line or two of text."""
+"""Format counts of mutants and findings, and the score, as short lines."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid"
 
 
 MIN_CHANGE = 12
-"""Columns below which a change is not worth showing."""
+"""Minimum number of columns in which the change of a mutant is shown."""
 
 
 def cut(text: str, width: int) -> str:
-    """At most ``width`` columns of a text."""
+    """Cut a text to ``width`` columns."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def percent(part: float | None) -> str:
-    """A score for users."""
+    """Format a share as a percentage; a dash if there is none."""
     return "-" if part is None else f"{part:.1%}"
 
 
 def grouped(found: FindingTally) -> str:
-    """How many findings of a kind: groups, and files where those are more."""
+    """Format a number of findings: groups, and the files if there are more of them."""
     if found.files <= found.groups or not found.groups:
         return f"{found.files:,}"
     return f"{several(found.groups, 'group')} ({found.files:,} files)"
 
 
 def found_rows(state: State, *, at_least: bool = False) -> Iterator[tuple[str, str]]:
-    """The rows of ``fuzztui status`` about findings; ``at_least``: figures are lower bounds."""
+    """The rows of ``fuzztui status`` about findings; ``at_least``: numbers are lower bounds."""
     found, not_saved = tallies(state), totals(state).findings_not_saved
     for row, category in (("crashes", "crash"), ("hangs", "hang"), ("differs", "differs")):
         tally = found[category]
@@ -46,14 +46,14 @@ def found_rows(state: State, *, at_least: bool = False) -> Iterator[tuple[str, s
         yield "not saved", f"at least {findings} (engine.max_findings)"
 
 
-def _words(s: Summary, states: Iterable[str]) -> list[str]:
+def _counts(s: Summary, states: Iterable[str]) -> list[str]:
     return [f"{n:,} {word}" for word in states if (n := getattr(s, word))]
 
 
 def summary_line(s: Summary) -> str:
-    """How many are in each state, and the score."""
-    words = _words(s, _BY_INTEREST)
-    line = several(s.total, "mutant") + (f": {', '.join(words)}" if words else "")
+    """Format the number of mutants in each state, and the score."""
+    counts = _counts(s, _BY_INTEREST)
+    line = several(s.total, "mutant") + (f": {', '.join(counts)}" if counts else "")
     if s.static:
         line += f"; {s.static:,} run only at import"
     if s.killed:
@@ -64,27 +64,27 @@ def summary_line(s: Summary) -> str:
 
 
 def status_rows(state: State) -> Iterator[tuple[str, str]]:
-    """The rows of ``status`` about mutants: how many, what the score is, where the time went."""
+    """The rows of ``status`` about mutants: counts, score, and how the time was used."""
     if not state.mutants or state.stage:
         return
     s = mutants_summary(state)
-    words = _words(s, ("killed", "alive", "pending", "invalid"))
-    yield "mutants", f"{s.total:,}: {', '.join(words)}"
-    apart = " and ".join(_words(s, ("skipped", "equivalent")))
-    apart = f"; {percent(s.adjusted)} without {apart}" if apart else ""
-    yield "score", f"{percent(s.score)}{apart}"
-    figures = state.mutation.values()
+    counts = _counts(s, ("killed", "alive", "pending", "invalid"))
+    yield "mutants", f"{s.total:,}: {', '.join(counts)}"
+    excluded = " and ".join(_counts(s, ("skipped", "equivalent")))
+    adjusted = f"; {percent(s.adjusted)} without {excluded}" if excluded else ""
+    yield "score", f"{percent(s.score)}{adjusted}"
+    stats = state.mutation.values()
     spent = [
-        ("program", sum(f.original_s for f in figures)),
-        ("mutants", sum(f.mutants_s for f in figures)),
-        ("compiling", sum(f.compile_s for f in figures)),
-        ("the rest", sum(f.rest_s for f in figures)),
+        ("original", sum(f.original_s for f in stats)),
+        ("mutants", sum(f.mutants_s for f in stats)),
+        ("compiling", sum(f.compile_s for f in stats)),
+        ("the rest", sum(f.rest_s for f in stats)),
     ]
     whole = sum(seconds for _, seconds in spent)
     if whole > 0:
         yield "time", ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in spent)
-    if any(f.phase for f in figures):
-        yield "now", f"exact pass, {several(sum(f.backlog for f in figures), 'input')} to go"
-    if wrong := sum(f.audit_kills for f in figures):
-        audits = sum(f.audits for f in figures)
-        yield "audit", f"{wrong:,} of {audits:,} pairs that were left out kill: please report it"
+    if any(f.phase for f in stats):
+        yield "now", f"exact pass, {several(sum(f.backlog for f in stats), 'input')} to go"
+    if wrong := sum(f.audit_kills for f in stats):
+        audits = sum(f.audits for f in stats)
+        yield "audit", f"{wrong:,} of {audits:,} audited pruned pairs kill: please report this bug"

@@ -1,4 +1,4 @@
-"""``fuzztui mutants``: the mutants of a program, before a campaign and of a run."""
+"""``fuzztui mutants``: list and show the mutants of a campaign file or of a run."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from fuzztui.cli.samples import named
 from fuzztui.cli.worklist import (
     diff_of,
     kill_matrix,
-    queue_rows,
-    queue_table,
     stage_rows,
     turn_details,
     turn_dict,
+    worklist_rows,
+    worklist_table,
 )
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
@@ -47,53 +47,53 @@ from fuzztui.wire.events import MutantsFound, Record
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
 
 AFL = "afl"
-"""The engine whose targets are no Python code."""
+"""The engine kind whose targets are not Python code."""
 
 _AS = "mu2"
-"""A Python target has mutants whatever engine its campaign is for."""
+"""The engine kind that lists the mutants of a Python target, whatever the campaign's engine."""
 
 
 UNKNOWN = "unknown"
-"""In place of a mutant's state, where the log has lost all records about mutants."""
+"""Shown in place of a mutant's state if the log has lost all records about mutants."""
 
 MAX_VALUES = 12
-"""That a condition could have had, in an error."""
+"""Maximum number of values of a condition that an error lists."""
 
 MAX_LINES = 20
-"""Of a reason, which may be all that a compiler has to say."""
+"""Maximum number of lines of a reason, which may be a compiler's whole output."""
 
 
 # ------------------------------------------------------------------- commands
 
 
 def mutants(options: argparse.Namespace) -> int:
-    """``list``, ``show``, ``rank`` or ``matrix``."""
+    """Carry out ``list``, ``show``, ``rank`` or ``matrix``."""
     if options.csv and options.what != "matrix":
-        raise CliError(f"--csv goes with matrix, not with {options.what}", USAGE)
+        raise CliError(f"--csv is for matrix, not for {options.what}", USAGE)
     if options.what == "rank":
         return rank_mutants(options)
     if options.what == "matrix":
         if options.selections:
-            raise CliError("mutants matrix takes a run and nothing else", USAGE)
+            raise CliError("mutants matrix takes only a run as argument", USAGE)
         run = find_run(options.path)
         return kill_matrix(run, as_json=options.json, as_csv=options.csv)
     return _list(options) if options.what == "list" else _show(options)
 
 
 def _list(options: argparse.Namespace) -> int:
-    """List the mutants that the selections name, or all."""
+    """List the selected mutants, or all."""
     selections = [selection(text) for text in options.selections]
     state, _, doubt = _look_up(options)
     rows = list(state.mutants.values())
     if selections:
         rows = [m for m in rows if any(s.matches(m) for s in selections)]
         if not rows:
-            raise nobody(" ".join(options.selections), state)
+            raise no_mutants(" ".join(options.selections), state)
     width = shutil.get_terminal_size().columns if at_terminal() else 0
     if doubt and not options.json:
         print(doubt)
     if state.stage:
-        return _list_queue(state, queue_rows(rows), width, as_json=options.json)
+        return _list_worklist(state, worklist_rows(rows), width, as_json=options.json)
     if options.json:
         print(json.dumps([mutant_dict(m) for m in rows], indent=1))
         return _code(rows)
@@ -103,44 +103,44 @@ def _list(options: argparse.Namespace) -> int:
     if selections:
         print(f"{len(rows):,} of {several(summary.total, 'mutant')}")
     else:
-        print(summary_line(summary) + (", of what is known" if state.lost else ""))
+        print(summary_line(summary) + (", of the known mutants" if state.lost else ""))
     return _code(rows)
 
 
 def _code(rows: Iterable[Mutant]) -> int:
-    """The exit code of a command that shows these mutants."""
+    """Return the exit code of a command that shows these mutants."""
     return DAMAGED if any(m.state == UNKNOWN for m in rows) else DONE
 
 
-def _list_queue(state: State, rows: list[Mutant], width: int, *, as_json: bool) -> int:
-    """Mutants in the order in which they are fuzzed."""
+def _list_worklist(state: State, rows: list[Mutant], width: int, *, as_json: bool) -> int:
+    """List mutants in the order in which they are fuzzed."""
     if as_json:
         numbers = {m.id: n for n, m in enumerate(queue(state), 1)}
         objects = [{**mutant_dict(m), **turn_dict(state, m, numbers.get(m.id, 0))} for m in rows]
         print(json.dumps(objects, indent=1))
         return DONE
-    for line in queue_table(state, rows, width):
+    for line in worklist_table(state, rows, width):
         print(line)
-    known = ", of what is known" if state.lost else ""
+    known = ", of the known mutants" if state.lost else ""
     for name, text in stage_rows(state):
         print(f"{name:<8} {brief(text)}{known * (name in ('mutants', 'score'))}")
     return DONE
 
 
 def _show(options: argparse.Namespace) -> int:
-    """One mutant: all that is known of it, and its diff."""
+    """Show one mutant with its details and its diff."""
     if len(options.selections) != 1:
-        raise CliError("mutants show needs one ID ('fuzztui mutants list' shows them)", USAGE)
+        raise CliError("mutants show needs one ID ('fuzztui mutants list' shows all IDs)", USAGE)
     (text,) = options.selections
     chosen = selection(text)
     state, file, doubt = _look_up(options)
     rows = chosen.of(state.mutants.values())
     if not rows:
-        raise nobody(text, state)
+        raise no_mutants(text, state)
     if len(rows) > 1:
         some = "\n  ".join(m.id for m in rows[:20])
         raise CliError(
-            f"{text} names {len(rows)} mutants, name one:\n  {some}"
+            f"{text} selects {len(rows)} mutants; choose one of:\n  {some}"
             + ("\n  ..." if len(rows) > 20 else ""),
             USAGE,
         )
@@ -162,8 +162,8 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
-    """The engine's unified diff; "" when it cannot say (the program was changed, say)."""
-    from fuzztui.inprocess.ask import ask  # and all launchers, which few commands need
+    """Return the engine's unified diff; an empty string if the engine cannot make one."""
+    from fuzztui.inprocess.ask import ask  # imports all launchers: slow
 
     try:
         campaign = python_campaign(file, overrides)
@@ -179,45 +179,48 @@ def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
 
 
 def selection(text: str) -> Selection:
-    """A selection as a user wrote it. Raises :class:`CliError`."""
+    """Parse a selection. Raises :class:`CliError`."""
     try:
         return parse_selection(text)
     except SelectionError as e:
         raise CliError(str(e), USAGE) from None
 
 
-def nobody(text: str, state: State) -> CliError:
-    """What to say when no mutant is meant: what may have been."""
+def no_mutants(text: str, state: State) -> CliError:
+    """Return the error for a selection without mutants, with a hint."""
     if not state.mutants and state.stage:
         return CliError(f"no mutants: {state.name} has ranked none yet", USAGE)
     if not state.mutants:
         why = "has none (yet)" if state.engine == "mu2" else f"is for {state.engine}, not mu2"
         return CliError(f"no mutants: {state.name} {why}", USAGE)
-    alike = near(text, state.mutants, 3, 0.5)
-    hint = f"an id looks like {next(iter(state.mutants))}"
-    if alike:
-        hint = "the nearest: " + ", ".join(alike)
+    similar = near(text, state.mutants, 3, 0.5)
+    hint = f"an ID looks like {next(iter(state.mutants))}"
+    if similar:
+        hint = "similar IDs are " + ", ".join(similar)
     else:
-        with contextlib.suppress(SelectionError):  # several, of which none is to blame
+        with contextlib.suppress(SelectionError):  # several selections
             conditions = parse_selection(text).conditions
             hint = _values(conditions, list(state.mutants.values())) if conditions else hint
-    return CliError(f"{text} names no mutant; {hint}", USAGE)
+    return CliError(f"no mutant matches {text}; {hint}", USAGE)
 
 
 def _values(conditions: Iterable[tuple[str, str]], mutants: Sequence[Mutant]) -> str:
-    """What could be wanted of the condition that no mutant meets."""
+    """List the values of the first condition that no mutant meets."""
     for key, wanted in conditions:
         if Selection(conditions=((key, wanted),)).of(mutants):
             continue
         values = sorted({Selection.value(m, key) for m in mutants}, key=_in_order)
         if key == "function" and values == [""]:
-            return "no function is known (of a program's only with mutants.functions or covered)"
+            return (
+                "no function is known (functions of AFL++ targets are known only with "
+                "mutants.functions or mutants.covered)"
+            )
         named = values[:MAX_VALUES]
         if len(values) > MAX_VALUES:
             named = near(wanted, values, 3) or named
         more = f" and {len(values) - len(named):,} more" if len(values) > len(named) else ""
         return f"{key}s: {', '.join(named)}{more}"
-    return "each condition names some, but none meets them all"
+    return "each condition matches some mutants, but no mutant matches all"
 
 
 def _in_order(value: str) -> tuple[int, str]:
@@ -228,7 +231,7 @@ def _in_order(value: str) -> tuple[int, str]:
 
 
 def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """A campaign file's campaign, as one for mu2. Raises :class:`CliError`."""
+    """Load a campaign file as a campaign for mu2. Raises :class:`CliError`."""
     try:
         return load(file, overrides, kind=_AS).campaign
     except CampaignError as e:
@@ -236,7 +239,7 @@ def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
 
 
 def own_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """A campaign file's campaign, for the engine that the file names. Raises :class:`CliError`."""
+    """Load a campaign file with its own engine kind. Raises :class:`CliError`."""
     try:
         return load(file, overrides).campaign
     except CampaignError as e:
@@ -244,9 +247,9 @@ def own_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
 
 
 def _look_up(options: argparse.Namespace) -> tuple[State, Path, str]:
-    """The mutants of a campaign file, or of a run as far as its log tells of them.
+    """Return a state with the mutants of a campaign file or run, and the campaign file.
 
-    With the file, and a line on why they and their states are not certain ("": they are).
+    The third item is a warning that mutants or their states may be missing, or an empty string.
     """
     path: Path = options.path
     if path.is_dir() and (is_run(path) or path.name == "log"):
@@ -265,39 +268,36 @@ def _look_up(options: argparse.Namespace) -> tuple[State, Path, str]:
     file, _ = named(path)
     if not file.exists():
         raise CliError(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
-    _refuse_queue(file, options.overrides)
+    _refuse_fuzzfirst(file, options.overrides)
     return found(python_campaign(file, options.overrides)), file, ""
 
 
 def _refuse_unrecorded(run: Path, now: RunStatus) -> None:
-    """Raise :class:`CliError` if only the run's log, which names no mutant, could name its mutants.
-
-    What the campaign is for is read from the run's copy of its file: the log may be damaged.
-    """
-    campaign = own_campaign(run / "campaign.toml")
+    """Raise :class:`CliError` if a run's mutants are not in its log and cannot be listed again."""
+    campaign = own_campaign(run / "campaign.toml")  # not from the log, which may be damaged
     if campaign.mutants and now.is_lower_bound:
         raise none_left(run, now, "mutants")
     if campaign.mutants:
         raise CliError(f"no mutants: {campaign.name} has ranked none yet", USAGE)
     if campaign.kind == AFL:
-        raise CliError(f"{run}: its campaign is for afl and fuzzes no mutants first", USAGE)
+        raise CliError(f"{run}: the campaign has no mutants: no table [mutants], engine afl", USAGE)
 
 
-def _refuse_queue(file: Path, overrides: Iterable[str]) -> None:
-    """A campaign that fuzzes mutants first ranks them while it runs. Raises :class:`CliError`."""
+def _refuse_fuzzfirst(file: Path, overrides: Iterable[str]) -> None:
+    """Raise :class:`CliError` for a fuzz-first campaign, which ranks its mutants while it runs."""
     if own_campaign(file, [*overrides]).mutants:
         raise CliError(
-            f"{file}: its mutants are made and ranked when it runs; before that: "
+            f"{file}: a fuzz-first campaign makes and ranks its mutants when it runs; before, use: "
             "fuzztui mutants rank SOURCE...",
             USAGE,
         )
 
 
 def found(campaign: Campaign) -> State:
-    """All mutants of a campaign's program, none of them run. Raises :class:`CliError`."""
+    """List all mutants of a campaign's target, without running any. Raises :class:`CliError`."""
     from fuzztui.inprocess.ask import ask
 
-    say("loading the target to look for mutants")
+    say("loading the target to list its mutants")
     try:
         answers = list(ask(campaign, ["--mutants"]))
     except SupervisorError as e:
@@ -305,15 +305,15 @@ def found(campaign: Campaign) -> State:
     state = State(name=campaign.name, engine=campaign.kind)
     answer = next((a for a in answers if isinstance(a.get("mutants"), list)), None)
     if answer is None:
-        raise CliError(f"{campaign.file}: the engine gave no list of mutants")
-    for words in answer.get("warnings", []):
-        say(str(words))
+        raise CliError(f"{campaign.file}: the engine returned no list of mutants")
+    for warning in answer.get("warnings", []):
+        say(str(warning))
     items = [item for item in answer["mutants"] if isinstance(item, dict)]
 
-    def place(item: dict[str, Any]) -> tuple[str, ...]:
+    def module_of(item: dict[str, Any]) -> tuple[str, ...]:
         return tuple(str(item.get(key, "")) for key in ("module", "file", "path"))
 
-    for seq, ((module, file, path), group) in enumerate(groupby(items, key=place), 1):
+    for seq, ((module, file, path), group) in enumerate(groupby(items, key=module_of), 1):
         apply(state, [Record(seq, 0.0, MutantsFound("", module, file, path, list(group)))])
     if not state.mutants:
         say("the application has no mutants: see target.include, engine.operators, engine.mutate")
@@ -324,7 +324,7 @@ def found(campaign: Campaign) -> State:
 
 
 def mutant_dict(m: Mutant) -> dict[str, Any]:
-    """A mutant for ``--json``; ``null`` where there is nothing to say."""
+    """Return a mutant as an object for ``--json``; unknown values are ``null``."""
     return {
         "id": m.id,
         "module": m.module,
@@ -351,9 +351,9 @@ def mutant_dict(m: Mutant) -> dict[str, Any]:
 
 
 def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
-    """Mutants by file, one a line that fits ``width`` columns (0: as long as it is).
+    """Yield mutants by file, one on each line of ``width`` columns (0: no limit).
 
-    An id is what commands want, so it is never cut; what it changes is, or left out.
+    IDs are never cut, because commands need them; the change is cut or left out.
     """
     files: dict[str, int] = {}
     rows = sorted(rows, key=lambda m: (files.setdefault(m.file, len(files)), m.line))
@@ -374,12 +374,12 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
 
 
 def change(m: Mutant) -> str:
-    """What it changes, on one line."""
+    """Format the change of a mutant on one line."""
     return brief(f"{m.before.strip()} -> {m.after.strip()}") if m.before or m.after else ""
 
 
 def details(m: Mutant) -> Iterator[str]:
-    """All that is known of one mutant, a line a thing."""
+    """Yield the details of one mutant as labelled lines."""
     yield brief(m.id)
     where = f"{m.file}:{m.line}" + (f" in {m.function}" if m.function else "")
     yield f"place     {brief(where)}"
@@ -397,8 +397,8 @@ def details(m: Mutant) -> Iterator[str]:
     if m.steer:
         state += f"  [{m.steer}]"
     yield f"state     {brief(state)}"
-    for name, words in (("because", m.reason), ("detail", m.detail)):
-        for n, line in enumerate(words.splitlines()[:MAX_LINES]):
+    for name, text in (("because", m.reason), ("detail", m.detail)):
+        for n, line in enumerate(text.splitlines()[:MAX_LINES]):
             yield f"{'' if n else name:<9} {visible(line)}"
     if m.counts:
         runs = several(m.runs, "time")

@@ -1,4 +1,4 @@
-"""``fuzztui mutants rank FILE...``: the mutants of source files, the most different ones first."""
+"""``fuzztui mutants rank FILE...``: rank the mutants of source files, most different first."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 ORDERS = ("fpf", "universalmutator", "random")
 
 _AROUND = 12
-"""Characters shown before and after what a mutant changes."""
+"""Number of characters shown before and after a mutant's change."""
 
 
 def rank_mutants(options: argparse.Namespace) -> int:
-    """Rank and print; the exit code."""
-    # Here, because other commands have no use for what ranking needs.
+    """Rank the mutants and print them; return the exit code."""
+    # Imported here, because only this command needs these modules.
     from fuzztui.fuzzfirst.source_mutants.check import Check
     from fuzztui.fuzzfirst.source_mutants.generate import (
         LANGUAGES,
@@ -40,7 +40,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
     files = [options.path, *map(Path, options.selections)]
     if options.language and options.language not in LANGUAGES.values():
         known = ", ".join(sorted(set(LANGUAGES.values())))
-        raise CliError(f"--language {options.language}: there are {known}", USAGE)
+        raise CliError(f"--language {options.language!r} is unknown; choose one of {known}", USAGE)
     lines = parse_lines(options.lines)
     counter = Counter()
     found = Generated()
@@ -49,7 +49,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
         counter.show(f"making mutants of {file}", len(found.mutants))
         if not options.language and language_of(file) == "none":
             counter.clear()
-            say(f"{file}: its name tells no language: only universal rules (see --language)")
+            say(f"{file}: unknown language, only universal rules apply; see --language")
         try:
             generate(file, language=options.language, lines=lines, into=found)
             if check is not None:
@@ -60,7 +60,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
     counter.clear()
     if not found.mutants:
         where = f" in lines {options.lines}" if options.lines else ""
-        say(f"there is nothing to mutate{where}")
+        say(f"there are no mutants{where}")
         return FAILED
     total = len(found.mutants) if options.limit is None else min(options.limit, len(found.mutants))
     rows: list[tuple[SourceMutant, float]] = []
@@ -72,7 +72,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
         counter.show(f"ranking ({check.rejected:,} do not compile)", len(rows), total)
         return check.compiles(mutant, Path(mutant.file), options.language)
 
-    begun = time.monotonic()
+    began = time.monotonic()
     try:
         for index, distance in _order(found.mutants, options, counter, accept):
             rows.append((found.mutants[index], distance))
@@ -82,7 +82,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
         raise CliError(str(e)) from None
     except KeyboardInterrupt:
         counter.clear()
-        say(f"interrupted: the {len(rows):,} that are ranked")
+        say(f"interrupted after {several(len(rows), 'ranked mutant')}")
     counter.clear()
     if options.json:
         objects = (mutant_dict(n, m, d, check is not None) for n, (m, d) in enumerate(rows, 1))
@@ -91,14 +91,14 @@ def rank_mutants(options: argparse.Namespace) -> int:
     width = shutil.get_terminal_size().columns if at_terminal() else 0
     for line in table(rows, width):
         print(line)
-    took = time.monotonic() - begun
+    took = time.monotonic() - began
     notes = [f"{len(rows):,} of {several(len(found.mutants), 'mutant')} ranked in {took:.1f} s"]
     if found.blank:
-        notes.append(f"{found.blank:,} that differ in blanks only are left out")
+        notes.append(f"{found.blank:,} left out that differ in blanks only")
     if check is None:
-        notes.append("whether they compile was not looked at (--check)")
+        notes.append("not checked whether they compile (--check)")
     else:
-        notes.append(f"{check.rejected:,} that would have come among them do not compile")
+        notes.append(f"{check.rejected:,} left out that do not compile")
     say("; ".join(notes))
     return DONE
 
@@ -109,7 +109,7 @@ def _order(
     counter: Counter,
     accept: Callable[[int], bool],
 ) -> Iterator[tuple[int, float]]:
-    """Indexes and distances, as they are found."""
+    """Yield the index and distance of each mutant in order; -1: no distance."""
     from fuzztui.fuzzfirst.source_mutants.rank import rank, rank_as_universalmutator, shuffled
 
     if options.order == "random":
@@ -130,7 +130,7 @@ def _order(
 
 
 def parse_lines(text: str) -> set[int]:
-    """``12,40-60`` as a set of line numbers; "" is an empty one. Raises :class:`CliError`."""
+    """Parse line numbers such as ``12,40-60``. Raises :class:`CliError`."""
     try:
         return set(chain(*parse_ranges(text)))
     except ValueError as e:
@@ -138,9 +138,9 @@ def parse_lines(text: str) -> set[int]:
 
 
 def mutant_dict(place: int, m: SourceMutant, distance: float, checked: bool) -> dict[str, object]:
-    """A ranked mutant for ``--json``; the first one, and any in random order, has no distance.
+    """Return a ranked mutant as an object for ``--json``.
 
-    What does not compile is not ranked: ``compiles`` is null where nobody looked.
+    The first mutant has no distance, nor any in random order. ``compiles`` is null without a check.
     """
     return {
         "rank": place,
@@ -156,7 +156,7 @@ def mutant_dict(place: int, m: SourceMutant, distance: float, checked: bool) -> 
 
 
 def table(rows: Sequence[tuple[SourceMutant, float]], width: int = 0) -> Iterator[str]:
-    """A mutant a line, cut to ``width`` columns (0: as long as it is)."""
+    """Yield a line for each mutant, cut to ``width`` columns (0: no limit)."""
     of_rank = len(str(len(rows)))
     places = [visible(f"{m.file}:{m.line}") for m, _ in rows]
     of_place = min(max(map(len, places), default=0), 40)
@@ -174,7 +174,7 @@ class _Changed(Protocol):
 
 
 def shown_change(m: _Changed) -> str:
-    """What it changes, on one line: where the two lines differ, with a little around."""
+    """Format a change on one line: the different parts of both lines, with some context."""
     before, after = " ".join(m.before.split()), " ".join(m.after.split())
     head = _shared(before, after)
     tail = _shared(before[head:][::-1], after[head:][::-1])
@@ -188,7 +188,7 @@ def shown_change(m: _Changed) -> str:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common prefix."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 

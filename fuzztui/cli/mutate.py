@@ -1,4 +1,4 @@
-"""``fuzztui mutate FILE...``: the text operators applied to files, to look at what they do."""
+"""``fuzztui mutate FILE...``: apply text mutators to files, to see their effect."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from fuzztui.engines.text.reference import Rng, apply
 from fuzztui.engines.text.table import NAMES, OPERATORS
 
 _TRIES: Final = 1000
-"""Draws of an operator before it is said that none applies: many do not to a given input."""
-_MOST: Final = 64 << 20
+"""Attempts to apply a mutator before the command gives up: many do not apply to a given input."""
+_MAX_BYTES: Final = 64 << 20
 _GROWTH: Final = 1 << 20
-"""How much longer than its file a mutant may be."""
+"""Bytes by which a mutated file may be longer than the original."""
 _MAX_NAME: Final = 255
 _MAX_OPS: Final = 120
 _ODD: Final = re.compile(r"[^A-Za-z0-9._+=@-]+")
@@ -29,9 +29,9 @@ _ODD: Final = re.compile(r"[^A-Za-z0-9._+=@-]+")
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """What one operator did: from ``line`` (the first is 1) on ``old`` became ``new``.
+    """The effect of one mutator: from ``line`` (from 1) on, ``old`` became ``new``.
 
-    Both are whole lines; "" is none.
+    Both are whole lines; an empty string means no line.
     """
 
     operator: str
@@ -42,14 +42,14 @@ class FileEdit:
 
 @dataclass(frozen=True, slots=True)
 class MutatedFile:
-    """A file's text after some operators."""
+    """The content of a file after some mutators."""
 
     file: Path
     data: bytes
     changes: tuple[FileEdit, ...]
 
     def name(self, number: int) -> str:
-        """What its file is called, whatever the one that it is made from is called."""
+        """Return a valid file name for the mutated file, with its number, origin and mutators."""
         ops = "+".join(change.operator for change in self.changes)
         if len(ops) > _MAX_OPS:
             first = self.changes[0].operator
@@ -60,14 +60,14 @@ class MutatedFile:
 
 
 def mutate(options: argparse.Namespace) -> int:
-    """Mutate and print or write; the exit code."""
+    """Mutate files and print or write the result; return the exit code."""
     if options.list:
         width = max(map(len, NAMES))
         for operator in OPERATORS:
             print(f"{operator.name:<{width}}  {operator.effect}")
         return DONE
     if not options.files:
-        raise CliError("a file to mutate is needed (--list shows the operators)", USAGE)
+        raise CliError("mutate needs a FILE (--list shows the text mutators)", USAGE)
     numbers = [_number(name) for name in options.operator] or list(range(len(NAMES)))
     contents = {file: _read(file) for file in options.files}
     keep = _shown if options.output is None else _writer(options.output)
@@ -82,8 +82,8 @@ def mutate(options: argparse.Namespace) -> int:
 def _number(name: str) -> int:
     if name in NAMES:
         return NAMES.index(name)
-    words = f"there is no such operator{meant(near(name, NAMES, least=0.4))} (--list shows all)"
-    raise CliError(f"--operator {name}: {words}", USAGE)
+    hint = meant(near(name, NAMES, least=0.4))
+    raise CliError(f"--operator {name}: unknown text mutator{hint} (--list shows all)", USAGE)
 
 
 def _read(file: Path) -> bytes:
@@ -93,16 +93,16 @@ def _read(file: Path) -> bytes:
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as opened:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise CliError(f"{name} is no regular file: name a file with text in it", USAGE)
-            data = opened.read(_MOST + 1)
+                raise CliError(f"{name} is not a regular file; name a text file", USAGE)
+            data = opened.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         raise CliError(f"{name}: there is no such file", USAGE) from None
     except IsADirectoryError:
-        raise CliError(f"{name} is a directory: name the files in it", USAGE) from None
+        raise CliError(f"{name} is a directory; name the files in it", USAGE) from None
     except OSError as e:
         raise CliError(f"{name}: {e.strerror}", USAGE) from None
-    if len(data) > _MOST:
-        raise CliError(f"{name}: more than {_MOST >> 20} MiB; mutate a part of it", USAGE)
+    if len(data) > _MAX_BYTES:
+        raise CliError(f"{name}: larger than {_MAX_BYTES >> 20} MiB; mutate a part of it", USAGE)
     return data
 
 
@@ -112,7 +112,10 @@ def _read(file: Path) -> bytes:
 def _mutants(
     contents: dict[Path, bytes], numbers: Sequence[int], options: argparse.Namespace
 ) -> Iterator[MutatedFile]:
-    """``--count`` of them, of the files in turn. What nothing applies to is left out, and said."""
+    """Yield ``--count`` mutated files, taking the files in turn.
+
+    A file to which no mutator applies is left out with a message.
+    """
     rng = Rng(options.seed)
     files = list(contents)
     made = 0
@@ -121,8 +124,8 @@ def _mutants(
         mutant = _mutant(file, contents[file], numbers, options.stack, rng)
         if mutant is None:
             which = " or ".join(NAMES[n] for n in numbers)
-            none = f"{which} does not apply" if options.operator else "no operator applies"
-            say(f"{_path(file)}: {none} to it")
+            none = f"{which} does not apply" if options.operator else "no text mutator applies"
+            say(f"{_path(file)}: {none}")
             files.remove(file)
             continue
         made += 1
@@ -148,11 +151,11 @@ def _mutant(
 
 
 def change(operator: str, before: bytes, after: bytes) -> FileEdit:
-    """Which lines differ."""
+    """Return the lines that a mutator has changed."""
     head = _shared(before, after)
     begin = before.rfind(b"\n", 0, head) + 1
     tail = _shared(before[head:][::-1], after[head:][::-1])
-    # To the end of the line, so that both end alike.
+    # Extend to the end of the line, so that both texts end with whole lines.
     end = before.find(b"\n", len(before) - tail) + 1 if tail else 0
     tail = len(before) - end if end else 0
     old = _lines(before[begin : len(before) - tail])
@@ -170,14 +173,14 @@ def change(operator: str, before: bytes, after: bytes) -> FileEdit:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """By line feeds only; all but perhaps the last one end with one."""
+    """Split at line feeds only, and keep these."""
     lines = data.split(b"\n")
     last = lines.pop()
     return [line + b"\n" for line in lines] + ([last] if last else [])
 
 
 def _path(path: Path) -> str:
-    """A path in which bytes that are no UTF-8 are escapes: ``caf\\xe9.c``."""
+    """Format a path; bytes that are not UTF-8 are escaped: ``caf\\xe9.c``."""
     return _text(os.fsencode(path))
 
 
@@ -186,7 +189,7 @@ def _text(data: bytes) -> str:
 
 
 def _shared(one: bytes | str, other: bytes | str) -> int:
-    """How many both begin with, by halving: slices are compared faster than loops count."""
+    """Return the length of the common prefix, by bisection: comparing slices is fast."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -201,7 +204,7 @@ def _shared(one: bytes | str, other: bytes | str) -> int:
 
 
 def _window(old: str, new: str, around: int, most: int) -> tuple[str, str]:
-    """Both, cut to what differs, with a little around; and that in its middle."""
+    """Cut both texts to the different part with some context; long parts in their middle."""
     head = _shared(old, new)
     tail = _shared(old[head:][::-1], new[head:][::-1])
     begin, left = max(0, head - around), max(0, tail - around)
@@ -216,7 +219,7 @@ def _window(old: str, new: str, around: int, most: int) -> tuple[str, str]:
 
 
 def _shown(number: int, mutant: MutatedFile) -> None:
-    """Print the lines that differ, as in a unified diff; for each operator where they are then."""
+    """Print the changed lines of each mutator, as in a unified diff."""
     print(f"--- {visible(_path(mutant.file))}\n+++ {number:06}")
     for c in mutant.changes:
         print(f"@@ line {c.line}: {c.operator} @@")
@@ -227,7 +230,7 @@ def _shown(number: int, mutant: MutatedFile) -> None:
 
 
 def _summary(mutant: MutatedFile) -> str:
-    """What each operator did; of a single one the name of the file says which it is."""
+    """Format the effect of each mutator; a single one is named by the file name already."""
     alone = len(mutant.changes) == 1
     parts = []
     for c in mutant.changes:
@@ -238,18 +241,18 @@ def _summary(mutant: MutatedFile) -> str:
 
 
 def _writer(directory: Path) -> Callable[[int, MutatedFile], None]:
-    """What writes mutants there, and prints a line for each."""
+    """Return a function that writes a mutated file into ``directory`` and prints a line."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         taken = min(directory.iterdir(), default=None)
     except (FileExistsError, NotADirectoryError):
-        raise CliError(f"--output {directory}: there is a file of that name", USAGE) from None
+        raise CliError(f"--output {directory}: is not a directory", USAGE) from None
     except OSError as e:
         raise CliError(f"--output {directory}: {e.strerror}", USAGE) from None
     if taken is not None:
         raise CliError(
-            f"--output {directory} has files in it ({taken.name}): name a new or an empty "
-            "directory, nothing is overwritten",
+            f"--output {directory} contains files ({taken.name}), which are not overwritten; "
+            "name a new or empty directory",
             USAGE,
         )
 

@@ -1,4 +1,4 @@
-"""Types and their distances in few words: in full, or the nearest ones in little room."""
+"""Format types with their distances: all, or the nearest ones in a limited width."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from fuzztui.tui.labels.targeting import brief_location, brief_type, fewer
 __all__ = ["MIN_ROOM", "all_of", "nearest", "place"]
 
 NEAREST = 3
-"""Types that are named, at most, where not all are."""
+"""Maximum number of types, if not all fit."""
 
 MIN_ROOM = 20
-"""Columns for types, however narrow the terminal is."""
+"""Minimum number of columns for types, on any terminal."""
 
 
 def all_of(types: Iterable[tuple[str, int]]) -> str:
-    """``datetime.date 2, pathlib.Path 4``; a dash for none. They are names and distances."""
+    """Format names and distances: ``datetime.date 2, pathlib.Path 4``; a dash if there are none."""
     return ", ".join(f"{visible(name)} {distance}" for name, distance in types) or "-"
 
 
 def nearest(types: Sequence[tuple[str, int]], short: Mapping[str, str], room: int) -> str:
-    """``date 2, Path 4 +9``: the first ones by their ``short`` names, and how many more.
+    """Format the first types with their ``short`` names, and how many more: ``date 2, Path 4 +9``.
 
-    In ``room`` columns, if there are enough for one.
+    The result fits ``room`` columns if at least one type does.
     """
     named = [(short[name], distance) for name, distance in types]
     more = len(named[NEAREST:])
@@ -38,5 +38,5 @@ def nearest(types: Sequence[tuple[str, int]], short: Mapping[str, str], room: in
 
 
 def place(location: str, room: int) -> str:
-    """A location in ``room`` columns: of a longer one the end."""
+    """Format a location in ``room`` columns; of a longer one only the end."""
     return brief_location(visible(location), room)

@@ -1,4 +1,4 @@
-"""``fuzztui operators``: which text mutators pay, as a table; the mixture in ``status``."""
+"""``fuzztui operators``: a table of text mutators; the rows of ``status`` about the mixture."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ _ORDER: dict[str, Callable[[MutatorRow], Any]] = {
 }
 
 COLUMNS = ("pays", "found", "crashes", "applied", "tried", "weight", "name", "class")
-"""What the table can be sorted by; names and classes as the alphabet has them."""
+"""Columns by which the table can be sorted; ``name`` and ``class`` alphabetically."""
 
 BEST = 3
-"""Operators that ``status`` names."""
+"""Number of mutators that ``status`` lists."""
 
 
 def operators(options: argparse.Namespace) -> int:
-    """The table, or a list of JSON objects in the same order."""
+    """Print the table, or a list of JSON objects in the same order."""
     run = find_run(options.run)
     now = standing(run)
     state = now.state
     rows = ordered(arms(state).values(), options.sort)
     if options.json:
         objects = {row["name"]: row for row in operators_dict(state)}
-        print(json.dumps([objects[arm.name] for arm in rows], indent=1))
+        print(json.dumps([objects[mutator.name] for mutator in rows], indent=1))
     if not rows and now.is_lower_bound:
-        raise none_left(run, now, "operators on text")
+        raise none_left(run, now, "text mutators")
     if options.json:
         return DONE
     if not rows:
-        raise CliError(f"{run}: no engine of its campaign has reported text mutators")
+        raise CliError(f"{run}: no engine of the campaign has reported text mutators")
     for line in table(rows):
         print(line)
-    if any(_doubtful(arm) for arm in rows):
-        print(f"(in brackets: fewer than {FEW} finds or {FEW_USES} uses, which tells little)")
+    if any(_uncertain(mutator) for mutator in rows):
+        print(f"(in brackets: uncertain, fewer than {FEW} saved inputs or {FEW_USES} uses)")
     for name, text in mixture_rows(state):
         print(f"{name:<8} {brief(text)}")
     return DONE
 
 
 def ordered(rows: Any, column: str) -> list[MutatorRow]:
-    """By a column; rows that are alike in it stay in their order."""
+    """Sort rows by a column; rows with equal values keep their order."""
     if column == "name":
         return sorted(rows, key=lambda a: a.name)
     if column == "class":
@@ -67,43 +67,43 @@ def ordered(rows: Any, column: str) -> list[MutatorRow]:
 
 
 def table(rows: list[MutatorRow]) -> Iterator[str]:
-    """A line for each arm, under titles."""
+    """Yield a title line, and a line for each mutator."""
     wide = max(len(brief(a.name)) for a in rows)
     yield (
-        f"{'operator':<{wide}}  class  {'tried':>13}  {'applied':>13}  {'hits':>6}  {'found':>7}  "
+        f"{'mutator':<{wide}}  class  {'tried':>13}  {'applied':>13}  {'hits':>6}  {'found':>7}  "
         f"{'crashes':>7}  {'finds/M':>11}  {'weight':>6}"
     )
     for a in rows:
         hits = percent(a.applied / a.tried if a.tried else None)
         pays = f"{a.pays:,.1f}" if a.pays >= 0 else "-"
-        pays = f"({pays})" if _doubtful(a) else pays
+        pays = f"({pays})" if _uncertain(a) else pays
         yield (
             f"{brief(a.name):<{wide}}  {a.cls:<6} {a.tried:>13,}  {a.applied:>13,}  {hits:>6}  "
             f"{a.found:>7,}  {a.crashes:>7,}  {pays:>11}  {percent(a.share):>6}"
         )
 
 
-def _doubtful(arm: MutatorRow) -> bool:
-    return arm.found > 0 and not arm.tells
+def _uncertain(mutator: MutatorRow) -> bool:
+    return mutator.found > 0 and not mutator.tells
 
 
 def mixture_rows(state: State) -> Iterator[tuple[str, str]]:
-    """The rows of ``status`` about the mixture: what it is, and which operators pay."""
+    """Yield the rows of ``status`` about the mixture and the best mutators."""
     now = blend(state)
     if now is None:
         return
     parts = zip(CLASSES, now.mixture, strict=True)
-    words = ", ".join(f"{name} {percentage(part)}{now.did(name)}" for name, part in parts)
+    text = ", ".join(f"{name} {percentage(part)}{now.did(name)}" for name, part in parts)
     if now.each:
         yield "mixture", now.each
-        yield "", f"on average {words}"
+        yield "", f"on average {text}"
     else:
-        words += f", {'adaptive' if now.adaptive else 'fixed'}"
+        text += f", {'adaptive' if now.adaptive else 'fixed'}"
         if now.t >= 0:
-            words += f" since {clock(now.t)}" + (f" by {now.by}" if now.by else "")
+            text += f" since {clock(now.t)}" + (f" by {now.by}" if now.by else "")
         if now.differ:
-            words += f" (the mean of {several(now.instances, 'instance')})"
-        yield "mixture", words
+            text += f" (the mean of {several(now.instances, 'instance')})"
+        yield "mixture", text
     best = [f"{a.name} ({a.found:,} in {a.applied:,} uses)" for a in now.best[:BEST]]
     if best:
         yield "pays", f"best {', '.join(best)}"

@@ -1,8 +1,8 @@
-"""Which runs are of a campaign file, and which of them it means: the newest.
+"""Find the runs of a campaign file; the file means the newest of them.
 
-A run tells in ``supervisor/origin.json`` which file it is of, and when it was started. Runs are
-looked for where the file would be run now; only where there is none also beside the file, and
-among those that run, wherever they are.
+A run's ``supervisor/origin.json`` contains its campaign file and start time. Runs are searched in
+the directory where the file would be run now; if there is none, also next to the file, and among
+all running campaigns of the user.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from fuzztui.cli.output import USAGE, CliError, say, still_run
 from fuzztui.remote.address import announced
 from fuzztui.remote.client import running
 
-__all__ = ["another", "has_begun", "is_run", "newest", "refuse_foreign", "remember"]
+__all__ = ["another", "has_begun", "is_run", "newest", "refuse_other_run", "remember"]
 
 
 def is_run(path: Path) -> bool:
-    """Whether a directory looks like a run of ours: others have a ``log/`` too."""
+    """Whether a directory looks like a run of fuzztui (``log/`` alone is not sufficient)."""
     log = path / "log"
     try:
         return log.is_dir() and ((path / "supervisor").is_dir() or any(log.glob("*.jsonl*")))
@@ -38,17 +38,18 @@ def is_run(path: Path) -> bool:
 
 
 def has_begun(run: Path) -> bool:
-    """Whether a campaign is or was in progress: one that was refused has left no frozen copy."""
+    """Whether a campaign was started; a rejected start leaves no frozen copy."""
     return is_run(run) and (_frozen(run).is_file() or running(run) is not None)
 
 
 def newest(loaded: FrozenCampaign, more: str = "") -> Path | None:
-    """The run that a campaign file means; None if it has none.
+    """Return the newest run of a campaign file; None if there is none.
 
-    Says which where that is not plain: one of several, or elsewhere (``more`` is added then).
+    Prints the choice if there are several runs, or if the run is elsewhere (``more`` is then added
+    to the message).
     """
     campaign = loaded.campaign
-    if campaign.file.parent == campaign.output:  # the run's own copy means that one
+    if campaign.file.parent == campaign.output:  # a frozen copy means its run
         return campaign.output if has_begun(campaign.output) else None
     alive = list(_alive(campaign))
     here = list(_in_place(campaign.output, loaded))
@@ -57,65 +58,65 @@ def newest(loaded: FrozenCampaign, more: str = "") -> Path | None:
         return None
     chosen = max(runs, key=lambda run: (_origin(run).began, _number(run, campaign.output.name)))
     others = {run.resolve() for run in (*runs, *alive)} - {chosen.resolve()}
-    words = str(_short(chosen))
+    text = str(_short(chosen))
     if len(runs) > 1:
-        words += f", the newest of {len(runs)} runs"
+        text += f", the newest of {len(runs)} runs"
     if still := sorted(str(_short(run)) for run in others if running(run)):
-        words += f"; {still_run(still)}"
+        text += f"; {still_run(still)}"
     if not here:
-        say(f"its run is {words}{more}")
-    elif words != str(_short(chosen)) or chosen != campaign.output:
-        say(f"{campaign.file.name}: {words}")
+        say(f"its run is {text}{more}")
+    elif text != str(_short(chosen)) or chosen != campaign.output:
+        say(f"{campaign.file.name}: {text}")
     return chosen
 
 
 def another(campaign: Campaign) -> Path:
-    """A directory for one more run: its number is above those of all that are there.
+    """Return the directory for one more run, with a number above those of all existing runs.
 
-    That of a run that has never started is taken again.
+    The directory of the last run is reused if that run was never started.
     """
     first = campaign.output
     base = campaign.name.replace("/", "_")
     own_copy = campaign.file.parent == first
-    if own_copy and re.fullmatch(rf"{re.escape(base)}-\d+", first.name):  # a later run's
+    if own_copy and re.fullmatch(rf"{re.escape(base)}-\d+", first.name):  # a numbered run
         first = first.with_name(base)
-    there = {_number(path, first.name): path for path in _siblings(first)}
-    if not there:
+    existing = {_number(path, first.name): path for path in _numbered(first)}
+    if not existing:
         return first
-    last = max(there)
-    left = is_run(there[last]) and not has_begun(there[last])
-    if left and not _foreign_origin(there[last], campaign):
-        return there[last]
+    last = max(existing)
+    unused = is_run(existing[last]) and not has_begun(existing[last])
+    if unused and not _other_file(existing[last], campaign):
+        return existing[last]
     return first.with_name(f"{first.name}-{last + 1}")
 
 
 def remember(run: Path, campaign: Campaign) -> None:
-    """Write into a run, which is made, whose it is. Raises OSError."""
+    """Write the campaign file and start time into an existing run directory. Raises OSError."""
     if campaign.file.parent == run:
         return
     before = _origin(run)
-    # A run's own copy is of the file that the run is of.
+    # A frozen copy stands for the campaign file of its run.
     file = _origin(campaign.file.parent).file or campaign.file.resolve()
     began, name = before.began, before.name
     if not _frozen(run).exists():
         began, name = time(), run.name
     if before == (now := _Origin(file, began, name)):
         return
-    words = json.dumps({"file": str(now.file), "began": began, "name": name})
-    replace_text(run / "supervisor" / "origin.json", words)
+    text = json.dumps({"file": str(now.file), "began": began, "name": name})
+    replace_text(run / "supervisor" / "origin.json", text)
 
 
-def refuse_foreign(output: Path, loaded: FrozenCampaign) -> None:
-    """Raise :class:`CliError` if the file's directory is a run of another campaign file."""
+def refuse_other_run(output: Path, loaded: FrozenCampaign) -> None:
+    """Raise :class:`CliError` if ``output`` is a run of another campaign file."""
     if loaded.says_where or not has_begun(output):
         return
-    if other := _foreign_origin(output, loaded.campaign):
-        words = f"{output} is a run of {other}: use --new, or --set campaign.output=DIR"
-        raise CliError(words, USAGE)
+    if other := _other_file(output, loaded.campaign):
+        message = f"{output} is a run of {other}; use --new, or --set campaign.output=DIR"
+        raise CliError(message, USAGE)
 
 
-def _foreign_origin(run: Path, campaign: Campaign) -> Path | None:
-    """The other campaign file, one that is there, that a run is of; None if it is of this one."""
+def _other_file(run: Path, campaign: Campaign) -> Path | None:
+    """Return the campaign file of a run if it is an existing file other than the campaign's."""
     file = _origin(run).file
     return None if file in (None, campaign.file.resolve()) or not _exists(file) else file
 
@@ -123,11 +124,11 @@ def _foreign_origin(run: Path, campaign: Campaign) -> Path | None:
 @dataclass(frozen=True, slots=True)
 class _Origin:
     file: Path | None = None
-    """The campaign file, resolved; None where it is not told."""
+    """The campaign file, resolved; None: unknown."""
     began: float = 0.0
-    """Unix time; 0 where it is not told."""
+    """Unix time of the start; 0: unknown."""
     name: str = ""
-    """The directory's: one that was given another name was put aside."""
+    """The name of the run directory at the start; a renamed run no longer belongs to the file."""
 
 
 def _origin(run: Path) -> _Origin:
@@ -141,43 +142,43 @@ def _origin(run: Path) -> _Origin:
 
 
 def _in_place(output: Path, loaded: FrozenCampaign) -> Iterator[Path]:
-    """The runs of the file among ``output`` and those that are numbered after it."""
+    """Yield the runs of the file among ``output`` and its numbered successors."""
     campaign = loaded.campaign
-    for run in _siblings(output):
+    for run in _numbered(output):
         if not has_begun(run):
             continue
-        if run == output and (loaded.says_where or not _foreign_origin(run, campaign)):
+        if run == output and (loaded.says_where or not _other_file(run, campaign)):
             yield run
-        elif run != output and not _foreign_origin(run, campaign):
+        elif run != output and not _other_file(run, campaign):
             origin = _origin(run)
-            # Older ones do not tell, and of a file that was moved they tell what it was.
-            told = origin.file == campaign.file.resolve() or _name(run) == campaign.name
-            if told and origin.name in ("", run.name):
+            # Old runs have no origin, and a moved campaign file has another path: compare the name.
+            same = origin.file == campaign.file.resolve() or _name(run) == campaign.name
+            if same and origin.name in ("", run.name):
                 yield run
 
 
 def _elsewhere(loaded: FrozenCampaign, alive: Iterable[Path]) -> list[Path]:
-    """Those beside the file that are the user's own, and those that run."""
+    """Return the user's own runs next to the campaign file, and the running ones in ``alive``."""
     campaign = loaded.campaign
-    beside = campaign.file.resolve().parent / "runs" / campaign.output.name
-    found = [] if loaded.says_where else [r for r in _in_place(beside, loaded) if _ours(r)]
+    output = campaign.file.resolve().parent / "runs" / campaign.output.name
+    found = [] if loaded.says_where else [r for r in _in_place(output, loaded) if _is_own(r)]
     return [*{run.resolve(): run for run in (*alive, *found)}.values()]
 
 
 def _alive(campaign: Campaign) -> Iterator[Path]:
-    """The user's runs of the file that have a supervisor, wherever they are.
+    """Yield the user's runs of the file that have a supervisor, in any directory.
 
-    Only those of its name: with another one (``--set``) another run is wanted. While a first start
-    is being prepared there is no name yet.
+    A run with another campaign name (``--set``) is not meant. A run that is being started has no
+    name yet.
     """
     file = campaign.file.resolve()
     for run in announced():
-        if _ours(run) and _origin(run).file == file and _name(run) in ("", campaign.name):
+        if _is_own(run) and _origin(run).file == file and _name(run) in ("", campaign.name):
             yield run
 
 
-def _siblings(output: Path) -> list[Path]:
-    """``output`` and what is numbered after it, whatever it is."""
+def _numbered(output: Path) -> list[Path]:
+    """Return the existing paths among ``output``, ``output-2``, ..., of any type."""
     try:
         names = os.listdir(output.parent)  # noqa: PTH208 - names only
     except OSError:
@@ -186,7 +187,7 @@ def _siblings(output: Path) -> list[Path]:
 
 
 def _number(path: Path, base: str) -> int:
-    """1 for the first run's directory, N for ``base-N``; 0 for another's."""
+    """Return the number of a run: 1 for ``base``, N for ``base-N``, 0 for other names."""
     match = re.fullmatch(rf"{re.escape(base)}(?:-([2-9]|[1-9]\d{{1,8}}))?", path.name)
     return int(match[1] or 1) if match else 0
 
@@ -196,7 +197,7 @@ def _frozen(run: Path) -> Path:
 
 
 def _name(run: Path) -> str:
-    """The name of the campaign that a run is of; "" where it cannot be read."""
+    """Return the campaign name of a run; an empty string if it cannot be read."""
     try:
         table: Any = tomllib.loads(_frozen(run).read_text()).get("campaign")
         return str(table["name"])
@@ -207,11 +208,11 @@ def _name(run: Path) -> str:
 def _exists(file: Path) -> bool:
     try:
         return file.exists()
-    except OSError:  # a directory of another user's
+    except OSError:  # another user's directory
         return True
 
 
-def _ours(run: Path) -> bool:
+def _is_own(run: Path) -> bool:
     try:
         return run.stat().st_uid == os.geteuid()
     except OSError:
@@ -219,7 +220,7 @@ def _ours(run: Path) -> bool:
 
 
 def _short(path: Path) -> Path:
-    """As one would type it here."""
+    """Return the path relative to the current directory, if it is inside."""
     here = Path.cwd()
     inside = path.is_relative_to(here) and here != here.parent
     return path.relative_to(here) if inside else path

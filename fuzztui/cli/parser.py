@@ -1,4 +1,4 @@
-"""The grammar of the command line."""
+"""Parse the command line: the commands and their options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzztui.campaign.units import parse_duration
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
 
 Run = Callable[[argparse.Namespace], int]
-"""What carries a parsed command out; returns the exit code."""
+"""A function that carries out a parsed command; returns the exit code."""
 
 _RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
 
@@ -25,16 +25,16 @@ _WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Tells of a mistyped word, or option, which one may have been meant."""
+    """Suggests the nearest name for a mistyped word or option."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            there = [str(choice) for choice in action.choices]
-            words = f"there is no {str(value)!r}{meant(near(str(value), there))}"
-            raise argparse.ArgumentError(action, f"{words} (one of {', '.join(there)})")
+            allowed = [str(choice) for choice in action.choices]
+            message = f"{str(value)!r} is unknown{meant(near(str(value), allowed))}"
+            raise argparse.ArgumentError(action, f"{message} (choose from {', '.join(allowed)})")
 
     def error(self, message: str) -> NoReturn:
-        """End with the usage and the message."""
+        """Print the usage and the message, with a suggestion for a mistyped option, and exit."""
         words = message.rpartition(": ")[2].split() if "unrecognized" in message else []
         options = list(self._option_string_actions)
         found = (near(w.partition("=")[0], options) for w in words if w.startswith("--"))
@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The options of one command; ``options.command`` is the function to call."""
+    """Parse the arguments; ``options.command`` is the function that carries out the command."""
     if argv and argv[0] in _COMMANDS:
         name, rest = argv[0], argv[1:]
         parser = _Parser(
@@ -53,7 +53,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         )
         command = _COMMANDS[name](parser)
         parser.set_defaults(command=command)
-        # Mixed with options nothing may begin with a dash, even after two of them.
+        # Intermixed parsing rejects arguments that begin with a dash, even after "--".
         return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
     parser = _Parser(
         prog="fuzztui",
@@ -69,22 +69,22 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) -> None:
-    """End with what was meant by a word that is no command, unless it is a file."""
+    """Exit with a suggestion if ``word`` is neither a command nor a file."""
     from fuzztui.cli.ctl import ACTIONS
     from fuzztui.cli.samples import campaign_files_like
 
     to_run = bool(rest) and not rest[0].startswith("-")
     if word in ACTIONS and (to_run or not Path(word).exists()):
         run, *more = rest if to_run else ["RUN"]
-        words = shlex.join(["fuzztui", "ctl", run, word, *more])
-        parser.error(f"{word} is a command to a run: {words}")
+        command = shlex.join(["fuzztui", "ctl", run, word, *more])
+        parser.error(f"{word} is a command for a run: use {command}")
     if Path(word).exists():
         return
     near_ones = near(word, [*_COMMANDS, *ACTIONS])
     commands = [f"ctl RUN {one}" if one in ACTIONS else one for one in near_ones]
-    words = meant(commands or campaign_files_like(word))
-    words = words or f": {', '.join(_COMMANDS)}"
-    parser.error(f"{word} is neither a campaign file nor a command{words}")
+    hint = meant(commands or campaign_files_like(word))
+    hint = hint or f"; the commands are {', '.join(_COMMANDS)}"
+    parser.error(f"{word} is neither a campaign file nor a command{hint}")
 
 
 def _run(parser: argparse.ArgumentParser) -> Run:
@@ -93,16 +93,16 @@ def _run(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     _set(parser)
     parser.add_argument(
-        "--new", action="store_true", help="begin another run, in a separate directory"
+        "--new", action="store_true", help="start another run, in a separate directory"
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--headless",
         action="store_true",
-        help="no screen: a progress line; exits with 10 if the campaign has findings at its end",
+        help="no screen: print progress; exit code 10 if the campaign ends with findings",
     )
-    how.add_argument("--detach", action="store_true", help="start it and leave at once")
-    parser.add_argument("--json", action="store_true", help="with --headless: JSON lines")
+    how.add_argument("--detach", action="store_true", help="start the campaign and return at once")
+    parser.add_argument("--json", action="store_true", help="with --headless: print JSON lines")
     _theme(parser)
     parser.add_argument("--version", action="version", version=f"fuzztui {__version__}")
     return run.run
@@ -124,10 +124,10 @@ def _watch(parser: argparse.ArgumentParser) -> Run:
         metavar="DIR",
         nargs="+",
         type=Path,
-        help="what was given to afl-fuzz -o, or one instance in it; only looked at",
+        help="the directory of afl-fuzz -o, or one instance in it; only read, never changed",
     )
     parser.add_argument(
-        "--keep", metavar="DIR", type=Path, help="keep the log there, for fuzztui replay"
+        "--keep", metavar="DIR", type=Path, help="keep the log in DIR, for fuzztui replay"
     )
     _theme(parser)
     return watch.watch
@@ -144,7 +144,7 @@ def _status(parser: argparse.ArgumentParser) -> Run:
         help="a run directory, a campaign file, or an AFL output directory; "
         "default: the only or latest run in ./runs",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return look.status
 
 
@@ -160,33 +160,41 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         metavar="ID",
         nargs="?",
         default="",
-        help="a queue entry: 12, id:000012 or INSTANCE/12; with add-seed a file or a directory; "
-        "with minimise a finding: INSTANCE/crashes/NAME; or mutants: an id, or all that "
-        "file=, function=, operator=, line=, state= select (a comma means and, * anything); "
-        "with mixture parts: havoc=0.2 text=0.8; with weigh a type and 3, x2 or x0.5; with ban and "
-        "unban a type; with pin, ignore and unignore a branch: package/module.py:12:then; or, with "
-        "targeted, 70%%",
+        help="a queue entry: 12, id:000012 or INSTANCE/12; add-seed: a file or a directory; "
+        "minimise: a finding, INSTANCE/crashes/NAME; mutants: an ID, or a selection by file=, "
+        "function=, operator=, line=, state= (a comma means and, * matches anything); "
+        "mixture: probabilities, havoc=0.2 text=0.8; weigh: a type and 3, x2 or x0.5; ban and "
+        "unban: a type; pin, ignore and unignore: a branch, package/module.py:12:then; "
+        "targeted: a share, 70%%",
     )
     parser.add_argument(
-        "more", metavar="PART", nargs="*", default=[], help="with mixture: more; with weigh: 3, x2"
+        "more",
+        metavar="PART",
+        nargs="*",
+        default=[],
+        help="mixture: more probabilities; weigh: 3, x2",
     )
     parser.add_argument(
         "--to",
         choices=["first", "last", "up", "down"],
-        help="where move-mutants moves to; up and down: one place, in a worklist",
-    )
-    parser.add_argument("--because", metavar="TEXT", help="why mark-equivalent is right")
-    parser.add_argument(
-        "--adaptive", action="store_true", help="let mixture go to what pays by itself"
+        help="with move-mutants: the new position in the worklist; up and down: by one",
     )
     parser.add_argument(
-        "--fixed", action="store_true", help="hold each instance's mixture as it is now"
+        "--because", metavar="TEXT", help="with mark-equivalent: why the mutant is equivalent"
     )
-    parser.add_argument("--instance", default="", help="only this instance")
+    parser.add_argument(
+        "--adaptive",
+        action="store_true",
+        help="with mixture: mutators that find more become more probable",
+    )
+    parser.add_argument(
+        "--fixed", action="store_true", help="with mixture: keep each instance's mixture as it is"
+    )
+    parser.add_argument("--instance", default="", help="send the command to this instance only")
     parser.add_argument(
         "--timeout",
         type=_seconds,
-        help="how long to wait for the answer (10s; queue entries 40s, minimise 15m)",
+        help="time to wait for the answer (default: 10s; queue entries 40s, minimise 15m)",
     )
     return ctl.ctl
 
@@ -197,44 +205,47 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "what",
         choices=["list", "show", "rank", "matrix"],
-        help="all, or one with its diff; those of source files, the most different first; or "
-        "which inputs of a run kill which of its mutants",
+        help="list: all mutants; show: one mutant with its diff; rank: those of source files, the "
+        "most different first; matrix: which inputs of a run kill which mutants",
     )
     parser.add_argument(
         "path",
         metavar="FILE|RUN",
         type=Path,
-        help="a campaign file or a run directory; with rank: a source file, and more after it",
+        help="a campaign file or a run directory; with rank: one or more source files",
     )
     parser.add_argument(
         "selections",
         metavar="SELECTION",
         nargs="*",
         default=[],
-        help="an id, or such as operator=math,file=_parser.py; with list: several are all listed",
+        help="an ID, or a selection such as operator=math,file=_parser.py; list takes several",
     )
-    parser.add_argument("--json", action="store_true", help="a list of objects; show: one")
-    parser.add_argument("--csv", action="store_true", help="matrix: a line for each kill")
+    parser.add_argument("--json", action="store_true", help="print a list of objects; show: one")
+    parser.add_argument("--csv", action="store_true", help="with matrix: print a line per kill")
     rank_ = parser.add_argument_group("with rank")
-    rank_.add_argument("--limit", metavar="N", type=_count, help="only the first N")
+    rank_.add_argument("--limit", metavar="N", type=_count, help="only the first N mutants")
     rank_.add_argument("--lines", default="", help="only mutants of these lines: 12,40-60")
-    rank_.add_argument("--language", default="", help="default: what the file's name says")
+    rank_.add_argument("--language", default="", help="default: by the suffix of the file name")
     rank_.add_argument(
         "--order",
         choices=mutants_rank.ORDERS,
         default="fpf",
-        help="furthest point first; exactly as universalmutator's prioritize_mutants; or random",
+        help="fpf: furthest point first (default); universalmutator: as its prioritize_mutants",
     )
     rank_.add_argument(
-        "--check", action="store_true", help="rank only what compiles (C, C++ and Python)"
+        "--check", action="store_true", help="rank only mutants that compile (C, C++ and Python)"
     )
     rank_.add_argument(
         "--check-with",
         metavar="COMMAND",
         default="",
-        help="the same by a command that reads the source: 'gcc -fsyntax-only -Iinclude -x c -'",
+        help="--check with a command that reads the source from stdin: "
+        "'gcc -fsyntax-only -Iinclude -x c -'",
     )
-    rank_.add_argument("--seed", type=int, default=0, help="of the first one, or the random order")
+    rank_.add_argument(
+        "--seed", type=int, default=0, help="random seed for the first mutant or the random order"
+    )
     _set(parser)
     return mutants.mutants
 
@@ -249,23 +260,23 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         type=Path,
         action="append",
         default=[],
-        help="inputs to score, again for more; default: the queues of the run",
+        help="inputs to score (may be repeated); default: the queues of the run",
     )
     parser.add_argument(
         "--jobs",
         metavar="N",
         type=_count,
         default=_cpus(),
-        help="processes at once (default: one for each CPU: %(default)s)",
+        help="number of parallel processes (default: one for each CPU: %(default)s)",
     )
-    parser.add_argument("--survivors", action="store_true", help="list what nothing killed")
+    parser.add_argument("--survivors", action="store_true", help="list the surviving mutants")
     parser.add_argument(
         "--fail-under",
         metavar="N",
         type=_percent,
-        help="exit with 11 if less than N percent of the mutants that can be made are killed",
+        help="exit with 11 if less than N percent of the valid mutants are killed",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     _set(parser)
     return score.score
 
@@ -274,26 +285,33 @@ def _mutate(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import mutate
 
     parser.add_argument(
-        "files", metavar="FILE", nargs="*", type=Path, help="what to mutate: source files, seeds"
+        "files", metavar="FILE", nargs="*", type=Path, help="files to mutate: programs, seeds"
     )
     parser.add_argument(
-        "--count", metavar="N", type=_count, default=10, help="in all, of the files in turn (10)"
+        "--count",
+        metavar="N",
+        type=_count,
+        default=10,
+        help="number of mutated files, taking the given files in turn (10)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="the same one, the same mutants (0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
     parser.add_argument(
-        "--output", metavar="DIR", type=Path, help="write them there; default: show what changes"
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="write the mutated files to DIR; default: show the changes",
     )
     parser.add_argument(
         "--operator",
         metavar="NAME",
         action="append",
         default=[],
-        help="only this one, again for more; default: all",
+        help="only this text mutator (may be repeated); default: all",
     )
     parser.add_argument(
-        "--stack", metavar="K", type=_count, default=1, help="so many operators on each (1)"
+        "--stack", metavar="K", type=_count, default=1, help="text mutators per mutated file (1)"
     )
-    parser.add_argument("--list", action="store_true", help="the operators and what they do")
+    parser.add_argument("--list", action="store_true", help="list the text mutators with effects")
     return mutate.mutate
 
 
@@ -301,14 +319,14 @@ def _operators(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import operators
 
     _optional_run(parser)
-    parser.add_argument("--json", action="store_true", help="a list of objects")
+    parser.add_argument("--json", action="store_true", help="print a list of objects")
     parser.add_argument(
         "--sort",
         metavar="COLUMN",
         choices=operators.COLUMNS,
         default="pays",
-        help=f"by this column, the most first: {', '.join(operators.COLUMNS)} (pays: finds per "
-        "million applied; operators with fewer than 3 finds or 200 uses come last)",
+        help=f"sort by this column, largest first: {', '.join(operators.COLUMNS)} (pays: saved "
+        "inputs per million uses; mutators with fewer than 3 saved inputs or 200 uses come last)",
     )
     return operators.operators
 
@@ -318,7 +336,7 @@ def _types(parser: argparse.ArgumentParser) -> Run:
 
     _optional_run(parser)
     _all(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return types.types
 
 
@@ -326,7 +344,7 @@ def _all(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="on a terminal, too, every line in full, whatever its length (as in a pipe)",
+        help="print every line in full on a terminal too, as in a pipe",
     )
 
 
@@ -337,18 +355,18 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
         "path", metavar="CAMPAIGN", type=Path, help="a campaign file, or a run directory"
     )
     _all(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object, as in targets.json")
+    parser.add_argument("--json", action="store_true", help="print one object, as in targets.json")
     parser.add_argument(
         "--observed",
         metavar="FILE",
         type=Path,
-        help="types that parameters were seen to have, by function, as JSON (docs/targets.md)",
+        help="JSON file with observed parameter types by function (docs/targets.md)",
     )
     parser.add_argument(
         "--no-run",
         dest="run",
         action="store_false",
-        help="do not run the target to see the types of parameters that have no annotation",
+        help="do not run the target to observe the types of parameters without annotations",
     )
     _set(parser)
     return targets.targets
@@ -363,11 +381,11 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
         type=Path,
         help="a run directory, a campaign file (the newest of its runs), or a log",
     )
-    parser.add_argument("--speed", type=_speed, default=1.0, help="times real time (1)")
+    parser.add_argument("--speed", type=_speed, default=1.0, help="multiple of real time (1)")
     parser.add_argument(
-        "--at", metavar="TIME", type=_moment, help="start there: 90s, 1h30m or 1:30:00"
+        "--at", metavar="TIME", type=_moment, help="campaign time to start at: 90s or 1:30:00"
     )
-    parser.add_argument("--json", action="store_true", help="no screen: status at --at, or the end")
+    parser.add_argument("--json", action="store_true", help="print the status at --at, or the end")
     _theme(parser)
     return look.replay
 
@@ -376,7 +394,9 @@ def _repro(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import findings
 
     parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
-    parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
+    parser.add_argument(
+        "file", metavar="FILE", help="an input, or INSTANCE/crashes/id:... in the run"
+    )
     return findings.repro
 
 
@@ -384,23 +404,25 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import findings
 
     parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
-    parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
+    parser.add_argument(
+        "file", metavar="FILE", help="an input, or INSTANCE/crashes/id:... in the run"
+    )
     parser.add_argument(
         "-o",
         "--output",
         metavar="OUT",
         type=Path,
-        help="where to write it; default: RUN/minimised/INSTANCE/NAME",
+        help="the output file; default: RUN/minimised/INSTANCE/NAME",
     )
     parser.add_argument(
         "--progress",
         action="store_true",
-        help="a line on stderr for each step; the result is not run under the target",
+        help="print a line on stderr for each step; do not reproduce the result afterwards",
     )
     parser.add_argument(
         "--until-eof",
         action="store_true",
-        help="stop when stdin ends; the smallest input so far is kept, as after Ctrl-C",
+        help="stop at the end of stdin, as with Ctrl-C; the smallest input found is kept",
     )
     return findings.minimise
 
@@ -413,8 +435,8 @@ def _check(parser: argparse.ArgumentParser) -> Run:
         "--no-run",
         dest="run",
         action="store_false",
-        help="only read the file: do not import the target, in a separate process, to see "
-        "whether an engine could start (Python targets; a program of AFL++ is never run)",
+        help="only read the file; do not import a Python target in a separate process to check "
+        "that an engine can start (AFL++ targets are never run)",
     )
     _set(parser)
     return check.check
@@ -485,7 +507,7 @@ def _seconds(text: str) -> float:
 
 
 def _moment(text: str) -> float:
-    """A point of campaign time, also as screens show it: ``0:20``, ``1:05:09``, ``2d 03:04:05``."""
+    """Parse a campaign time, also as screens show it: ``0:20``, ``1:05:09``, ``2d 03:04:05``."""
     match = _CLOCK.fullmatch(text.strip())
     if not match:
         return _seconds(text)
@@ -497,7 +519,7 @@ _CLOCK = re.compile(r"(?:(\d{1,6})d\s*)?(?:(\d{1,6}):)?(\d{1,6}):([0-5]?\d(?:\.\
 
 
 def _cpus() -> int:
-    """How many this process may use: a container may have fewer than its host."""
+    """The number of CPUs that this process may use; a container may have fewer than its host."""
     cpus = len(os.sched_getaffinity(0))
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
@@ -512,7 +534,7 @@ def _count(text: str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return number
 
 
@@ -522,7 +544,7 @@ def _percent(text: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100, such as 80")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100, such as 80")
     return number
 
 

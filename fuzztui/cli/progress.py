@@ -1,4 +1,4 @@
-"""One line on the terminal that tells how far a command is."""
+"""A line on the terminal that shows the progress of a command."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ _SHOWN_FROM_S = 1.0
 
 
 class Counter:
-    """Rewrites its line (on stderr, if that is a terminal) at most ten times a second."""
+    """A progress line on stderr, if stderr is a terminal; rewritten at most ten times a second."""
 
     def __init__(self) -> None:
         self._on = sys.stderr is not None and sys.stderr.isatty()
         self._due = 0.0
 
     def show(self, what: str, done: int, of: int = 0) -> None:
-        """Say how far it is."""
-        self.due_words(f"{what}: {done:,} of {of:,}" if of else f"{what}: {done:,}")
+        """Show ``done``, and the total ``of`` (0: unknown), if an update is due."""
+        self.show_text(f"{what}: {done:,} of {of:,}" if of else f"{what}: {done:,}")
 
-    def due_words(self, what: str) -> None:
-        """As :meth:`words`, if the line has stood for long enough."""
+    def show_text(self, text: str) -> None:
+        """Show a text if an update is due."""
         if self._on and time.monotonic() >= self._due:
             self._due = time.monotonic() + _EVERY_S
-            self.words(what)
+            self.show_now(text)
 
-    def words(self, what: str) -> None:
-        """Say what it is at, at once."""
+    def show_now(self, text: str) -> None:
+        """Show a text at once."""
         if self._on:
-            print(f"\r\x1b[K{visible(what)}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{visible(text)}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Leave the line empty."""
+        """Clear the line."""
         if self._on:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 class Estimate:
-    """A :class:`Counter` for long work: shown after a second, with the time left."""
+    """A :class:`Counter` for long work: shown after a second, with the estimated time left."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._counter = Counter()
@@ -54,7 +54,7 @@ class Estimate:
         self._shown = False
 
     def show(self, what: str, done: int, of: int) -> None:
-        """Say how far it is, and how long the rest takes at the speed so far."""
+        """Show ``done`` of ``of``, and the time left at the average speed."""
         now = self._monotonic()
         if self._done < 0:
             self._done, self._since = done, now
@@ -63,15 +63,15 @@ class Estimate:
             return
         self._shown = True
         left = f", {duration(spent * (of - done) / part)} left" if part > 0 else ""
-        self._counter.due_words(f"{what}: {done:,} of {of:,}{left}")
+        self._counter.show_text(f"{what}: {done:,} of {of:,}{left}")
 
-    def words(self, what: str) -> None:
-        """Say what it is at, where nothing says how far."""
+    def show_text(self, text: str) -> None:
+        """Show a text, for work whose progress is unknown."""
         if self._monotonic() - self._since >= _SHOWN_FROM_S:
             self._shown = True
-            self._counter.due_words(what)
+            self._counter.show_text(text)
 
     def clear(self) -> None:
-        """Leave the line empty, if there is one."""
+        """Clear the line, if it is shown."""
         if self._shown:
             self._counter.clear()

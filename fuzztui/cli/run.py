@@ -1,4 +1,4 @@
-"""``fuzztui CAMPAIGN.toml``: start, rejoin or resume; and what goes with campaign files."""
+"""``fuzztui CAMPAIGN.toml``: start, rejoin or resume a campaign."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refu
 from fuzztui.campaign.frozen import Tables
 from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.look import screen, status_object, status_text
-from fuzztui.cli.origins import another, has_begun, newest, refuse_foreign, remember
+from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
 from fuzztui.cli.runs import RunStatus, is_run, standing, with_output
 from fuzztui.cli.samples import installation, missing, named
@@ -31,11 +31,11 @@ from fuzztui.supervise.daemon import (
 from fuzztui.supervise.limits import spent
 
 SETTLED_S = 5.0
-"""With --detach: it is waited so long whether the instances refuse to start."""
+"""Seconds for which ``--detach`` waits for the instances to start or to fail."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Start the campaign of a file, or go on with it, and show it."""
+    """Start, rejoin or resume the campaign of a file, and show it."""
     loaded = load_file(options.file, options.overrides)
     if options.new:
         return _show(options, _start_another(loaded), over=False)
@@ -44,10 +44,10 @@ def run(options: argparse.Namespace) -> int:
     if is_run(where) and (where / "campaign.toml").exists():
         _same_campaign(loaded, where)
         if running(where):
-            say(f"the campaign runs already: rejoining {where}")
+            say(f"the campaign is already running: rejoining {where}")
         elif _finished(loaded.campaign, where):
             larger = " ".join(f"--set {k}={v}" for k, v in _larger(loaded.campaign, where))
-            say(f"{where} has finished; to go on: {larger}; to start again: --new")
+            say(f"{where} has finished; to continue: {larger}; to start another run: --new")
             return _show(options, where, over=True)
         else:
             _start(loaded, "resuming")
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _start_another(loaded: FrozenCampaign) -> Path:
-    """Begin a run of its own, whoever else begins one at the same moment."""
+    """Start a new run in its own directory, also if another process starts one simultaneously."""
     refuse_idle(loaded)
     while True:
         own = with_output(loaded, another(loaded.campaign))
@@ -67,20 +67,20 @@ def _start_another(loaded: FrozenCampaign) -> Path:
 
 
 def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
-    """The run that is meant: that of this file, or where a new one begins."""
+    """Return the newest run of the file, or the directory for the first one."""
     output = loaded.campaign.output
     if any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides):
         return output
-    if run := newest(loaded, "; --new begins another here"):
+    if run := newest(loaded, "; --new starts another run here"):
         return run
-    refuse_foreign(output, loaded)
+    refuse_other_run(output, loaded)
     return output
 
 
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     if options.detach:
-        now = _under_way(where)
-        if now.word == "failed":
+        now = _await_start(where)
+        if now.state_name == "failed":
             raise CliError(f"{where}: the campaign has failed: {now.state.reason}")
         say(f"fuzztui attach {where} shows it; fuzztui ctl {where} stop ends it")
         return DONE
@@ -98,8 +98,8 @@ def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     return code or (exit_code(now) if now.state.state in ENDED else DONE)
 
 
-def _under_way(where: Path) -> RunStatus:
-    """The campaign once its instances run or have refused to, or as it is after a while."""
+def _await_start(where: Path) -> RunStatus:
+    """Return the status once the instances run or have failed, or after ``SETTLED_S``."""
     end = time.monotonic() + SETTLED_S
     while (now := standing(where)).state.state in ("empty", "starting"):
         if time.monotonic() > end:
@@ -109,11 +109,11 @@ def _under_way(where: Path) -> RunStatus:
 
 
 def load_file(file: Path, overrides: list[str]) -> FrozenCampaign:
-    """A campaign file, or a sample by its name. Raises :class:`CliError`."""
+    """Load a campaign file, or a sample by its name. Raises :class:`CliError`."""
     file, implied = named(file)
     if not file.exists():
         raise missing(file)
-    if ".." in file.parts:  # what is frozen must not hang on where the command was given
+    if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     try:
         return load(file, [*implied, *overrides])
@@ -122,7 +122,7 @@ def load_file(file: Path, overrides: list[str]) -> FrozenCampaign:
 
 
 def refuse_idle(loaded: FrozenCampaign) -> None:
-    """Raise :class:`CliError` for keys that would have no effect in a new run."""
+    """Raise :class:`CliError` if the file has keys without effect."""
     try:
         refuse_idle_keys(loaded)
     except CampaignError as e:
@@ -130,12 +130,12 @@ def refuse_idle(loaded: FrozenCampaign) -> None:
 
 
 def _start(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
-    """Whether it was us who started it, and not someone else at the same moment."""
+    """Start a supervisor. Returns whether this process did so, not another one simultaneously."""
     where = loaded.campaign.output
     say(f"{word} {loaded.campaign.name} in {where}")
     try:
         prepare_run(where)
-        if not has_begun(where):  # else it is another file's until it continues by this one
+        if not has_begun(where):  # an existing run keeps its campaign file until it is resumed
             remember(where, loaded.campaign)
         with Waiting() as waiting:
             start(where, loaded.toml(), progress=waiting)
@@ -144,17 +144,17 @@ def _start(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
         raise unfit(loaded, e) from None
     except AlreadyRunning:
         if rejoin:
-            say(f"somebody else started it at the same moment: rejoining {where}")
+            say(f"another process has started the campaign at the same time: rejoining {where}")
         return False
     except SupervisorError as e:
         raise CliError(str(e)) from None
     except OSError as e:
-        raise CliError(f"{where}: the run directory cannot be written: {e.strerror}") from None
+        raise CliError(f"{where}: cannot write the run directory: {e.strerror}") from None
     return True
 
 
 _LONGEST_VALUE = 40
-"""Characters of a key's value that are worth telling."""
+"""Characters of a key's value that a message shows."""
 
 _IDENTITY = (
     ("engine", "kind"),
@@ -165,29 +165,29 @@ _IDENTITY = (
 
 
 def _same_campaign(loaded: FrozenCampaign, where: Path) -> None:
-    """Refuse to go on with another campaign's directory; tell which keys changed."""
+    """Report the keys that changed. Raises :class:`CliError` if the run is another campaign's."""
     try:
         before = load(where / "campaign.toml").frozen
     except CampaignError as e:
-        say(f"the frozen copy of the running campaign cannot be compared: {e}")
+        say(f"changed keys are unknown, because the run's copy of the file is invalid: {e}")
         return
     for table, key in _IDENTITY if _has_executed(where) else ():
         old, new = before[table].get(key), loaded.frozen[table].get(key)
         if old != new:
             raise CliError(
-                f"{where} holds another campaign: {table}.{key} is {old!r} there, {new!r} now; "
+                f"{where} is of another campaign: {table}.{key} is {old!r} there, {new!r} now; "
                 "use --new, or --set campaign.output=DIR",
                 USAGE,
             )
     changed = sorted(_changed(before, loaded.frozen))
     if changed and running(where):
-        say(f"changed since the start, not in force until resumed: {', '.join(changed)}")
+        say(f"changed keys, without effect until the campaign is resumed: {', '.join(changed)}")
     elif changed:
-        say(f"not as it was before: {', '.join(changed)}")
+        say(f"changed keys: {', '.join(changed)}")
 
 
 def _changed(before: Tables, now: Tables) -> Iterator[str]:
-    """Which keys have another value, and what they had."""
+    """Yield each key that has a new value, with the old and the new value."""
     for table, keys in now.items():
         old = before.get(table, {})
         for key in keys.keys() | old.keys():
@@ -201,7 +201,7 @@ def _value(value: object) -> str:
 
 
 def _has_executed(where: Path) -> bool:
-    """Whether anything was executed: what could not be started may be corrected."""
+    """Whether the run has executed anything; otherwise the campaign's identity may still change."""
     state = standing(where).state
     return bool(state.entries) or any(i.execs for i in state.instances.values())
 
@@ -212,7 +212,7 @@ def _finished(campaign: Campaign, where: Path) -> bool:
 
 
 def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:
-    """The limits that have ended the campaign, and values with which it would go on."""
+    """Yield the limits that have ended the campaign, with values that let it continue."""
     state = standing(where).state
     if spent(replace(campaign, stop_crashes=0), state, running_time(state)):
         yield "campaign.budget", "LARGER"
@@ -221,8 +221,8 @@ def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:
 
 
 def unfit(loaded: FrozenCampaign, error: Unfit) -> CliError:
-    """The error for a campaign whose engine cannot start: the place in the file, and the reason."""
-    words = f"{loaded.origin(error.key)}: {error}"
-    if "No module named" in words and (command := installation(loaded.campaign)):
-        words += f". What the sample needs: {command}"
-    return CliError(words, USAGE)
+    """Return the error for an engine that cannot start: the place in the file, and the reason."""
+    message = f"{loaded.origin(error.key)}: {error}"
+    if "No module named" in message and (command := installation(loaded.campaign)):
+        message += f". Install the sample's packages with: {command}"
+    return CliError(message, USAGE)

@@ -1,4 +1,4 @@
-"""Finding run directories, and telling what state they are in."""
+"""Find run directories, open their logs, and determine their state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzztui.base.suggest import meant, near
 from fuzztui.base.text import several
 from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.cli import damage
-from fuzztui.cli.origins import has_begun, is_run, newest, refuse_foreign
+from fuzztui.cli.origins import has_begun, is_run, newest, refuse_other_run
 from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.samples import named
@@ -39,17 +39,20 @@ __all__ = [
 
 
 _STEP_S = 0.1
-"""Between two words on how far a command is."""
+"""Seconds of verifying a log between two updates of the progress line."""
 
 
 def with_output(loaded: FrozenCampaign, run: Path) -> FrozenCampaign:
-    """The same campaign in another run directory."""
+    """Return the same campaign with another run directory."""
     frozen = {**loaded.frozen, "campaign": {**loaded.frozen["campaign"], "output": str(run)}}
     return replace(loaded, campaign=replace(loaded.campaign, output=run), frozen=frozen)
 
 
 def find_run(given: Path | None) -> Path:
-    """The run that the user means. Raises :class:`CliError` with what there is instead."""
+    """Return the run for the argument RUN; None means the only or latest run in ``./runs``.
+
+    Raises :class:`CliError`, with suggestions.
+    """
     if given is None and is_run(Path.cwd()):
         return Path.cwd()
     if given is None:
@@ -65,7 +68,9 @@ def find_run(given: Path | None) -> Path:
     if given.is_dir():
         trees = Trees([given])
         if trees.places():
-            raise CliError(f"{given} is AFL's: fuzztui watch {given}", NOT_RUNNING)
+            raise CliError(
+                f"{given} is a directory of AFL; show it with: fuzztui watch {given}", NOT_RUNNING
+            )
         return _only_or_latest(given, trees.nothing())
     if len(given.parts) == 1 and is_run(Path("runs") / given):
         return (Path("runs") / given).absolute()
@@ -82,14 +87,16 @@ def _run_of(file: Path, implied: list[str], given: Path) -> Path:
     if run := newest(loaded):
         return run
     where = loaded.campaign.output
-    refuse_foreign(where, loaded)
+    refuse_other_run(where, loaded)
     if is_run(where) and not has_begun(where):
-        return where  # what is asked of it says so
-    raise CliError(f"{given} has no run yet ({where}); start it: fuzztui {given}", NOT_RUNNING)
+        return where  # the command reports that the campaign was never started
+    raise CliError(
+        f"{given} has no run yet ({where}); start one with: fuzztui {given}", NOT_RUNNING
+    )
 
 
 def _only_or_latest(parent: Path, nothing: WatchError | None = None) -> Path:
-    """``nothing``: why there is nothing of AFL's to watch either."""
+    """``nothing``: why the directory is not a directory of AFL either."""
     runs = [p for p in parent.iterdir() if is_run(p)] if parent.is_dir() else []
     if not runs and nothing:
         raise CliError(f"no run in {nothing}", NOT_RUNNING)
@@ -103,34 +110,35 @@ def _only_or_latest(parent: Path, nothing: WatchError | None = None) -> Path:
     alive = [p for p in runs if running(p)]
     if len(alive) > 1:
         names = ", ".join(str(p) for p in sorted(alive))
-        raise CliError(f"several campaigns run here, name one: {names}", USAGE)
-    begun = [p for p in runs if any((p / "log").iterdir())] or runs
-    return alive[0] if alive else max(begun, key=lambda p: (p / "log").stat().st_mtime)
+        raise CliError(f"several campaigns are running here; name one of {names}", USAGE)
+    started = [p for p in runs if any((p / "log").iterdir())] or runs
+    return alive[0] if alive else max(started, key=lambda p: (p / "log").stat().st_mtime)
 
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """The newest state of a run and whether its supervisor lives (its pid)."""
+    """The newest state of a run, its supervisor, and damage of its log."""
 
     state: State
     pid: int | None
+    """The process ID of the supervisor; None if none is running."""
     trouble: str = ""
-    """What its supervisor cannot write into the log now, in its words."""
+    """Why the supervisor cannot write to the log now; an empty string if it can."""
     gone_s: float = 0.0
-    """For how long nobody has supervised it, where somebody should."""
+    """Seconds since the supervisor of an interrupted campaign ended."""
     problems: Sequence[str] = ()
-    """Damage of its log, as messages: with any, figures are lower bounds."""
+    """Damage of the log, as messages; if there is any, numbers are lower bounds."""
     is_past: bool = False
-    """Whether it is the state at an earlier time, of which ``pid`` says nothing."""
+    """Whether ``state`` is that of an earlier time, so that ``pid`` does not apply."""
 
     @property
     def is_lower_bound(self) -> bool:
-        """Whether records of the log are missing, now or since before a repair."""
+        """Whether records of the log are missing, or were lost before a repair."""
         return bool(self.problems) or self.state.lost > 0
 
     @property
     def damage(self) -> str:
-        """Why records of the log are missing; "" if none is."""
+        """Why records of the log are missing; an empty string if none is."""
         if self.problems:
             return "the log is damaged"
         if self.state.lost:
@@ -138,21 +146,21 @@ class RunStatus:
         return ""
 
     @property
-    def word(self) -> str:
-        """The state's name; ``interrupted`` when the supervisor died in the middle."""
-        begun = self.state.state != "empty" or self.state.seq  # its first records may be lost
-        if self.pid is None and not self.is_past and begun and self.state.state not in ENDED:
+    def state_name(self) -> str:
+        """The state's name; ``interrupted`` if the supervisor ended before the campaign."""
+        started = self.state.state != "empty" or self.state.seq  # the first records may be lost
+        if self.pid is None and not self.is_past and started and self.state.state not in ENDED:
             return "interrupted"
         return self.state.state
 
 
 def standing(run: Path) -> RunStatus:
-    """Fold the whole log of a run (by its last checkpoint). Raises :class:`CliError`."""
+    """Fold the whole log of a run, from the last checkpoint. Raises :class:`CliError`."""
     return standing_of(open_session(run), run)
 
 
 def standing_of(session: Session, run: Path | None) -> RunStatus:
-    """Fold what the session's clock allows; ``run``: the run of that log, if there is one."""
+    """Fold the log up to the session's clock; ``run``: the run of the log, if there is one."""
     pid = None if run is None else running(run)
     state = fold_all(session)
     now = RunStatus(
@@ -162,28 +170,28 @@ def standing_of(session: Session, run: Path | None) -> RunStatus:
         problems=session.problems,
         is_past=session.mode == "replay" and session.clock.now() < session.end_t,
     )
-    if now.word != "interrupted":
+    if now.state_name != "interrupted":
         return now
     gone_s = max(0.0, time.time() - wall_time(state, state.t)) if state.wall else 0.0
-    _left_alone(state, () if run is None else unsupervised(run))
+    _mark_interrupted(state, () if run is None else unsupervised(run))
     return replace(now, gone_s=gone_s)
 
 
 def none_left(run: Path, now: RunStatus, what: str) -> CliError:
-    """The error where a log that misses records has none about ``what``: it may have had some."""
-    words = f"{run}: records about {what}, if there were any, are lost: {now.damage}"
-    return CliError(words, DAMAGED)
+    """Return the error for a damaged log without records about ``what``, which may be lost."""
+    message = f"{run}: records about {what}, if there were any, are lost: {now.damage}"
+    return CliError(message, DAMAGED)
 
 
 def unsupervised(run: Path) -> list[str]:
-    """The instances whose engines still run, although their supervisor is gone."""
-    from fuzztui.instances.process import EngineProcess  # and asyncio, which few commands need
+    """Return the instances whose engines still run although the supervisor has ended."""
+    from fuzztui.instances.process import EngineProcess  # imports asyncio: slow
 
     return EngineProcess.unsupervised(run)
 
 
-def _left_alone(state: State, living: Collection[str]) -> None:
-    """Nobody has looked since the supervisor died: say of instances what is so now."""
+def _mark_interrupted(state: State, living: Collection[str]) -> None:
+    """Update the instances of an interrupted campaign, except those in ``living``."""
     for i in state.instances.values():
         if i.state not in ENDED:
             i.execs_per_sec = -1.0
@@ -192,9 +200,9 @@ def _left_alone(state: State, living: Collection[str]) -> None:
 
 
 def open_session(path: Path, *, at: float | None = None) -> Session:
-    """A session on a run or a log: of the present, or standing at campaign time ``at``.
+    """Open a run or a log: live, or paused at campaign time ``at``.
 
-    Raises :class:`CliError` when there is no log.
+    Raises :class:`CliError` if there is no readable log.
     """
     try:
         clock = LiveClock() if at is None else ReplayClock(t=at, paused=True)
@@ -204,19 +212,19 @@ def open_session(path: Path, *, at: float | None = None) -> Session:
 
 
 def unreadable(error: LogError | OSError) -> CliError:
-    """The error for a log that cannot be opened."""
-    words = str(error)
+    """Return the error for a log that cannot be opened."""
+    message = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
-        words = f"{error.filename}: {error.strerror}"
-    return CliError(words, NOT_RUNNING)
+        message = f"{error.filename}: {error.strerror}"
+    return CliError(message, NOT_RUNNING)
 
 
 def fold_all(session: Session) -> State:
-    """Apply everything that the session's clock allows now; report damage of the whole log."""
+    """Fold the log up to the session's clock; report damage of the whole log."""
     progress = Estimate()
     try:
         while not session.check(_STEP_S):
-            progress.words("verifying the log")
+            progress.show_text("verifying the log")
         session.draft()
         while session.poll().records or session.behind:
             progress.show("reading the log: record", session.state.seq, session.end_seq)
@@ -225,5 +233,5 @@ def fold_all(session: Session) -> State:
         raise CliError(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
     finally:
         progress.clear()
-        session.save_draft()  # of an interrupted command, too: the next one continues from there
+        session.save_draft()  # even if interrupted: the next command continues from here
     return session.state

@@ -1,4 +1,4 @@
-"""The sample campaigns inside the package, and the names that they had earlier."""
+"""The sample campaigns inside the package, and their former names."""
 
 from __future__ import annotations
 
@@ -27,51 +27,51 @@ _RENAMED = {
     "text_python.toml": "pycparser-text.toml",
     "text_tcc.toml": "tcc-text.toml",
 }
-"""Today's name of each sample that once had another one."""
+"""The present name of each renamed sample, by its former name."""
 
 _MAX_OFFERED = 3
-"""Names that are offered at most where a name is wrong."""
+"""Maximum number of names that are suggested for a wrong name."""
 
 _ALIKE = 0.75
-"""How alike a word of a wrong name must be to one of a file's name, from 0 to 1."""
+"""Minimum similarity, from 0 to 1, of a word in a wrong name to a word in a file's name."""
 
 _HEAD_BYTES = 1 << 16
-"""How much of a TOML file is searched for the table that makes it a campaign file."""
+"""Bytes of a TOML file that are searched for ``[engine]``, which marks a campaign file."""
 
 
 _INSTALL = re.compile(r"(?m)(?<=^#).*?\b(pip install '[\w.,\[\]-]+')")
 
 
 def named(file: Path) -> tuple[Path, list[str]]:
-    """The campaign file that a user means by ``file``, and the overrides that an old name implies.
+    """Return the campaign file for the argument ``file``, and overrides.
 
-    A sample is found by its name alone if no such file exists. Under its old name a sample keeps
-    the name that its runs had, so that these runs are found and resumed.
+    If no such file exists, a sample of that name is returned. For a sample's former name, the
+    override keeps the campaign name of earlier runs, so that these are found and resumed.
     """
     if file.exists():
         return file, []
     if today := _RENAMED.get(file.name):
-        say(f"{file.name} is called {today} now")
+        say(f"{file.name} is now called {today}")
         beside = file.with_name(today)
         found = beside if beside.is_file() else SAMPLES / today
         return found, [f"campaign.name={file.stem.replace('_', '-')}"]
     if (SAMPLES / file.name).is_file():
-        say(f"{file} is not here: using the sample campaign that comes with fuzztui")
+        say(f"{file} does not exist: using the sample campaign that comes with fuzztui")
         return SAMPLES / file.name, []
     return file, []
 
 
 def campaign_files_like(name: str) -> list[str]:
-    """Campaign files, here or samples, that a wrong ``name`` may mean, the most alike first.
+    """Return campaign files and samples with names similar to ``name``, for suggestions.
 
-    Those are the files whose names share words, or similar words, with ``name``
-    (``tomlib``: ``tomllib-mu2.toml``).
+    All words of ``name`` must be similar to words of the file's name (``tomlib``:
+    ``tomllib-mu2.toml``).
     """
     stem = Path(name).name.removesuffix(".toml")
     if today := _RENAMED.get(f"{stem}.toml"):
         return [today]
-    there = [*_campaigns_in(Path.cwd()), *sorted(path.name for path in SAMPLES.glob("*.toml"))]
-    words_of = {file: set(_words(file)) for file in there}
+    files = [*_campaigns_in(Path.cwd()), *sorted(path.name for path in SAMPLES.glob("*.toml"))]
+    words_of = {file: set(_words(file)) for file in files}
     known = sorted(set().union(*words_of.values()))
     wanted = {found for word in _words(stem) for found in near(word, known, least=_ALIKE)}
     alike = [file for file, words in words_of.items() if wanted and wanted <= words]
@@ -83,7 +83,7 @@ def _words(file: str) -> list[str]:
 
 
 def missing(file: Path) -> CliError:
-    """The error for a campaign file that does not exist."""
+    """Return the error for a campaign file that does not exist."""
     offer = meant(campaign_files_like(file.name))
     return CliError(
         f"{file}: there is no such file{offer} ('fuzztui samples' lists the samples)", USAGE
@@ -91,9 +91,9 @@ def missing(file: Path) -> CliError:
 
 
 def installation(campaign: Campaign) -> str:
-    """The command by which the packages of a sample are installed, as its comments give it.
+    """Return the command that installs a sample's packages for the target's interpreter.
 
-    For the interpreter of the target; "" if the file gives none.
+    The command is taken from the comments of the file; an empty string if there is none.
     """
     try:
         found = _INSTALL.search(campaign.file.read_text(errors="replace"))
@@ -104,7 +104,7 @@ def installation(campaign: Campaign) -> str:
 
 
 def _campaigns_in(directory: Path) -> list[str]:
-    """The names of the TOML files in ``directory`` that have a table ``[engine]``."""
+    """Return the names of the TOML files in ``directory`` that have a table ``[engine]``."""
     return [path.name for path in sorted(directory.glob("*.toml")) if _is_campaign(path)]
 
 

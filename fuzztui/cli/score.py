@@ -1,4 +1,4 @@
-"""``fuzztui score``: the exact mutation score of a corpus, whoever made it."""
+"""``fuzztui score``: compute the exact mutation score of any corpus."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ from fuzztui.model.state import Mutant, State
 from fuzztui.wire.events import Event, MutantsFound, MutantState, Record
 
 _LINE_EVERY_S = 10.0
-"""Between two lines of progress where nobody looks at a terminal."""
+"""Seconds between two progress lines if stderr is not a terminal."""
 
 
 def score(options: argparse.Namespace) -> int:
-    """Run every mutant on every input of the corpus that could kill it; print what came of it."""
+    """Run every mutant on every input of the corpus that could kill it; print the score."""
     run = find_run(options.run)
     now = standing(run)
     # A damaged log may have lost the engine; the run's copy of the campaign file has it.
     engine = now.state.engine or own_campaign(run / "campaign.toml").kind
     if engine == AFL:
-        words = f"score is for Python targets; see 'fuzztui mutants matrix {run}'"
-        raise CliError(f"{run}: its campaign is for afl: {words}", USAGE)
+        raise CliError(
+            f"{run}: score is for Python targets, not for afl; see 'fuzztui mutants matrix {run}'",
+            USAGE,
+        )
     corpus = _corpus(run, options.corpus)
     campaign = python_campaign(run / "campaign.toml", options.overrides)
     result = _ask(campaign, run / "out" / "main", corpus, options.jobs)
@@ -47,19 +49,19 @@ def score(options: argparse.Namespace) -> int:
     else:
         for line in report(result, corpus, survivors=options.survivors):
             print(line)
-    return DONE if options.fail_under is None else _judged(state_of(result), options.fail_under)
+    return DONE if options.fail_under is None else _threshold(state_of(result), options.fail_under)
 
 
-def _judged(state: State, least: float) -> int:
-    """The exit code for a score that must be at least ``least`` percent; says why it is not."""
+def _threshold(state: State, least: float) -> int:
+    """Return the exit code for a score that must be at least ``least`` percent; report why not."""
     s = mutants_summary(state)
-    made = s.total - s.invalid
-    if s.killed * 100 >= least * made and (made or not least):
+    valid = s.total - s.invalid
+    if s.killed * 100 >= least * valid and (valid or not least):
         return DONE
     sys.stdout.flush()
     say(
         f"score {100 * (s.score or 0):.2f}% is below --fail-under {least:g}%: "
-        f"{s.killed:,} of {several(made, 'mutant')} killed"
+        f"{s.killed:,} of {several(valid, 'mutant')} killed"
     )
     return BELOW_THRESHOLD
 
@@ -71,12 +73,14 @@ def _corpus(run: Path, given: Iterable[Path]) -> list[Path]:
             raise CliError(f"--corpus {folder}: there is no such directory", USAGE)
     folders = folders or sorted((run / "out").glob("*/queue"))
     if not folders:
-        raise CliError(f"{run}: has no queue yet: start it, or name a --corpus DIR", NOT_RUNNING)
+        raise CliError(
+            f"{run}: has no queue yet; start the campaign, or give --corpus DIR", NOT_RUNNING
+        )
     return folders
 
 
 def _ask(campaign: Campaign, directory: Path, corpus: list[Path], jobs: int) -> dict[str, Any]:
-    """The engine's result, with progress on stderr meanwhile. Raises :class:`CliError`."""
+    """Return the engine's result; show progress on stderr. Raises :class:`CliError`."""
     progress = _Progress(sys.stderr.isatty())
     question = ["--jobs", str(jobs), "--score", *map(str, corpus)]
     try:
@@ -94,16 +98,16 @@ def _ask(campaign: Campaign, directory: Path, corpus: list[Path], jobs: int) -> 
 
 
 class _Progress:
-    """A line that rewrites itself on a terminal, else one now and then."""
+    """One progress line, rewritten, on a terminal; otherwise a line every ``_LINE_EVERY_S``."""
 
     def __init__(self, terminal: bool) -> None:
         self._terminal = terminal
         self._due = 0.0
 
-    def show(self, told: dict[str, Any]) -> None:
-        """``told`` is the engine's: done, total, killed, what."""
-        words = f"{told.get('what')}: {told.get('done')} of {told.get('total')}"
-        text = visible(f"{words}, {several(told.get('killed', 0), 'mutant')} killed")
+    def show(self, report: dict[str, Any]) -> None:
+        """``report``: the engine's progress: what, done, total, killed."""
+        part = f"{report.get('what')}: {report.get('done')} of {report.get('total')}"
+        text = visible(f"{part}, {several(report.get('killed', 0), 'mutant')} killed")
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r\x1b[K{text[:width]}", end="", file=sys.stderr, flush=True)
@@ -112,7 +116,7 @@ class _Progress:
             say(text)
 
     def clear(self) -> None:
-        """Leave no half line behind."""
+        """Clear the line."""
         if self._terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
@@ -121,7 +125,7 @@ class _Progress:
 
 
 def state_of(result: dict[str, Any]) -> State:
-    """The engine's result as a campaign would have it."""
+    """Return the engine's result as the state of a campaign."""
     events: list[Event] = []
     items = result.get("mutants")
     for item in items if isinstance(items, list) else []:
@@ -148,7 +152,7 @@ def state_of(result: dict[str, Any]) -> State:
 
 
 def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> Iterator[str]:
-    """The result for users."""
+    """Format the result as lines."""
     state = state_of(result)
     mutants = list(state.mutants.values())
     width = shutil.get_terminal_size().columns if at_terminal() else 0
@@ -161,20 +165,20 @@ def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> It
     alive = [m for m in mutants if m.state in ("alive", "pending")]
     if survivors:
         yield ""
-        yield "survivors (pending: no input could tell it from the program)"
+        yield "survivors (pending: no input infects the mutant)"
         yield from table(alive, width)
     elif alive:
         yield ""
-        yield f"--survivors lists the {len(alive):,} that nothing killed"
+        yield f"--survivors lists the {several(len(alive), 'surviving mutant')}"
 
 
 def _flaky(result: dict[str, Any]) -> str:
     flaky = result.get("flaky")
-    return f"  ({flaky} not used: they do not always end alike)" if flaky else ""
+    return f"  ({flaky} flaky, not used)" if flaky else ""
 
 
 def _by(what: str, mutants: list[Mutant], key: Callable[[Mutant], str]) -> Iterator[str]:
-    """A small table: mutants, killed and score of each value of something."""
+    """Yield a table with the number of mutants, killed mutants and score by ``key``."""
     groups: dict[str, list[Mutant]] = {}
     for m in mutants:
         groups.setdefault(key(m), []).append(m)
@@ -185,7 +189,7 @@ def _by(what: str, mutants: list[Mutant], key: Callable[[Mutant], str]) -> Itera
     yield ""
     yield f"{what:<{widest}} {'mutants':>8} {'killed':>8} {'score':>7}"
     for name, shown in names.items():
-        made = [m for m in groups[name] if m.state != "invalid"]
-        killed = sum(m.state == "killed" for m in made)
-        part = percent(score_of(killed, len(made)))
+        valid = [m for m in groups[name] if m.state != "invalid"]
+        killed = sum(m.state == "killed" for m in valid)
+        part = percent(score_of(killed, len(valid)))
         yield f"{shown:<{widest}} {len(groups[name]):>8,} {killed:>8,} {part:>7}"

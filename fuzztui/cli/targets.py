@@ -33,11 +33,11 @@ from fuzztui.tui.labels.targeting import short_names
 __all__ = ["summary", "table", "targets"]
 
 _LOCATION = 0.45
-"""How much of a line a location may take that is not shown in full."""
+"""Share of a line for the location of a goal, if the line does not fit."""
 
 
 def targets(options: argparse.Namespace) -> int:
-    """The table, or the document as JSON."""
+    """Print the goals of a campaign as a table, or the static analysis as JSON."""
     path: Path = options.path
     file = path / "campaign.toml" if path.is_dir() and is_run(path) else named(path)[0]
     if not file.exists():
@@ -58,20 +58,20 @@ def targets(options: argparse.Namespace) -> int:
         say(note)
     known = [influence.name for influence in document.types]
     aliases = loaded.campaign.engine.get("aliases", {})
-    for name, words in unknown_aliases(aliases, known).items():
-        say(f'engine.aliases: "{name}": {words}')
+    for name, message in unknown_aliases(aliases, known).items():
+        say(f'engine.aliases: "{name}": {message}')
     return DONE
 
 
 def _find(loaded: FrozenCampaign, options: argparse.Namespace) -> TargetingAnalysis:
-    """What the analysis says of a target that is there. Raises :class:`CliError`."""
+    """Run the static analysis on an existing target. Raises :class:`CliError`."""
     campaign = loaded.campaign
     counter = Counter()
     try:
         observed = str(options.observed.absolute()) if options.observed else ""
         engine = campaign.engine if options.run else None
         request = Request.of_target(campaign.target, observed=observed, engine=engine)
-        document = find_targets(request, counter.words)
+        document = find_targets(request, counter.show_now)
     except TargetsError as e:
         counter.clear()
         key = re.match(r"target\.\w+", str(e))
@@ -84,15 +84,16 @@ def _find(loaded: FrozenCampaign, options: argparse.Namespace) -> TargetingAnaly
         except Unfit as e:
             raise unfit(loaded, e) from None
     elif document.unsure:
-        say(f"{' and '.join(document.unsure)}: only importing tells whether it is there")
+        say(f"{' and '.join(document.unsure)}: not checked, as --no-run imports nothing")
     return document
 
 
 def table(document: TargetingAnalysis, width: int = 0) -> Iterator[str]:
-    """A target a line: where it is, and its types with their distances, the nearest first.
+    """Yield a line for each goal: its location, and its types with distances, nearest first.
 
-    What the target function does not reach comes last. ``width`` columns: that is summed up, and
-    where lines would be longer they name the nearest types, in short. 0: all in full.
+    Goals that are not reachable from the target function come last. ``width``: columns; unreachable
+    goals are then only counted, and if lines are longer, only the nearest types are listed, with
+    short names. 0: everything in full.
     """
     rows = sorted(document.targets, key=lambda t: not t.reachable)
     shown = [t for t in rows if t.reachable or not width]
@@ -108,7 +109,7 @@ def table(document: TargetingAnalysis, width: int = 0) -> Iterator[str]:
     yield from lines
     if further := len(rows) - len(shown):
         are = "is" if further == 1 else "are"
-        yield f"{several(further, 'further one')} {are} not reachable from the target: --all"
+        yield f"{several(further, 'goal')} {are} not reachable from the target; see --all"
 
 
 def _types(target: AnalysedGoal) -> list[tuple[str, int]]:
@@ -117,16 +118,16 @@ def _types(target: AnalysedGoal) -> list[tuple[str, int]]:
 
 def _in_full(target: AnalysedGoal) -> str:
     if target.never:
-        return "(never taken, as mypy proves)"
+        return "(never taken, as mypy infers)"
     return "(not reachable) " * (not target.reachable) + all_of(_types(target))
 
 
 def summary(document: TargetingAnalysis) -> str:
-    """How many targets there are that may be taken, with and without a type; how many types."""
+    """Return one line with the numbers of goals, with and without a type, and of types."""
     taken = [t for t in document.targets if not t.never]
     total, typed = len(taken), sum(1 for t in taken if t.types)
     share = f" ({percent(typed / total)})" if total else ""
     return (
-        f"{several(total, 'target')}: {typed:,} with a type{share}, {total - typed:,} without;"
+        f"{several(total, 'goal')}: {typed:,} with a type{share}, {total - typed:,} without;"
         f" {several(len(document.types), 'type')}"
     )

@@ -1,4 +1,4 @@
-"""``fuzztui types``: the types that a spoton engine aims at, and the goals that are left."""
+"""``fuzztui types``: the types that a spoton engine targets, and the uncovered goals."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from fuzztui.wire.mixture import percentage
 __all__ = ["aim_rows", "left_table", "types", "types_table"]
 
 LIKELIEST = 2
-"""Types that ``status`` names."""
+"""Number of most probable types that ``status`` lists."""
 
 _LOCATION = 0.38
-"""How much of a line the location of a target may take that is not shown in full."""
+"""Share of a line for the location of a goal, if the line does not fit."""
 
 
 def types(options: argparse.Namespace) -> int:
-    """Two tables and a line that sums up, or one JSON object."""
+    """Print a table of types, a table of uncovered goals and a summary, or one JSON object."""
     run = find_run(options.run)
     seen = standing(run)
     state = seen.state
@@ -47,8 +47,8 @@ def types(options: argparse.Namespace) -> int:
                 print(json.dumps({"problems": [*seen.problems]}, indent=1))
             raise none_left(run, seen, "types")
         other = state.engine and state.engine != "spoton"
-        only = f"; only spoton has any, and the campaign is for {state.engine}" if other else ""
-        raise CliError(f"{run}: no engine of its campaign has reported types{only}")
+        only = f"; types need engine spoton, not {state.engine}" if other else ""
+        raise CliError(f"{run}: no engine of the campaign has reported types{only}")
     if options.json:
         print(json.dumps({**(types_dict(state) or {}), "problems": [*seen.problems]}, indent=1))
         return DONE
@@ -63,20 +63,20 @@ def types(options: argparse.Namespace) -> int:
     for line in left_table(left.values(), width):
         print(line)
     if len(left) < now.uncovered:
-        print(f"(and {now.uncovered - len(left):,} more, of which engines do not tell)")
+        print(f"(and {now.uncovered - len(left):,} more that engines do not report)")
     if left:
         print()
     print(visible(summary(now)))
-    if words := stale(state):
-        print(visible(words))
+    if warning := stale(state):
+        print(visible(warning))
     return DONE
 
 
 def types_table(rows: Collection[TypeRow], width: int = 0) -> Iterator[str]:
-    """A line for each type, under titles; what is banned is marked.
+    """Yield a title line, and a line for each type.
 
-    ``width`` columns: where lines would be longer, names are short and misses are left out, which
-    are the picks that did not match. 0: all in full.
+    ``width``: columns; if lines are longer, names are shortened and misses (picks minus matches)
+    are left out. 0: everything in full.
     """
     titles = ["type", "probability", "weight", "distance", "picks", "matches", "misses",
               "new arms"]  # fmt: skip
@@ -90,8 +90,8 @@ def types_table(rows: Collection[TypeRow], width: int = 0) -> Iterator[str]:
         for line, row in zip(cells[1:], rows, strict=True):
             line[0] = brief_type(visible(short[row.name]), room)
         wide = _widths(cells)
-    for name, *figures in cells:
-        shown = (f"{cell:>{w}}" for cell, w in zip(figures, wide[1:], strict=True))
+    for name, *numbers in cells:
+        shown = (f"{cell:>{w}}" for cell, w in zip(numbers, wide[1:], strict=True))
         yield "  ".join([f"{name:<{wide[0]}}", *shown])
 
 
@@ -114,14 +114,14 @@ def _widths(cells: Iterable[Sequence[str]]) -> list[int]:
 
 
 def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
-    """A line for each target that is left: where, how often it was reached, its types.
+    """Yield a line for each uncovered goal: location, how often it was reached, its types.
 
-    ``width`` columns: where lines would be longer, they name the nearest types, in short. 0: all
-    in full.
+    ``width``: columns; if lines are longer, only the nearest types are listed, with short names.
+    0: everything in full.
     """
     if not rows:
         return
-    titles = ["code target left", "", "reached", "types and their distances"]
+    titles = ["uncovered goal", "", "reached", "types and their distances"]
     cells = [titles]
     for row in rows:
         reached = f"{row.reached:,} of {several(row.asked, 'trial')} asked" if row.asked else "-"
@@ -148,11 +148,11 @@ def _standing(row: TargetRow) -> str:
 
 
 def summary(now: Aim) -> str:
-    """What is aimed at, and what is left, in one line."""
+    """Return one line with the share of targeted mutations and the number of uncovered goals."""
     pinned = f"; pinned {now.pinned}" if now.pinned else ""
     return (
-        f"{percentage(now.targeted)} of mutations aim at types{pinned}; {now.uncovered:,} of "
-        f"{several(now.targets, 'code target')} left, {now.frontier:,} on the frontier"
+        f"{percentage(now.targeted)} of mutations are targeted{pinned}; {now.uncovered:,} of "
+        f"{several(now.targets, 'goal')} left, {now.frontier:,} on the frontier"
         f"{_how_many_ignored(now)}"
     )
 
@@ -162,19 +162,19 @@ def _how_many_ignored(now: Aim) -> str:
 
 
 def aim_rows(state: State) -> Iterator[tuple[str, str]]:
-    """Rows of ``status`` about types: what is aimed at, what is left, and what is known no more."""
+    """Yield the rows of ``status`` about types, uncovered goals and changed modules."""
     now = aim(state)
     if now is None:
         return
     rows = list(types_of(state).values())
     likely = [f"{row.name} {row.probability:.0%}" for row in rows[:LIKELIEST] if row.probability]
-    names = f"; likeliest {', '.join(likely)}" if likely else ""
+    names = f"; most probable {', '.join(likely)}" if likely else ""
     pinned = f"; pinned {now.pinned}" if now.pinned else ""
     yield (
         "types",
-        f"aims {percentage(now.targeted)} at types{names}; {now.uncovered:,} of "
-        f"{several(now.targets, 'code target')} left, {now.frontier:,} on the frontier{pinned}"
+        f"{percentage(now.targeted)} targeted{names}; {now.uncovered:,} of "
+        f"{several(now.targets, 'goal')} left, {now.frontier:,} on the frontier{pinned}"
         f"{_how_many_ignored(now)}",
     )
-    if words := stale(state):
-        yield "changed", words
+    if warning := stale(state):
+        yield "changed", warning

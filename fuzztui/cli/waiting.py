@@ -1,4 +1,4 @@
-"""What the person at a terminal sees while something takes its time: that it continues."""
+"""Show messages of slow work, and on a terminal the seconds since its start."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from fuzztui.cli.output import say
 __all__ = ["Waiting"]
 
 SILENT_S = 1.0
-"""After so long without a word the seconds are counted."""
+"""Seconds without a message after which the elapsed seconds are shown."""
 
 
 class Waiting:
-    """Says words as they come; on a terminal a line below them counts the seconds.
+    """Prints messages; on a terminal a line below counts the seconds.
 
-    A compiler may be silent for minutes, and nobody knows then whether anything happens. Where
-    it is no terminal, or a log of one, the words are all there is.
+    A compiler may be silent for minutes: the count shows that the command still works. If stderr is
+    not a terminal, only the messages are printed.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._over = threading.Event()
-        self._began = self._said = time.monotonic()
+        self._began = self._last_message = time.monotonic()
         self._shown = False
         self._thread: threading.Thread | None = None
 
@@ -47,18 +47,18 @@ class Waiting:
             self._thread.join()
         self._erase()
 
-    def __call__(self, words: str) -> None:
-        """Something is being done, or has said something."""
+    def __call__(self, message: str) -> None:
+        """Print a message."""
         with self._lock:
             self._erase()
-            say(words)
-            self._said = time.monotonic()
+            say(message)
+            self._last_message = time.monotonic()
 
     def _count(self) -> None:
         while not self._over.wait(SILENT_S / 2):
             with self._lock:
                 now = time.monotonic()
-                if self._shown or now - self._said >= SILENT_S:
+                if self._shown or now - self._last_message >= SILENT_S:
                     self._show(now)
 
     def _show(self, now: float) -> None:

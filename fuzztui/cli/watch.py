@@ -1,7 +1,7 @@
-"""``fuzztui watch DIR...``: the live screen over a campaign that someone else runs.
+"""``fuzztui watch DIR...``: the live screen of a campaign that someone else runs.
 
-A watcher of its own writes what it sees into a log, in a private directory that goes when
-the screen goes; the screen is the one of every campaign.
+A separate process reads the directories and writes a log, in a temporary directory that is removed
+with the screen. The screen is the same as for other campaigns.
 """
 
 from __future__ import annotations
@@ -23,35 +23,39 @@ from fuzztui.cli.runs import is_run
 from fuzztui.watch.directories import Trees, WatchError
 
 PATIENCE_S = 10.0
-"""For the watcher to begin its log, and to end."""
+"""Seconds to wait until the watcher has started its log, and until it has ended."""
 
 
 def watch(options: argparse.Namespace) -> int:
-    """Open the live screen; returns its exit code."""
+    """Open the live screen; return its exit code."""
     check(options.directories)
     for directory in options.directories:
         if options.keep and options.keep.absolute().is_relative_to(directory.absolute()):
-            raise CliError(f"--keep {options.keep}: {directory} is only looked at", USAGE)
+            raise CliError(
+                f"--keep {options.keep} is inside {directory}, where nothing is written; "
+                "name another directory",
+                USAGE,
+            )
     with contextlib.ExitStack() as stack:
-        home = stack.enter_context(_home(options.keep))
-        # A deep tree takes seconds, and nothing is on the screen until then.
-        say(f"looking at {', '.join(map(str, options.directories))}...")
-        # Held open: a watcher that ends removes its directory.
-        errors = stack.enter_context((home / "errors").open("w+b"))
-        process = _start(home, options.directories, errors, keep=options.keep is not None)
+        log_dir = stack.enter_context(_log_directory(options.keep))
+        # Reading a deep tree takes seconds before the screen shows anything.
+        say(f"reading {', '.join(map(str, options.directories))}...")
+        # Kept open, because a watcher that ends removes the directory.
+        errors = stack.enter_context((log_dir / "errors").open("w+b"))
+        process = _start(log_dir, options.directories, errors, keep=options.keep is not None)
 
         def died() -> str:
             return "" if process.poll() is None else _last_words(process, errors)
 
         try:
-            _wait_for_log(home, died)
-            # The log grows every few seconds: looking four times a second is for campaigns of ours.
+            _wait_for_log(log_dir, died)
+            # The log grows every few seconds only, so the screen polls less often than usual.
             os.environ.setdefault("FUZZTUI_HZ", "1")
-            from fuzztui.tui import run_app  # Textual takes a moment: only where it draws
+            from fuzztui.tui import run_app  # importing Textual is slow
 
             code = run_app(
                 None,
-                home,
+                log_dir,
                 mode="live",
                 theme=options.theme,
                 control=False,
@@ -61,17 +65,17 @@ def watch(options: argparse.Namespace) -> int:
         finally:
             _end(process)
     if options.keep is not None:
-        say(f"kept; see it again: fuzztui replay {options.keep}")
+        say(f"the log is kept; show it again with: fuzztui replay {options.keep}")
     return code
 
 
 def check(directories: list[Path]) -> None:
-    """Raises :class:`CliError` where there is nothing to watch."""
+    """Raise :class:`CliError` if there is nothing to watch."""
     for directory in directories:
         if is_run(directory):
             raise CliError(
-                f"{directory} is a run of fuzztui itself: fuzztui attach {directory}; "
-                f"or, as a stranger would see it, fuzztui watch {directory / 'out'}",
+                f"{directory} is a run of fuzztui; show it with: fuzztui attach {directory}, "
+                f"or only its AFL directories with: fuzztui watch {directory / 'out'}",
                 USAGE,
             )
     try:
@@ -83,11 +87,11 @@ def check(directories: list[Path]) -> None:
 
 
 @contextlib.contextmanager
-def _home(keep: Path | None) -> Iterator[Path]:
-    """Where the log lies: a directory that goes again, or the one to keep."""
+def _log_directory(keep: Path | None) -> Iterator[Path]:
+    """The directory for the log: ``keep``, or a temporary one."""
     if keep is None:
-        with temporary_directory("fuzztui-watch-") as home:
-            yield Path(home)
+        with temporary_directory("fuzztui-watch-") as temporary:
+            yield Path(temporary)
         return
     try:
         keep.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -95,16 +99,16 @@ def _home(keep: Path | None) -> Iterator[Path]:
     except OSError as e:
         raise CliError(f"--keep {keep}: {e.strerror or e}", USAGE) from None
     if taken:
-        raise CliError(f"--keep {keep}: is not empty; name a new directory", USAGE)
+        raise CliError(f"--keep {keep} is not empty; name a new directory", USAGE)
     yield keep
 
 
 def _start(
-    home: Path, directories: list[Path], errors: BinaryIO, *, keep: bool
+    log_dir: Path, directories: list[Path], errors: BinaryIO, *, keep: bool
 ) -> subprocess.Popen[bytes]:
     remove = [] if keep else ["--remove"]
-    # -P: a fuzztui/ where the user stands must not be imported. The watcher ends with its stdin.
-    command = [sys.executable, "-P", "-m", "fuzztui.watch", *remove, str(home)]
+    # -P: do not import a fuzztui/ in the current directory. The watcher ends with its stdin.
+    command = [sys.executable, "-P", "-m", "fuzztui.watch", *remove, str(log_dir)]
     return subprocess.Popen(
         [*command, *(str(d.absolute()) for d in directories)],
         stdin=subprocess.PIPE,
@@ -114,22 +118,22 @@ def _start(
 
 
 def _last_words(process: subprocess.Popen[bytes], errors: BinaryIO) -> str:
-    """Why a watcher that has ended did so; never ""."""
-    # The file's position is the watcher's too: read without moving it.
+    """Return why the watcher has ended; never empty."""
+    # pread: the watcher shares the file position.
     end = os.fstat(errors.fileno()).st_size
-    said = os.pread(errors.fileno(), 4096, max(0, end - 4096)).decode(errors="replace").split("\n")
-    if words := next((line.strip() for line in reversed(said) if line.strip()), ""):
-        return words
+    lines = os.pread(errors.fileno(), 4096, max(0, end - 4096)).decode(errors="replace").split("\n")
+    if last := next((line.strip() for line in reversed(lines) if line.strip()), ""):
+        return last
     code = process.returncode
-    return f"it was killed by signal {-code}" if code < 0 else f"it ended with status {code}"
+    return f"killed by signal {-code}" if code < 0 else f"exited with status {code}"
 
 
-def _wait_for_log(home: Path, died: Callable[[], str]) -> None:
-    """Until there is something to open. The screen would wait too, but not say why it does."""
+def _wait_for_log(log_dir: Path, died: Callable[[], str]) -> None:
+    """Wait until the log exists. Raises :class:`CliError` if the watcher ends before."""
     end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end and not any((home / "log").glob("tail-*")):
-        if words := died():
-            raise CliError(words)
+    while time.monotonic() < end and not any((log_dir / "log").glob("tail-*")):
+        if reason := died():
+            raise CliError(reason)
         time.sleep(0.01)
 
 

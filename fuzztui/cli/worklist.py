@@ -1,4 +1,4 @@
-"""Mutants that are fuzzed one by one, as text: their queue, one of them, who kills whom."""
+"""Format a fuzz-first run as text: the worklist, one mutant's turn, and the kill matrix."""
 
 from __future__ import annotations
 
@@ -43,30 +43,30 @@ __all__ = [
     "diff_of",
     "folded_slots",
     "kill_matrix",
-    "queue_rows",
-    "queue_table",
     "stage_rows",
     "turn_details",
     "turn_dict",
+    "worklist_rows",
+    "worklist_table",
 ]
 
 _LIVE = PHASES.index("done") + 1
-"""So many phases are those that a mutant goes through when all goes well."""
+"""The first ``_LIVE`` items of ``PHASES`` are the progress of a mutant without problems."""
 
 _KILLERS = 3
-"""Of one mutant, named on its line."""
+"""Maximum number of killers of a mutant that its line lists."""
 
 
-# ------------------------------------------------------------------ the queue
+# --------------------------------------------------------------- the worklist
 
 
-def queue_rows(rows: Iterable[Mutant]) -> list[Mutant]:
-    """In the order in which they are fuzzed: at work, waiting, then what is over."""
+def worklist_rows(rows: Iterable[Mutant]) -> list[Mutant]:
+    """Sort mutants by progress: being fuzzed, waiting, over."""
     return sorted(rows, key=order)
 
 
-def queue_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterator[str]:
-    """A mutant a line that fits ``width`` columns (0: as long as it is); ids are never cut."""
+def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterator[str]:
+    """Yield mutants, one on each line of ``width`` columns (0: no limit); IDs are never cut."""
     waiting = queue(state)
     numbers = {m.id: n for n, m in enumerate(waiting, 1)}
     left = outlook(state, waiting=waiting).left
@@ -78,7 +78,7 @@ def queue_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterato
         number = numbers.get(m.id, 0)
         if number > left and not ended and state.stage == "mutants":
             ended = True
-            yield "   -  here the mutants' budget ends"
+            yield "   -  the mutants' budget ends here"
         line = str(m.line) if m.line >= 0 else "?"
         head = f"{number or '':>4}  {brief(m.listed_stage):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
@@ -89,7 +89,10 @@ def queue_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterato
 
 
 def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
-    """What ``--json`` says of a mutant's turn; ``queue``: its place, from 1, while it waits."""
+    """Return the keys of ``--json`` about a mutant's turn.
+
+    ``number``: the position in the worklist, from 1; 0 if the mutant does not wait.
+    """
     same = twin(m, state.mutants)
     return {
         "queue": number or None,
@@ -107,28 +110,28 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 
 
 def turn_details(state: State, m: Mutant) -> Iterator[str]:
-    """The turn of one mutant, a line a thing."""
+    """Yield the details of one mutant's turn as labelled lines."""
     numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
-    words = m.listed_stage
+    progress = m.listed_stage
     if number := numbers.get(m.id):
-        words += f", number {number:,} of {len(numbers):,} that wait"
+        progress += f", number {number:,} of {len(numbers):,} waiting"
     if m.slot:
-        words += f" in {m.slot}"
-    yield f"stage     {brief(words)}"
+        progress += f" in {m.slot}"
+    yield f"stage     {brief(progress)}"
     if (same := twin(m, state.mutants)) is not None:
         yield f"same as   {brief(same.id)}"
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
         yield f"fuzzed    {spent}"
-    if words := brought_words(m.brought):
-        yield f"brought   {words} to the target"
+    if transferred := brought_words(m.brought):
+        yield f"brought   {transferred} to the target"
     if "kept" in m.brought:
-        aside = m.brought.get("aside", 0)
-        yield f"pruned    {several(m.brought['kept'], 'input')} kept, {aside:,} put aside"
+        pruned = m.brought.get("aside", 0)
+        yield f"pruned    {pruned:,}; {several(m.brought['kept'], 'input')} kept"
     if kills := m.brought.get("kills", 0):
-        yield f"kills     {several(kills, 'input')} kill it ('fuzztui mutants matrix' names them)"
-    if words := earlier_words(m):
-        yield f"earlier   {words}"
+        yield f"kills     killed by {several(kills, 'input')}; see 'fuzztui mutants matrix'"
+    if earlier := earlier_words(m):
+        yield f"earlier   {earlier}"
     if file := file_of(m.killer):
         yield f"killer    {brief(file)},*"
     if m.costs:
@@ -137,7 +140,7 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
 
 
 def diff_of(m: Mutant) -> str:
-    """Its change as a unified diff of one line; "" if the log does not tell."""
+    """Return a mutant's change as a unified diff of one line; an empty string if unknown."""
     if not m.before and not m.after:
         return ""
     head = f"--- {m.file}\n+++ {m.file}\n@@ -{m.line} +{m.line} @@\n"
@@ -148,18 +151,18 @@ def diff_of(m: Mutant) -> str:
 
 
 def stage_rows(state: State) -> Iterator[tuple[str, str]]:
-    """The rows of ``status`` about the stage and the queue."""
+    """The rows of ``status`` about the phase and the worklist of a fuzz-first campaign."""
     view = outlook(state)
     unit = " execs" if view.trials else ""
 
     def amount(n: float) -> str:
         return f"{n:,.0f}{unit}" if view.trials else duration(n)
 
-    def of(n: float) -> str:  # budgets are rounded, and small ones told exactly
+    def of(n: float) -> str:  # budgets are rounded, small ones shown exactly
         return amount(n) if view.trials else duration(round(n)) if n >= 9.5 else f"{n:.1f}s"
 
     if state.stage == "mutants":
-        eta = f"; the target's turn in {duration(view.eta_s)}" if view.eta_s >= 0 else ""
+        eta = f"; the target phase begins in {duration(view.eta_s)}" if view.eta_s >= 0 else ""
         yield "stage", f"1 of 2, mutants: {amount(view.used)} of {of(view.of)} used{eta}"
     else:
         yield "stage", f"2 of 2, the target, after {of(view.used)} of mutants"
@@ -172,7 +175,7 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     if apart:
         yield "apart", apart
     if view.waiting and state.stage == "mutants":
-        yield "queue", f"the budget allows {view.left:,} of {view.waiting:,} that wait"
+        yield "queue", f"the budget allows {view.left:,} of {view.waiting:,} waiting mutants"
     for m in state.mutants.values():
         if m.stage in AT_WORK:
             used = trials_of(state, m) if view.trials else fuzzed_for(state, m)
@@ -186,26 +189,26 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
 
 
 def folded_slots(state: State) -> tuple[list[Instance], str]:
-    """The instances that are worth a line, and a line for those that fuzzed mutants."""
+    """Return the instances to list, and a line that counts the ended ones of mutants' turns."""
     shown = [i for i in state.instances.values() if not (i.mutant and i.state in ENDED)]
     over = len(state.instances) - len(shown)
-    words = f"  {several(over, 'instance')} that fuzzed mutants ended" if over else ""
-    return shown, words
+    line = f"  {several(over, 'instance')} that fuzzed mutants ended" if over else ""
+    return shown, line
 
 
 # --------------------------------------------------------------- kill matrix
 
 
 def kill_matrix(run: Path, *, as_json: bool, as_csv: bool) -> int:
-    """Print which inputs tell which mutants from the program. Raises :class:`CliError`."""
+    """Print which inputs kill which mutants. Raises :class:`CliError`."""
     now = standing(run)
     state = now.state
     if not state.stage and now.is_lower_bound:
         if as_json:
             print(json.dumps({"problems": [*now.problems]}, indent=1))
-        raise none_left(run, now, "mutants that are fuzzed first")
+        raise none_left(run, now, "fuzz-first")
     if not state.stage:
-        raise CliError(f"{run}: its campaign fuzzes no mutants first: it has no kill matrix")
+        raise CliError(f"{run}: there is no kill matrix, because the campaign is not fuzz-first")
     try:
         matrix = KillMatrix(run / "mutants" / "kills.jsonl")
     except SupervisorError as e:
@@ -252,7 +255,7 @@ def _matrix_csv(state: State, matrix: KillMatrix) -> str:
 
 
 def matrix_lines(state: State, matrix: KillMatrix, width: int = 0) -> Iterator[str]:
-    """A line for each mutant that is killed, the easiest to kill first; then the best inputs."""
+    """Yield a line for each killed mutant, the easiest to kill first; then the best inputs."""
     rows = sorted(_rows(state, matrix), key=lambda row: -len(row[2]))
     if not rows:
         yield "no mutant is killed yet"

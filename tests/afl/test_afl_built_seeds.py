@@ -63,5 +63,5 @@ def test_without_a_build_there_are_none(tmp_path):
     with pytest.raises(CampaignError) as caught:
         load(write(tmp_path, text.replace('"./program"', '"true"')))
     assert [str(p) for p in caught.value.problems if "seeds" in str(p)] == [
-        f"{tmp_path}/c.toml:8: engine.seeds: '$BUILD/seeds': there is no target.build that makes it"
+        f"{tmp_path}/c.toml:8: engine.seeds: '$BUILD/seeds' needs target.build, which is not set"
     ]

@@ -326,13 +326,16 @@ def test_a_library_that_is_gone_is_made_again(afl, home, monkeypatch, tmp_path):
 
 def test_the_spread_is_that_of_afls_documentation():
     fleet = [spread(i, 25, "/cmplog") for i in range(25)]
-    assert not fleet[0].words
+    assert not fleet[0].arguments
     secondaries = fleet[1:]
-    schedules = [options.words[1] for options in secondaries]
+    schedules = [options.arguments[1] for options in secondaries]
     assert schedules[:8] == ["explore", "exploit", "coe", "rare", "lin", "quad", "seek", "fast"]
     cmplog = [options for options in secondaries if "-c" in options.flags]
     assert len(cmplog) == 8
-    assert {options.words[options.words.index("-l") + 1] for options in cmplog} == {"2", "2AT"}
+    assert {options.arguments[options.arguments.index("-l") + 1] for options in cmplog} == {
+        "2",
+        "2AT",
+    }
     assert sum("-Z" in options.flags for options in secondaries) == 5
     assert sum("AFL_DISABLE_TRIM" in options.env for options in secondaries) == 8
 
@@ -343,15 +346,15 @@ def test_a_fleet_that_grows_keeps_the_instances_that_it_has():
 
 
 def test_a_lone_main_uses_cmplog_itself():
-    assert spread(0, 1, "/c").words == ["-c", "/c", "-l", "2"]
-    assert spread(0, 2, "/c").words == []
+    assert spread(0, 1, "/c").arguments == ["-c", "/c", "-l", "2"]
+    assert spread(0, 2, "/c").arguments == []
 
 
 def test_options_are_read_as_env_reads_them():
     options = parse_options(["A=1", "_b=x=y", "-T", "C=3"])
     assert options.env == {"A": "1", "_b": "x=y"}
-    assert options.words == ["-T", "C=3"]
-    assert parse_options([]).words == []
+    assert options.arguments == ["-T", "C=3"]
+    assert parse_options([]).arguments == []
 
 
 # ------------------------------------------------------------------------------ setup

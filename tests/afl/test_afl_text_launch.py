@@ -184,7 +184,10 @@ def test_what_is_not_said_follows_from_what_is(tmp_path, table, parts):
         (f"{AFL}[text]\ntext = 0.8\nsplice = 0.4", "text 0.8 + splice 0.4 = 1.2"),
         (f"{AFL}[text]\ntext = 1.5", "text.text: 1.5 is not a number from 0 to 1"),
         (f"{AFL}[text]\nhavoc = nan", "text.havoc: nan is not a number from 0 to 1"),
-        (f'{AFL}[text]\nwithout = ["swap-arg"]', 'is no operator, did you mean "swap-args"?'),
+        (
+            f'{AFL}[text]\nwithout = ["swap-arg"]',
+            'not a text mutator, did you mean "swap-args"?',
+        ),
         (f'{AFL}[text]\ntemplates = ["a ==> b"]', "text.templates: 'a ==> b': needs text.language"),
         (f'{AFL}[text]\ntemplates = ["f(:[a]) ==> :[b]"]', "a hole that the pattern has not: b"),
         (f'{AFL}[text]\nlanguage = "c"\ntemplates = ["a"]', "'a': a template is PATTERN ==>"),

@@ -117,15 +117,15 @@ def test_every_problem_is_reported_with_file_line_and_nearest_key(write):
     ("change", "line", "words"),
     [
         (("30m", "30q"), 3, '"30m" or "2h"'),
-        (("seed = 7", "seed = -1"), 4, "0 or more"),
+        (("seed = 7", "seed = -1"), 4, "minimum is 0"),
         (("seed = 7", 'seed = "x"'), 4, "a whole number"),
         (("seed = 7", "seed = true"), 4, "a whole number"),
         (("tomllib:loads", "tomllib.loads"), 7, "module:function"),
-        (("tomllib:loads", "missing.py:f"), 7, "there is no "),
+        (("tomllib:loads", "missing.py:f"), 7, "does not exist"),
         (('["tomllib"]', "[1]"), 8, "a list of strings"),
         (('"zest"', '"zst"'), 12, 'did you mean "zest"'),
-        (("instances = 2", "instances = 0"), 13, "1 or more"),
-        (("instances = 2", 'seeds = ["nowhere"]'), 13, "there is no "),
+        (("instances = 2", "instances = 0"), 13, "minimum is 1"),
+        (("instances = 2", 'seeds = ["nowhere"]'), 13, "does not exist"),
         (("instances = 2", 'coverage = "lines"'), 13, '"edges", "counts"'),
     ],
 )
@@ -149,24 +149,24 @@ def test_impossible_combinations(write, tmp_path):
     assert any("target.input" in p and "remove one" in p for p in found)
     assert any("engine.dictionary" in p and "generator" in p for p in found)
     assert "64MiB or more" in problems(write(GOOD), "target.memory=1")[0]
-    assert "1000 at most" in problems(write(GOOD), "engine.instances=100000")[0]
+    assert "maximum is 1000" in problems(write(GOOD), "engine.instances=100000")[0]
     assert "never end" in problems(write(GOOD), "target.timeout=0")[0]
-    assert "fewer than 2 instances" in problems(write(GOOD), "campaign.budget=1")[0]
+    assert "too few for 2 instances" in problems(write(GOOD), "campaign.budget=1")[0]
 
 
 @pytest.mark.parametrize(
     ("override", "words"),
     [
-        ('campaign.name="x\\u0000y"', "holds a NUL"),
+        ('campaign.name="x\\u0000y"', "contains a NUL"),
         ("campaign.name=\udcff", "not UTF-8"),
-        ('target.expected=["a\\u0000"]', "holds a NUL"),
-        ('target.env={"A=B"="x"}', "name of an environment variable"),
-        ('target.env={A="b\\u0000"}', "holds a NUL"),
-        ("campaign.output=/dev/null", "is in the way"),
-        ("engine.max_size=0", "1 or more"),
-        ('engine.max_size="9999999999 GiB"', "at most"),
+        ('target.expected=["a\\u0000"]', "contains a NUL"),
+        ('target.env={"A=B"="x"}', "name for an environment variable"),
+        ('target.env={A="b\\u0000"}', "contains a NUL"),
+        ("campaign.output=/dev/null", "is not a directory"),
+        ("engine.max_size=0", "minimum is 1"),
+        ('engine.max_size="9999999999 GiB"', "too large"),
         (f'engine.max_size="{"9" * 400} GiB"', "is not a size"),
-        ("campaign.seed=1" + "0" * 400, "that is too large"),
+        ("campaign.seed=1" + "0" * 400, "the number is too large"),
         (f"campaign.budget=1{'0' * 400}", "is not a duration"),
         (f'campaign.budget="{"9" * 100} trials"', "is not a duration"),
         ("stop.idle=" + "9" * 400, "a duration"),
@@ -290,8 +290,11 @@ def test_what_mu2_adds_zest_does_not_take(write):
 @pytest.mark.parametrize(
     ("override", "words"),
     [
-        ('engine.operators=["math", "negat"]', "'negat' is no operator, did you mean \"negate\"?"),
-        ("engine.operators=[]", "no mutants would be made"),
+        (
+            'engine.operators=["math", "negat"]',
+            'not a mutation operator, did you mean "negate"?',
+        ),
+        ("engine.operators=[]", "there would be no mutants"),
         ("engine.operators=[3]", "is not a list of mutation operators"),
         ("engine.oracle=loose", "is not one of"),
         ("engine.exact=1", "is not true or false"),
@@ -311,7 +314,7 @@ def test_wrong_values_of_mu2(write, override, words):
         ("js", 'did you mean "javascript"?'),
         ("c++", 'did you mean "cpp"?'),
         ("JavaScript", 'did you mean "javascript"?'),
-        ("sql", "(leave it out for others: brackets and quotes are spliced then)"),
+        ("sql", "(for another language leave the key out: brackets and quotes are spliced then)"),
     ],
 )
 def test_a_language_by_another_name(write, name, words):
@@ -339,9 +342,9 @@ def test_a_function_that_a_file_cannot_have(write, tmp_path):
     old.write_text("def such(text): pass\n")
     path = write(GOOD)
     (problem,) = problems(path, f"oracle.against={old}:nosuch")
-    assert f"there is no 'nosuch' in {old}, did you mean \"such\"?" in problem
+    assert f"'nosuch' is not defined in {old}, did you mean \"such\"?" in problem
     (problem,) = problems(path, f"oracle.against={old}:qqq")
-    assert f"there is no 'qqq' in {old}; it has: such" in problem
+    assert f"'qqq' is not defined in {old}; the file defines such" in problem
     for text in ("from other import *\n", "nosuch = 1\n", "globals()['no' + 'such'] = 1\n"):
         old.write_text(text)
         load(path, [f"oracle.against={old}:nosuch"])

@@ -40,7 +40,7 @@ def refused(*argv):
 )
 def test_the_command_that_is_meant_is_named(argv, command):
     words = refused(*argv)
-    assert words.endswith(f": fuzztui ctl 'my run' {command}")
+    assert words.endswith(f": use fuzztui ctl 'my run' {command}")
     # What is named is a command that takes such an ID.
     _, *rest = argv
     action, *more = command.replace("'", "").split()
@@ -55,10 +55,16 @@ def test_the_command_that_is_meant_is_named(argv, command):
         (["minimise", ENTRY], "needs a finding's file, not 'main/12', a queue entry's"),
         (["minimise", MUTANT], "a mutant's"),
         (["mark-equivalent", ENTRY], "needs a mutant's ID or a selection, not 'main/12'"),
-        (["skip", "../x"], "needs a queue entry's ID, not '../x': 12, id:000012 or main/12"),
-        (["skip"], "skip needs a queue entry's ID: 12"),
-        (["skip-mutants"], "skip-mutants needs a mutant's ID or a selection: operator=math"),
-        (["minimise"], "minimise needs a finding's file: crashes/NAME"),
+        (
+            ["skip", "../x"],
+            "needs a queue entry's ID, not '../x'; for example",
+        ),
+        (["skip"], "skip needs a queue entry's ID; for example 12"),
+        (
+            ["skip-mutants"],
+            "skip-mutants needs a mutant's ID or a selection; for",
+        ),
+        (["minimise"], "minimise needs a finding's file; for example crashes/NAME"),
     ],
 )
 def test_an_id_that_no_command_takes_so(argv, words):

@@ -10,7 +10,7 @@ from fuzztui.cli import ctl, main, score
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.look import status_text
 from fuzztui.cli.mutant_lines import status_rows, summary_line
-from fuzztui.cli.mutants import details, mutant_dict, nobody, table
+from fuzztui.cli.mutants import details, mutant_dict, no_mutants, table
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
@@ -104,17 +104,17 @@ def test_json_of_one():
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("lib.b:f:math:0:+", "the nearest: lib.b:f:math:0:-"),
+        ("lib.b:f:math:0:+", "similar IDs are lib.b:f:math:0:-"),
         ("operator=mth", "operators: math"),
-        ("?", "an id looks like lib.b:f:math:0:-"),
+        ("?", "an ID looks like lib.b:f:math:0:-"),
     ],
 )
 def test_who_names_nobody_is_told_who_is_near(text, hint):
-    failure = nobody(text, CAMPAIGN)
+    failure = no_mutants(text, CAMPAIGN)
     assert hint in str(failure)
     assert failure.code == USAGE
-    assert "c is for zest, not mu2" in str(nobody(text, State(name="c", engine="zest")))
-    assert "none (yet)" in str(nobody(text, State(name="c", engine="mu2")))
+    assert "c is for zest, not mu2" in str(no_mutants(text, State(name="c", engine="zest")))
+    assert "none (yet)" in str(no_mutants(text, State(name="c", engine="mu2")))
 
 
 # ------------------------------------------------------------------------ ctl
@@ -149,7 +149,7 @@ def test_wrong_commands_are_refused_before_anything_is_sent(argv, words):
 
 
 def test_an_option_of_another_command():
-    with pytest.raises(CliError, match="--because goes with mark-equivalent"):
+    with pytest.raises(CliError, match="--because is for mark-equivalent"):
         ctl.ctl(parse(["ctl", "run", "skip-mutants", "a", "--because", "x"]))
 
 
@@ -185,7 +185,7 @@ def test_status_tells_of_mutants():
     assert rows == {
         "mutants": "6: 1 killed, 1 alive, 1 pending, 1 invalid",
         "score": "20.0%; 33.3% without 1 skipped and 1 equivalent",
-        "time": "program 25%, mutants 50%, compiling 12%, the rest 12%",
+        "time": "original 25%, mutants 50%, compiling 12%, the rest 12%",
         "now": "exact pass, 1,234 inputs to go",
     }
     assert dict(status_rows(State())) == {}
@@ -218,7 +218,7 @@ RESULT = {
 def test_the_report_of_a_score():
     lines = list(score.report(RESULT, [Path("/q")], survivors=False))
     text = "\n".join(lines)
-    assert "inputs  12  (2 not used" in text
+    assert "inputs  12  (2 flaky, not used" in text
     assert "4 mutants: 1 killed, 1 alive, 1 pending, 1 invalid; score 33.3%" in text
     cells = [line.split() for line in lines]
     assert ["math", "3", "1", "50.0%"] in cells
@@ -288,4 +288,4 @@ def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path,
     writer.append(MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"), 1.0)
     writer.close(at_rest=True)
     assert main(["mutants", "list", str(tmp_path)]) == 0
-    assert ("of what is known" in capsys.readouterr().out) is lost
+    assert ("of the known mutants" in capsys.readouterr().out) is lost

@@ -97,11 +97,11 @@ def test_files_take_turns_and_what_nothing_applies_to_is_left_out(run, tmp_path)
     assert code == DONE
     assert re.findall(r"--- .*/(.)\n", out).count("c") >= 1
     assert set(re.findall(r"@@ line 1: (.*) @@", out)) <= {"eq-to-ne", "eq-to-lt"}
-    assert err == f"fuzztui: {tmp_path}/b: eq-to-ne or eq-to-lt does not apply to it\n"
+    assert err == f"fuzztui: {tmp_path}/b: eq-to-ne or eq-to-lt does not apply\n"
     (tmp_path / "empty").touch()
     code, out, err = run(tmp_path / "empty")
     assert (code, out) == (FAILED, "")
-    assert "empty: no operator applies to it" in err
+    assert "empty: no text mutator applies" in err
 
 
 def test_a_stack_ends_where_nothing_applies_any_more(run, tmp_path):
@@ -172,7 +172,7 @@ def test_nothing_is_overwritten(run, tmp_path):
     before = sorted(out.iterdir())
     code, said, err = run(CRATE, "--count", 2, "--output", out)
     assert (code, said) == (USAGE, "")
-    assert "has files in it (000001,orig:crate.c" in err
+    assert "contains files (000001,orig:crate.c" in err
     assert sorted(out.iterdir()) == before
     (tmp_path / "empty").mkdir()
     assert run(CRATE, "--count", 2, "--output", tmp_path / "empty")[0] == DONE
@@ -183,17 +183,17 @@ def test_what_is_wrong_is_said(run, tmp_path):
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for words, why in [
-        ([], "a file to mutate is needed"),
+        ([], "mutate needs a FILE"),
         ([tmp_path / "none.c"], "none.c: there is no such file"),
-        ([tmp_path], "is a directory: name the files in it"),
-        ([tmp_path / "fifo"], "fifo is no regular file"),
-        (["/dev/zero"], "/dev/zero is no regular file"),
+        ([tmp_path], "is a directory; name the files in it"),
+        ([tmp_path / "fifo"], "fifo is not a regular file"),
+        (["/dev/zero"], "/dev/zero is not a regular file"),
         ([tmp_path / "file" / "x"], "Not a directory"),
         ([CRATE, "--operator", "swp-args"], "did you mean swap-args? (--list shows all)"),
-        ([CRATE, "--operator", "qqqqq"], "there is no such operator (--list shows all)"),
-        ([CRATE, "--output", tmp_path / "file"], "there is a file of that name"),
-        ([CRATE, "--output", tmp_path / "file" / "x"], "there is a file of that name"),
-        ([CRATE, "--output", tmp_path / "link"], "there is a file of that name"),
+        ([CRATE, "--operator", "qqqqq"], "unknown text mutator (--list shows all)"),
+        ([CRATE, "--output", tmp_path / "file"], "is not a directory"),
+        ([CRATE, "--output", tmp_path / "file" / "x"], "is not a directory"),
+        ([CRATE, "--output", tmp_path / "link"], "is not a directory"),
         ([CRATE, "--output", "/proc/nothing"], "--output /proc/nothing: "),
     ]:
         code, out, err = run(*words)

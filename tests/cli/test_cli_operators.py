@@ -96,18 +96,18 @@ def test_how_a_mixture_is_kept(stands):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "what mixture?"),
-        (["12"], "'12' is no part of a mixture"),
-        (["bytes=0.5"], "'bytes=0.5' is no part"),
-        (["havoc=a"], "havoc=a: a probability"),
-        (["havoc=nan"], "havoc=nan: a probability"),
+        ([], "mixture needs probabilities"),
+        (["12"], "'12' is not a part of a mixture"),
+        (["bytes=0.5"], "'bytes=0.5' is not a part"),
+        (["havoc=a"], "havoc=a is not a probability"),
+        (["havoc=nan"], "havoc=nan is not a probability"),
         (["havoc=75"], "0% to 100%"),
-        (["havoc=-0.1"], "havoc=-0.1: a probability"),
+        (["havoc=-0.1"], "havoc=-0.1 is not a probability"),
         (["havoc=0.1", "havoc=0.2"], "havoc is given twice"),
         (["havoc=0.5", "text=0.5", "splice=0.5"], "add to 1.5"),
         (["havoc=0.2", "text=0.5", "splice=0.1"], "add to 0.8, not to 1"),
         (["havoc=0.7", "text=0.7"], "havoc and text add to 1.4"),
-        (["--adaptive", "--fixed"], "one or the other"),
+        (["--adaptive", "--fixed"], "exclude each other"),
     ],
 )
 def test_what_is_no_mixture(stands, argv, words):
@@ -123,10 +123,10 @@ def test_a_part_needs_somebody_who_has_the_others(stands):
     whole = command("mixture", "havoc=0", "text=1", "splice=0")  # it may be about to tell
     assert whole == SetMixture(0.0, 1.0, 0.0)
     stands(campaign(FIGURES))
-    with pytest.raises(CliError, match="there is no instance 's7', but: main"):
+    with pytest.raises(CliError, match="there is no instance 's7'; choose from main"):
         command("mixture", "--adaptive", "--instance", "s7")
     stands(campaign(FIGURES, InstanceState("s1", "running", 1)))
-    with pytest.raises(CliError, match="s1 has not told of a mixture"):
+    with pytest.raises(CliError, match="s1 has not reported a mixture"):
         command("mixture", "--adaptive", "--instance", "s1")
 
 
@@ -170,16 +170,16 @@ def test_each_answer_is_printed(stands, capsys, monkeypatch):
     assert sent == ["main", "s1"]
     assert capsys.readouterr().out.splitlines() == [
         "applied by main at trial 7: havoc 25%, text 50%, splice 25%",
-        "pending: nobody has answered yet; the log will tell",
+        "pending: no instance has answered yet; the answer will be in the log",
     ]
 
 
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["skip", "12", "13"], "skip takes one ID, not also '13'"),
-        (["pause", "--adaptive"], "--adaptive goes with mixture"),
-        (["skip", "12", "--fixed"], "--fixed goes with mixture"),
+        (["skip", "12", "13"], "skip takes one ID; remove '13'"),
+        (["pause", "--adaptive"], "--adaptive is for mixture"),
+        (["skip", "12", "--fixed"], "--fixed is for mixture"),
     ],
 )
 def test_what_goes_with_mixture_only(argv, words):
@@ -208,7 +208,7 @@ def test_a_table_of_operators_those_that_pay_first(stands, capsys):
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert len({len(line) for line in lines[:6]}) == 1
-    assert lines[6] == "(in brackets: fewer than 3 finds or 200 uses, which tells little)"
+    assert lines[6] == "(in brackets: uncertain, fewer than 3 saved inputs or 200 uses)"
     assert lines[7] == "mixture  havoc 25%, text 50%, splice 25%, fixed"
     assert lines[8] == "pays     best havoc (30 in 3,000 uses)"
 
@@ -235,7 +235,7 @@ def test_as_json(stands, capsys):
 
 def test_where_there_are_none_it_says_so(stands):
     stands(campaign())
-    with pytest.raises(CliError, match="no engine of its campaign has told"):
+    with pytest.raises(CliError, match="no engine of the campaign has reported"):
         operators.operators(SimpleNamespace(run=None, json=False, sort="pays"))
 
 

@@ -123,10 +123,10 @@ def test_another_files_runs_are_not_its(project, capsys):
     first = begin(project / "runs/c", file)
     own = begin(another(load(file).campaign), file)
     assert own == project / "runs/c-2"
-    with pytest.raises(CliError, match=r"is a run of .*c\.toml: use --new"):
+    with pytest.raises(CliError, match=r"is a run of .*c\.toml; use --new"):
         find_run(neighbour)
     assert main([str(neighbour), "--detach"]) == USAGE
-    assert f"{own} is a run of {file}: use --new" in capsys.readouterr().err
+    assert f"{own} is a run of {file}; use --new" in capsys.readouterr().err
     theirs = begin(another(load(neighbour).campaign), neighbour)
     assert theirs == project / "runs/c-2-2"
     assert find_run(neighbour) == theirs
@@ -193,8 +193,8 @@ def test_from_elsewhere_what_lies_beside_the_file_is_found(project, tmp_path, mo
     monkeypatch.chdir(far)
     assert find_run(file) == second
     assert capsys.readouterr().err == f"fuzztui: its run is {second}, the newest of 2 runs\n"
-    newest(load_file(file, []), "; --new begins another here")
-    assert capsys.readouterr().err.endswith("2 runs; --new begins another here\n")
+    newest(load_file(file, []), "; --new starts another run here")
+    assert capsys.readouterr().err.endswith("2 runs; --new starts another run here\n")
     (far / "c.toml").symlink_to(file)
     assert find_run(far / "c.toml") == second
     here = begin(far / "runs/c", file)
@@ -270,7 +270,7 @@ def test_status_keeps_its_output_clean(project, capsys):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["stop", "runs/c"], "stop is a command to a run: fuzztui ctl runs/c stop"),
+        (["stop", "runs/c"], "stop is a command for a run: use fuzztui ctl runs/c stop"),
         (["stop"], "fuzztui ctl RUN stop"),
         (["pause", "a b"], "fuzztui ctl 'a b' pause"),
         (["add-seed", "runs/c", "seeds"], "fuzztui ctl runs/c add-seed seeds"),

@@ -50,7 +50,7 @@ def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
     with pytest.raises(CliError, match="third: there is no such run directory"):
         find_run(type(begun)("third"))
     assert main(["status", str(never)]) == NOT_RUNNING
-    assert "has never started; start it: fuzztui" in capsys.readouterr().err
+    assert "was never started; start it with: fuzztui" in capsys.readouterr().err
     assert main(["replay", "first", "--json"]) == NOT_RUNNING
     assert "first: the log is empty" in capsys.readouterr().err, "by its name alone, too"
 

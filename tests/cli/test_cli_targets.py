@@ -42,8 +42,8 @@ def test_the_table():
     assert [line.split("  ", 1)[1].strip() for line in table(DOCUMENT)][:2] == [
         "datetime.date 2, os.stat_result 4, pathlib.Path 5", "-",
     ]  # fmt: skip
-    assert summary(DOCUMENT) == "3 targets: 2 with a type (66.7%), 1 without; 12 types"
-    assert summary(TargetingAnalysis((), "3.11")) == "0 targets: 0 with a type, 0 without; 0 types"
+    assert summary(DOCUMENT) == "3 goals: 2 with a type (66.7%), 1 without; 12 types"
+    assert summary(TargetingAnalysis((), "3.11")) == "0 goals: 0 with a type, 0 without; 0 types"
 
 
 def test_it_fits_the_terminal():
@@ -82,14 +82,14 @@ def test_what_is_not_reached_comes_last_and_is_summed_up_on_a_terminal():
     assert list(table(document)) == [
         "m.py:2:then  a.A 1",
         "m.py:1:then  (not reachable) a.A 1",
-        "m.py:3:then  (never taken, as mypy proves)",
+        "m.py:3:then  (never taken, as mypy infers)",
     ]
     assert list(table(document, 80)) == [
         "m.py:2:then  a.A 1",
-        "2 further ones are not reachable from the target: --all",
+        "2 goals are not reachable from the target; see --all",
     ]
     one = TargetingAnalysis(("m",), "3.11", targets=rows[:2])
-    assert list(table(one, 80))[1].startswith("1 further one is not reachable")
+    assert list(table(one, 80))[1].startswith("1 goal is not reachable")
 
 
 def test_in_full_unless_it_is_for_a_terminal(capsys, monkeypatch):
@@ -172,7 +172,7 @@ def test_what_only_an_import_tells_is_asked_as_check_does(capsys):
     assert main(["check", str(SAMPLES / "crate-zest.toml"), *pairs]) == USAGE
     assert capsys.readouterr().err == said
     assert main(["targets", str(SAMPLES / "crate-zest.toml"), "--no-run", *pairs]) == DONE
-    assert "target.function: only importing tells" in capsys.readouterr().err
+    assert "target.function: not checked" in capsys.readouterr().err
 
 
 @pytest.mark.slow

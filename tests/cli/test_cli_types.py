@@ -105,14 +105,14 @@ def test_tables_of_types_and_of_what_is_left(stands, capsys):
     assert lines[2].split() == [PATH, "12.3%", "x2", "4", "7", "7", "0", "0"]
     assert lines[3].split() == ["[/x]\\e[31m\\u202e", "0.0%", "banned", "-", "0", "0", "0", "0"]
     assert len({len(line) for line in lines[:4]}) == 1
-    assert lines[5].split() == ["code", "target", "left", "reached", "types", "and", "their",
+    assert lines[5].split() == ["uncovered", "goal", "reached", "types", "and", "their",
                                 "distances"]  # fmt: skip
     assert lines[6].startswith(THEN)
     assert lines[6].endswith(f"  frontier  12 of 340 trials asked  {DATE} 2, {PATH} 4")
     assert lines[7].startswith("thumbs/[/x]\\e[31m\\u202e.py:1:then  frontier")
     assert lines[7].endswith("0 of 340 trials asked  -")
     assert lines[8].startswith(LOOP)
-    assert lines[-1] == "50% of mutations aim at types; 3 of 240 goals left, 2 on the frontier"
+    assert lines[-1] == "50% of mutations are targeted; 3 of 240 goals left, 2 on the frontier"
     assert "\x1b" not in text
     assert "\u202e" not in text
 
@@ -152,8 +152,8 @@ def test_what_is_pinned_or_beyond_what_is_told_is_said(stands, capsys):
     stands(campaign(replace(FIGURES, pinned=THEN, uncovered=310), LEFT))
     lines = listed(capsys).splitlines()
     assert lines[6].split()[:2] == [THEN, "pinned"]
-    assert "(and 307 more, of which engines do not tell)" in lines
-    assert lines[-1].startswith(f"50% of mutations aim at types; pinned {THEN}; 310 of 240")
+    assert "(and 307 more that engines do not report)" in lines
+    assert lines[-1].startswith(f"50% of mutations are targeted; pinned {THEN}; 310 of 240")
 
 
 def test_what_is_ignored_is_said(stands, capsys, tmp_path):
@@ -189,24 +189,24 @@ def test_as_json(stands, capsys):
 def test_a_run_of_another_kind_says_so(stands, json_):
     argv = ["types", "RUN", *(["--json"] if json_ else [])]
     stands(campaign(engine="zest"))
-    with pytest.raises(CliError, match="only spoton has any, and the campaign is for zest"):
+    with pytest.raises(CliError, match="types need engine spoton, not zest"):
         parse(argv).command(parse(argv))
     stands(campaign())
-    with pytest.raises(CliError, match=r"no engine of its campaign has reported types$"):
+    with pytest.raises(CliError, match=r"no engine of the campaign has reported types$"):
         parse(argv).command(parse(argv))
 
 
 def test_no_type_and_nothing_left_is_no_error(stands, capsys):
     stands(campaign(TargetingStats("main", 0.5, targets=7)))
     text = listed(capsys)
-    assert text.endswith("50% of mutations aim at types; 0 of 7 goals left, 0 on the frontier\n")
+    assert text.endswith("50% of mutations are targeted; 0 of 7 goals left, 0 on the frontier\n")
 
 
 def test_the_status_names_what_is_aimed_at(tmp_path):
     state = campaign(replace(FIGURES, pinned=HOSTILE), LEFT)
     text = status_text(tmp_path, RunStatus(state, 1))
     assert (
-        f"types     aims 50% at types; likeliest {DATE} 41%, {PATH} 12%; 3 of 240 goals "
+        f"types     50% targeted; most probable {DATE} 41%, {PATH} 12%; 3 of 240 goals "
         "left, 2 on the frontier; pinned [/x]\\e[31m\\u202e\n"
     ) in text
     assert "types " not in status_text(tmp_path, RunStatus(campaign(), 1))
@@ -285,30 +285,30 @@ def test_commands(stands, argv, asked):
         (["weigh"], "weigh needs a type and a weight"),
         (["weigh", DATE], "weigh needs a type and a weight"),
         (["weigh", DATE, "2", "3"], "weigh needs a type and a weight"),
-        (["weigh", DATE, "much"], "'much' is no weight"),
-        (["weigh", DATE, "xx2"], "'xx2' is no weight"),
+        (["weigh", DATE, "much"], "'much' is not a weight"),
+        (["weigh", DATE, "xx2"], "'xx2' is not a weight"),
         (["weigh", DATE, "nan"], "a weight is from 0 to 1,000,000, not nan"),
         (["weigh", DATE, "1e7"], "a weight is from 0 to 1,000,000"),
         (["weigh", PATH, "x1e6"], "a weight is from 0 to 1,000,000, not 2000000"),
         (["weigh", DATE, "x-1"], "a weight is from 0 to 1,000,000, not -1"),
-        (["weigh", HOSTILE, "x2"], "is banned, and x2 of nothing is nothing: unban it"),
+        (["weigh", HOSTILE, "x2"], "is banned, so x2 has no effect"),
         (["ban"], "ban needs a type"),
-        (["ban", "datetime.dat"], "no target depends on a type 'datetime.dat'.*mean datetime.date"),
+        (["ban", "datetime.dat"], "no goal depends on a type 'datetime.dat'.*mean datetime.date"),
         (["ban", "decimal"], "did you mean decimal.Decimal"),
         (["ban", "Order"], r"did you mean a\.Order or b\.Order\?"),
-        (["ban", "qqq"], "no target depends on a type 'qqq'$"),
+        (["ban", "qqq"], "no goal depends on a type 'qqq'$"),
         (["pin"], "pin needs a goal's location"),
         (["pin", "thumbs/app.py:19:then"], f"did you mean {THEN}"),
-        (["pin", DARK], "no type is known to decide about it"),
+        (["pin", DARK], "no type is known to decide this branch"),
         (["unpin", THEN], "unpin takes no location"),
         (["ignore"], "ignore needs a goal's location"),
         (["unignore"], "unignore needs a goal's location"),
         (["ignore", "thumbs/app.py:19:then"], f"did you mean {THEN}"),
-        (["unignore", DARK], "no type is known to decide about it"),
-        (["targeted"], "targeted needs the part"),
-        (["targeted", "70"], "targeted=70: a probability is from 0 to 1, or 0% to 100%"),
+        (["unignore", DARK], "no type is known to decide this branch"),
+        (["targeted"], "targeted needs the share"),
+        (["targeted", "70"], "targeted=70 is not a probability"),
         (["targeted", "nan"], "targeted=nan"),
-        (["ban", DATE, "--instance", "s7"], "there is no instance 's7', but: main"),
+        (["ban", DATE, "--instance", "s7"], "there is no instance 's7'; choose from main"),
         (["demote"], "demote needs a queue entry's ID"),
     ],
 )
@@ -330,7 +330,7 @@ def test_what_is_refused_before_it_is_sent(stands, argv, words):
 )
 def test_only_spoton_aims(stands, argv):
     stands(campaign(InstanceState("main", "running", 1), engine="zest"), None)
-    with pytest.raises(CliError, match=f"{argv[0]}: only spoton aims at types.*is for zest"):
+    with pytest.raises(CliError, match=f"{argv[0]} is for engine spoton; .* is zest"):
         command(*argv)
 
 
@@ -345,7 +345,7 @@ def test_before_anybody_has_told_anything_it_is_sent(stands):
 def test_without_targets_json_the_log_tells(stands):
     stands(campaign(FIGURES, LEFT), None)
     assert command("ban", DATE) == WeighType(DATE, 0.0)
-    with pytest.raises(CliError, match=r"no target depends on a type 'decimal\.Decimal'"):
+    with pytest.raises(CliError, match=r"no goal depends on a type 'decimal\.Decimal'"):
         command("ban", "decimal.Decimal")
 
 
@@ -362,7 +362,7 @@ def test_instances_that_differ_are_weighed_each_by_its_own(stands):
 @pytest.mark.parametrize("argv", [["ban", DATE, PATH], ["targeted", "1", "2"], ["pin", THEN, "x"]])
 def test_one_word_is_enough(stands, argv):
     options = parse(["ctl", "RUN", *argv])
-    with pytest.raises(CliError, match=f"{argv[0]} takes one ID, not also"):
+    with pytest.raises(CliError, match=f"{argv[0]} takes one ID; remove"):
         options.command(options)
 
 
@@ -383,7 +383,7 @@ kind = "spoton"
 def test_a_generators_type_is_taken_for_what_it_is_an_alias_of(stands, tmp_path, capsys, name):
     (tmp_path / "campaign.toml").write_text(ALIASES)
     assert command("weigh", name, "3") == WeighType(DATE, 3.0)
-    assert "gens.Day is what generators make for datetime.date" in capsys.readouterr().err
+    assert "using datetime.date" in capsys.readouterr().err
     assert command("ban", DATE) == WeighType(DATE, 0.0)
     assert not capsys.readouterr().err
 
@@ -391,9 +391,9 @@ def test_a_generators_type_is_taken_for_what_it_is_an_alias_of(stands, tmp_path,
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("gens.Time", r"for several types: say datetime\.date or pathlib\.Path"),
-        ("Body", r"gens\.Body is an alias of lib\.Body, which no target depends on"),
-        ("gens.Dya", r"no target depends on a type 'gens\.Dya'; did you mean gens\.Day"),
+        ("gens.Time", r"of several types; name datetime\.date or pathlib\.Path"),
+        ("Body", r"gens\.Body is an alias of lib\.Body, on which no goal depends"),
+        ("gens.Dya", r"no goal depends on a type 'gens\.Dya'; did you mean gens\.Day"),
     ],
 )
 def test_aliases_that_do_not_help(stands, tmp_path, name, words):
@@ -404,5 +404,5 @@ def test_aliases_that_do_not_help(stands, tmp_path, name, words):
 
 def test_aliases_of_a_file_that_cannot_be_read(stands, tmp_path):
     (tmp_path / "campaign.toml").write_text(ALIASES + "odd = [")
-    with pytest.raises(CliError, match="no target depends on a type 'Day'"):
+    with pytest.raises(CliError, match="no goal depends on a type 'Day'"):
         command("ban", "Day")

@@ -13,8 +13,8 @@ from fuzztui.cli.watch import _last_words
     [
         ("import sys; print('one\\nno space left\\n', file=sys.stderr); sys.exit(1)",
          "no space left"),
-        ("import sys; sys.exit(3)", "it ended with status 3"),
-        ("import os; os.kill(os.getpid(), 9)", "it was killed by signal 9"),
+        ("import sys; sys.exit(3)", "exited with status 3"),
+        ("import os; os.kill(os.getpid(), 9)", "killed by signal 9"),
         ("import sys; sys.stderr.write('x' * 10000 + '\\nlast'); sys.exit(1)", "last"),
     ],
 )  # fmt: skip

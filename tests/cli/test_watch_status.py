@@ -35,7 +35,7 @@ def test_a_page_of_text(out, capsys):
     assert "0 s to 60 min old" in text or "1 s to 60 min old" in text
     assert "crashes   2\nhangs     0\n" in text  # crashes.DATE too
     assert "also imports from a stranger" in text
-    assert "2 SIGABRT, by their file names" in text
+    assert "2 SIGABRT, from the file names" in text
     assert "crash: main/crashes/id:000000,sig:06" in text
     assert "crash: main/crashes.2026-01-01-00:00:00/id:000000" in text
 
@@ -150,5 +150,5 @@ def test_keep_takes_a_new_directory_only(tmp_path, capsys):
     assert main(["watch", str(fuzzer.path), "--keep", str(tmp_path / "kept")]) == USAGE
     assert "name a new directory" in capsys.readouterr().err
     assert main(["watch", str(fuzzer.path), "--keep", str(fuzzer.path / "kept")]) == USAGE
-    assert "only looked at" in capsys.readouterr().err
+    assert "where nothing is written" in capsys.readouterr().err
     assert not (fuzzer.path / "kept").exists()

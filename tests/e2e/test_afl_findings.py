@@ -387,7 +387,7 @@ def test_repro_on_the_command_line(campaign, tmp_path):
     out, err = fuzztui("repro", made.output, file, code=10)
     assert "fuzztui: SIGSEGV in null_read (g.c:11 in null_read)" in err
     assert "#0" in out
-    line = next(line for line in out.splitlines() if line.startswith("run it yourself: "))
+    line = next(line for line in out.splitlines() if line.startswith("command: "))
     done = subprocess.run(
         ["/bin/sh", "-c", line.partition(": ")[2]], capture_output=True, check=False
     )
@@ -401,7 +401,7 @@ def test_repro_on_the_command_line(campaign, tmp_path):
     out, err = fuzztui("repro", made.output, finding(made, b"l", "hangs", "id:000000"), code=10)
     assert "no end within 1 s" in err
     out, err = fuzztui("repro", made.output, finding(made, b"p", "queue", "id:000000"), code=0)
-    assert "the rest of what it prints is left out" in out
+    assert "the rest of the output is left out" in out
     assert len(out) < 5 << 20
     fuzztui("repro", made.output, "nothing", code=2)
     mutants = made.output / "mutants" / "slots" / "m7" / "out" / "m7" / "crashes" / "id:000000"
@@ -409,7 +409,7 @@ def test_repro_on_the_command_line(campaign, tmp_path):
     mutants.write_bytes(b"x")  # the target has nothing against it, and never had
     out, err = fuzztui("repro", made.output, mutants, code=0)
     assert "ended with exit status 3" in err
-    assert "that was the target: crashes/id:000000 is of m7, which ran a mutant" in err
+    assert "this was the original; crashes/id:000000 is of m7, with a mutant" in err
     assert "again" not in err
     mutants.write_bytes(b"n")
     out, err = fuzztui("repro", made.output, mutants, code=10)

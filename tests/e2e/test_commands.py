@@ -71,7 +71,7 @@ def test_steering_from_a_script(home):
     eventually(lambda: home.status()["state"] == "stopped")
     assert home.processes() == []
     assert home("ctl", run, "pause", code=3) == ""
-    assert "no campaign runs there" in home.stderr
+    assert "no campaign is running there" in home.stderr
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_from_another_directory_the_file_means_the_same_run(home):
     assert "has no run yet" in home.stderr
     home(str(file), "--detach", at=project)
     home(str(file), "--detach", at=far)
-    assert f"its run is {run}; --new begins another here" in home.stderr
+    assert f"its run is {run}; --new starts another run here" in home.stderr
     assert f"rejoining {run}" in home.stderr
     assert not (far / "runs").exists()
     home("status", code=3, at=far)
@@ -158,7 +158,7 @@ def test_another_campaign_is_refused_its_directory(home):
     home.detach()
     eventually(lambda: home.status()["execs"] > 0)  # before that it holds nothing yet
     home(str(home.file), "--detach", "--set", "target.function=json:loads", code=2)
-    assert "holds another campaign: target.function" in home.stderr
+    assert "is of another campaign: target.function" in home.stderr
 
 
 @pytest.mark.slow
@@ -259,10 +259,10 @@ def test_survives_sigkill_of_everything(home):
     (main,) = status["instances"]
     assert (main["state"], main["execs_per_sec"], main["pid"]) == ("interrupted", None, None)
     eventually(lambda: home.status()["instances"][0]["age_s"] > main["age_s"])
-    assert "the supervisor is gone, for " in home("status", str(home.run))
+    assert "the supervisor ended " in home("status", str(home.run))
     before = status["execs"]
     home.detach("--set", "target.timeout=7s")
-    assert "not as it was before: target.timeout (" in home.stderr
+    assert "changed keys: target.timeout (" in home.stderr
     eventually(lambda: home.status()["execs"] > before)
     now = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
     assert queue <= now

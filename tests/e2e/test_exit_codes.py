@@ -160,7 +160,7 @@ def test_a_score_below_a_threshold(home):
 @pytest.mark.parametrize("given", ["-1", "101", "x", "nan", "1e999"])
 def test_a_threshold_that_is_none(home, given):
     home("score", "run", f"--fail-under={given}", code=USAGE)
-    assert "is no percentage from 0 to 100" in home.stderr
+    assert "is not a percentage from 0 to 100" in home.stderr
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_the_mutants_of_a_program(mu2):
     assert "prog.py:8 in size" in text
     assert "-            total += 1\n+            total -= 1" in text
     mu2("mutants", "show", str(mu2.file), "prog:sise:boundary:0:>=", code=2)
-    assert "the nearest: prog:size:boundary:0:>=" in mu2.stderr
+    assert "similar IDs are prog:size:boundary:0:>=" in mu2.stderr
     mu2("mutants", "list", str(mu2.file), "operator=nothing", code=2)
     assert "operators: " in mu2.stderr
     mu2("mutants", "list", str(mu2.file), "colour=red", code=2)
@@ -115,7 +115,7 @@ def test_a_campaign_steered_from_a_script(mu2):
     assert mu2("ctl", run, "exact-pass").startswith("applied")
     mu2("ctl", run, "skip-mutants", "operator=nothing", code=2)
     mu2("ctl", run, "skip-mutants", "prog:nobody", code=2)
-    assert "names no mutant" in mu2.stderr
+    assert "no mutant matches" in mu2.stderr
     # What a user said is kept over a restart.
     mu2("ctl", run, "stop")
     eventually(lambda: mu2.status_pid() is None)

@@ -134,7 +134,7 @@ def test_types_are_told_of_and_steered(shop):
     shop("ctl", run, "ignore", YEAR.replace("then", "them"), code=2)
     assert f"did you mean {YEAR}" in shop.stderr
     assert shop("ctl", run, "demote", "main/0").startswith("applied by main")
-    assert "types     aims 60% at types; likeliest " in shop("status", run)
+    assert "types     60% targeted; most probable " in shop("status", run)
 
     shop("ctl", run, "stop")
     eventually(lambda: shop.status()["state"] == "stopped")

@@ -123,7 +123,7 @@ def test_mutants_come_again_for_what_they_have_left_and_no_more(write):
     ("change", "words"),
     [
         (("[mutants]", '[mutants]\nsource = "x"'), 'did you mean "sources"'),
-        (('"a.c:12,40-60", "b.c"', '"gone.c"'), "there is no"),
+        (('"a.c:12,40-60", "b.c"', '"gone.c"'), "there is no file"),
         (('"a.c:12,40-60", "b.c"', '"../a.c"'), "outside"),
         (('"b.c"', '"b.c:1,2-3"'), "'b.c:1,2-3': the file has only 1 line"),
         (('["a.c:12,40-60", "b.c"]', "[]"), "name at least one file"),
@@ -131,13 +131,13 @@ def test_mutants_come_again_for_what_they_have_left_and_no_more(write):
         (("edit = 2", 'edit = "much"'), "is not a number"),
         (("edit = 2", "edit = nan"), "is not a number from 0"),
         (("edit = 2", "span = 0"), "is not a number from 1"),
-        (('budget = "1h"', "seed = 1"), "need campaign.budget"),
+        (('budget = "1h"', "seed = 1"), "needs campaign.budget"),
         (('budget = "1h"', 'budget = "5m"'), "too little for one mutant"),
-        (('budget = "1h"', "budget = 100000"), "not in the unit"),
+        (('budget = "1h"', "budget = 100000"), "must have the unit"),
         (("[mutants]", "[mutants]\nshare = 1.5"), "a number from 0 to 1"),
         (("[mutants]", "[mutants]\nshare = true"), "a number from 0 to 1"),
         (("[mutants]", '[mutants]\nlanguage = "klingon"'), "not one of"),
-        (('build = "$CC -o target $SOURCE/a.c"\n', ""), "need target.build"),
+        (('build = "$CC -o target $SOURCE/a.c"\n', ""), "needs target.build"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_starts(write, tmp_path, change, words):

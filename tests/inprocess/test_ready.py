@@ -205,7 +205,7 @@ def test_what_would_start(room, target, kind, types, capsys):
     assert main(["check", str(file)]) == 0
     said = capsys.readouterr()
     of_types = [f"types of its choices: {types}"] * bool(types)
-    last = f"{file} is a good campaign file, its target can be loaded"
+    last = f"{file} is valid, its target can be loaded"
     makes = "test" in target or "generator" in target
     modules = 1 + (room / "app/core.py").exists() if "app.core" in target else 1
     assert lines(said.err, room) == [
@@ -303,7 +303,7 @@ def test_generators_that_work_somehow(room, name, words, typed, capsys):
         found = [line for line in lines(said, room) if re.search(words, line)]
         assert len(found) == (kind == "spoton" or typed), said
         assert all(line.startswith(f"{file}:4: ") for line in found)
-        known = {"types of its choices", "instruments app", "is a good campaign file", *found}
+        known = {"types of its choices", "instruments app", "is valid", *found}
         assert not [line for line in lines(said, room) if not any(k in line for k in known)]
 
 
@@ -435,8 +435,8 @@ def test_an_override_is_where_it_comes_from(room, capsys):
             r"importing it raised SystemExit: \\e\[31m at .*bad.py:1",
         ),
         ("def", r"SyntaxError: invalid syntax .*bad\.py, line 1\) at .*/bad\.py:1$"),
-        ("import os; [os.close(n) for n in (0, 1, 2)]\ndef f(x): pass", "is a good campaign file"),
-        ('print(\'{"refused": "a lie"}\')\ndef f(x): pass', "is a good campaign file"),
+        ("import os; [os.close(n) for n in (0, 1, 2)]\ndef f(x): pass", "is valid"),
+        ('print(\'{"refused": "a lie"}\')\ndef f(x): pass', "is valid"),
     ],
 )
 def test_a_target_that_spoils_its_process(room, code, words, capsys):
@@ -507,7 +507,7 @@ def test_aliases_that_come_to_nothing(room, capsys):
         f'{at}:10: engine.aliases: "nowhere.X": there is no such type',
         f"instruments app in {room}/app (2 modules)",
         "types of its choices: datetime.date and gens.Part",
-        f"{at} is a good campaign file, its target can be loaded, N inputs were made",
+        f"{at} is valid, its target can be loaded, N inputs were made",
     ]
 
 

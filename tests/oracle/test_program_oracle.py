@@ -599,19 +599,23 @@ def test_what_is_built_and_what_is_in_the_source(lab):
 @pytest.mark.parametrize(
     ("table", "key", "words"),
     [
-        ("", "oracle", "says nothing"),
-        ('run = ["./target"]', "oracle", "says nothing"),
+        ("", "oracle", "has no effect"),
+        ('run = ["./target"]', "oracle", "has no effect"),
         (
             'message = "x"\nalways = true',
             "oracle.always",
             "for engine.kind = zest or spoton or text",
         ),
-        ('against = "x:y"', "oracle.against", "on PATH; what is beside the file is named ./x:y"),
-        ('against = ["./none"]', "oracle.against", "there is no"),
-        ('against = ["$BUILD/x"]', "oracle.against", "no target.build"),
+        (
+            'against = "x:y"',
+            "oracle.against",
+            "for a program next to the file write ./x:y",
+        ),
+        ('against = ["./none"]', "oracle.against", "does not exist"),
+        ('against = ["$BUILD/x"]', "oracle.against", "needs target.build"),
         ('run = []\nmessage = "x"', "oracle.run", "is not a list of strings"),
-        ('against = ["./target", "@@"]', "oracle.against", "nothing can be different"),
-        ('message = "x"\ntimeout = 0', "oracle.timeout", "say how long"),
+        ('against = ["./target", "@@"]', "oracle.against", "is the same command"),
+        ('message = "x"\ntimeout = 0', "oracle.timeout", "set a time"),
     ],
 )
 def test_what_is_wrong_is_said(lab, table, key, words):
@@ -631,6 +635,6 @@ def test_keys_of_programs_are_not_for_functions(tmp_path):
     with pytest.raises(CampaignError) as caught:
         load(file)
     assert [p.text.partition(";")[0] for p in caught.value.problems] == [
-        "unknown key, it is for engine.kind = afl"
+        "unknown key, which is for engine.kind = afl"
     ] * 2
     assert command.PATIENCE > 1

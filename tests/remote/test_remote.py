@@ -381,10 +381,10 @@ def test_ctl_waits_for_a_supervisor_that_has_only_begun(run, monkeypatch, capsys
         assert said == [], "no word within the first second"
         words = capsys.readouterr().err
         assert f"(process {os.getpid()}) cannot be reached" in words
-        assert "while it prepares a campaign it takes no commands" in words
+        assert "a starting supervisor accepts no commands" in words
         assert fake.asked == []
         assert main(["ctl", str(run), "pause"]) == DONE
-        assert said == ["the supervisor has only begun: waiting until it takes commands"]
+        assert said == ["the supervisor is still starting; waiting until it accepts commands"]
         assert capsys.readouterr().out.startswith("applied by main at trial 17")
         assert [command for command, _ in fake.asked] == [Pause()]
     finally:

@@ -64,7 +64,7 @@ def test_somebody_elses_directory_is_not_used(tmp_path):
 
 
 def test_a_place_that_cannot_be_written():
-    assert "cannot be made or written" in refusal(Path("/proc/run"))
+    assert "cannot make or write" in refusal(Path("/proc/run"))
 
 
 def test_a_disk_without_room_is_said_at_once(tmp_path):

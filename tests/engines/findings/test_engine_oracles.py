@@ -307,9 +307,9 @@ def test_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "kind", "key", "words"),
     [
-        ("[oracle]\n", "zest", "oracle", "says nothing"),
-        ('[oracle]\nmessage = "("', "zest", "oracle.message", "no regular expression"),
-        ('[oracle]\nmessage = ".*"', "zest", "oracle.message", "in every message"),
+        ("[oracle]\n", "zest", "oracle", "has no effect"),
+        ('[oracle]\nmessage = "("', "zest", "oracle.message", "not a regular expression"),
+        ('[oracle]\nmessage = ".*"', "zest", "oracle.message", "matches every message"),
         ("[oracle]\nmessage = 1", "zest", "oracle.message", "not a regular expression"),
         ('[oracle]\nmessage = "x"\nalways = true', "text", "oracle.always", "oracle.against"),
         ('[oracle]\nagainst = "tomli"', "text", "oracle.against", "module:function"),
