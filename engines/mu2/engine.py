@@ -28,7 +28,7 @@ from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner
-from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
@@ -77,7 +77,7 @@ def build(context: Context) -> Parts:
     options = spec.engine.options
     table = MutantTable(log, journal, context.told)
     isolation = Isolation.load(spec.dir)
-    oracle = Oracle(
+    criterion = KillCriterion(
         options.get("oracle", "differential"),
         context.target.compare,
         executor.guarded,
@@ -94,15 +94,15 @@ def build(context: Context) -> Parts:
     runner = Runner(
         executor=executor,
         program=program,
-        oracle=oracle,
+        criterion=criterion,
         journal=journal,
         table=table,
         isolation=isolation,
     )
-    outside = IsolatedRunner(
+    isolated = IsolatedRunner(
         executor,
         program,
-        oracle,
+        criterion,
         _reload(context, program),
         silence_s=silence_s,
         import_s=context.target.import_s,
@@ -114,15 +114,15 @@ def build(context: Context) -> Parts:
         program=program,
         table=table,
         runner=runner,
-        outside=outside,
+        isolated=isolated,
         pipeline=Pipeline(table, rng, log.say),
         schedule=FullSchedule() if options.get("schedule") == "full" else AdaptiveSchedule(rng),
-        watch=ProbeSelection(program, table),
-        oracle=oracle,
+        probes=ProbeSelection(program, table),
+        criterion=criterion,
         isolation=isolation,
         journal=journal,
     )
-    executor.observers.append(parts.watch)
+    executor.observers.append(parts.probes)
     settled = Settled(spec.dir)
     backlog = Backlog(
         parts,
@@ -140,7 +140,7 @@ def build(context: Context) -> Parts:
         fresh = program.scan()
         if fresh:
             table.add(fresh, {m.id for m in fresh if known.get(m.id, m.hash) != m.hash})
-            table.send_outside(isolation.outside)
+            table.isolate(isolation.outside)
             ids = [(m.id, m.hash) for m in program.mutants]
             # What is imported late must find its hashes, also if the next worker dies before.
             late = [pair for pair in known.items() if pair[0] not in program.by_id]
@@ -151,8 +151,8 @@ def build(context: Context) -> Parts:
 
     found()
     settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
-    SuspectCheck(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)
-    table.send_outside(isolation.outside)
+    SuspectCheck(executor, program, criterion, silence_s, still_loading).run(isolation, log.say)
+    table.isolate(isolation.outside)
     first, *others = base.stages
     return replace(
         base,
@@ -182,8 +182,8 @@ def _code_of(context: Context) -> Iterator[str]:
 
 
 def _reload(context: Context, program: Program) -> Callable[[PythonMutant | None], Executor]:
-    def anew(mutant: PythonMutant | None) -> Executor:
+    def reimport(mutant: PythonMutant | None) -> Executor:
         target = reload(program, context.spec.target, mutant)
         return context.executor.like(target.function, target.expected)
 
-    return anew
+    return reimport

@@ -18,7 +18,7 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillEvidence, Oracle
+from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 
@@ -61,7 +61,7 @@ class IsolatedRunner:
         self,
         executor: Executor,
         program: Program,
-        oracle: Oracle,
+        criterion: KillCriterion,
         reload: Reload,
         *,
         silence_s: float,
@@ -76,7 +76,7 @@ class IsolatedRunner:
         what it raises ends the child.
         """
         self._meanwhile, self._memory_bytes = meanwhile, memory_bytes
-        self._executor, self._program, self._oracle = executor, program, oracle
+        self._executor, self._program, self._criterion = executor, program, criterion
         self._reload, self._silence_s = reload, silence_s
         self._import_s = _IMPORT_TIMES * import_s
         self._import_fuel = allowance(import_periods, again=True)
@@ -110,13 +110,15 @@ class IsolatedRunner:
                     entered = "begin" in message
                     at = int(message["begin" if entered else "original"])
                 else:
-                    told = yield from self._judged(_told(pairs[at], message), pairs[at], work)
-                    if told.verdict is not None or told.wrong:
-                        over.add(told.index)
+                    result = yield from self._judged(
+                        _read_result(pairs[at], message), pairs[at], work
+                    )
+                    if result.verdict is not None or result.wrong:
+                        over.add(result.index)
                     elif message.get("verdict"):  # the child believes the mutant to be dead
                         behind = range(at + 1, len(pairs))
-                        left.update(n for n in behind if pairs[n][0].index == told.index)
-                    yield told
+                        left.update(n for n in behind if pairs[n][0].index == result.index)
+                    yield result
             if death is not None and death.how != "exited":
                 mutant, key, _ = pairs[at]
                 left.update(range(at + 1, len(pairs)))
@@ -130,10 +132,10 @@ class IsolatedRunner:
                     if mutant.static:  # the inputs before it were not run on the mutant yet
                         left.update(range(at))
                 else:
-                    told = IsolatedResult(mutant.index, key, _of_death(death))
-                    told = yield from self._judged(told, pairs[at], work)
-                    yield told
-                    if told.verdict is not None:
+                    result = IsolatedResult(mutant.index, key, _of_death(death))
+                    result = yield from self._judged(result, pairs[at], work)
+                    yield result
+                    if result.verdict is not None:
                         over.add(mutant.index)
             pairs = [pairs[n] for n in sorted(left) if pairs[n][0].index not in over]
 
@@ -149,11 +151,11 @@ class IsolatedRunner:
         )
 
     def _judged(
-        self, told: IsolatedResult, pair: Pair, work: Work
+        self, result: IsolatedResult, pair: Pair, work: Work
     ) -> Generator[None, None, IsolatedResult]:
         """A kill must happen again, in a child that has run nothing else."""
-        if told.verdict is None:
-            return told
+        if result.verdict is None:
+            return result
         again: KillEvidence | None = None
         for message in self._in_child(work, [pair], confirms=True):
             if message is None:
@@ -161,45 +163,45 @@ class IsolatedRunner:
             elif isinstance(message, Death):
                 again = _of_death(message) or again
             elif message.get("wrong"):
-                return IsolatedResult(told.index, told.key, None, str(message["wrong"]))
+                return IsolatedResult(result.index, result.key, None, str(message["wrong"]))
             elif message.get("flaky"):
-                return IsolatedResult(told.index, told.key, None, flaky=True)
+                return IsolatedResult(result.index, result.key, None, flaky=True)
             elif message.get("verdict"):
                 again = _verdict(message)
-        if again is not None and told.verdict.oracle == TIMEOUT != again.oracle:
+        if again is not None and result.verdict.oracle == TIMEOUT != again.oracle:
             # Slow, not endless, and at its end something else than the program.
             return (
-                yield from self._judged(IsolatedResult(told.index, told.key, again), pair, work)
+                yield from self._judged(IsolatedResult(result.index, result.key, again), pair, work)
             )
-        same = again is not None and again.oracle == told.verdict.oracle
-        return told if same else IsolatedResult(told.index, told.key, None)
+        same = again is not None and again.oracle == result.verdict.oracle
+        return result if same else IsolatedResult(result.index, result.key, None)
 
     # ------------------------------------------------------------- in the child
 
-    def _swapped(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
+    def _swapped(self, pairs: Sequence[Pair], confirms: bool, send: Tell) -> None:
         self._executor.in_child()
-        attack = MutantExecutor(self._executor, self._program, self._oracle)
+        mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
         killed: set[int] = set()
         for at, (mutant, _, data) in enumerate(pairs):
             if mutant.index in killed:
                 continue
-            tell({"original": at})
+            send({"original": at})
             original = self._executor.call(data)
-            if confirms and not attack.repeats(original):
-                tell({"flaky": True})
+            if confirms and not mutant_executor.repeats(original):
+                send({"flaky": True})
                 return
-            tell({"begin": at})
+            send({"begin": at})
             try:
-                found = attack.once(original, mutant)
+                found = mutant_executor.once(original, mutant)
             except CannotSwap as e:
-                tell({"wrong": str(e)})
+                send({"wrong": str(e)})
                 killed.add(mutant.index)
                 continue
             if found is not None:
                 killed.add(mutant.index)
-            tell({"verdict": found and [found.oracle, found.detail]})
+            send({"verdict": found and [found.oracle, found.detail]})
 
-    def _reloaded(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
+    def _reloaded(self, pairs: Sequence[Pair], confirms: bool, send: Tell) -> None:
         """All pairs are of one static mutant, re-imported; so is the program beside it.
 
         Both run the inputs in the same order: what the first run of a fresh process does
@@ -207,41 +209,41 @@ class IsolatedRunner:
         """
         self._executor.in_child()
         mutant = pairs[0][0]
-        tell({"original": 0})
+        send({"original": 0})
         usual = self._executor.call(pairs[0][2]) if confirms else None
         try:
             plain = self._import(None)
         except BaseException as e:
-            tell({"wrong": f"the program cannot be re-imported: {_cause(e)}"})
+            send({"wrong": f"the program cannot be re-imported: {_cause(e)}"})
             return
         originals = []
         for at, (_, _, data) in enumerate(pairs):
-            tell({"original": at})
+            send({"original": at})
             originals.append(plain.call(data))
-        if usual is not None and self._oracle.verdict(usual, originals[0]) is not None:
-            tell({"wrong": "the program, re-imported, does something else"})
+        if usual is not None and self._criterion.verdict(usual, originals[0]) is not None:
+            send({"wrong": "the program, re-imported, does something else"})
             return
-        tell({"begin": 0})
-        other, verdict = self._imported(mutant, tell)
+        send({"begin": 0})
+        other, verdict = self._imported(mutant, send)
         if other is not None:
             for at, original in enumerate(originals):
-                tell({"begin": at})
+                send({"begin": at})
                 fuel = allowance(original.turns // FUEL_PERIOD, again=confirms)
-                verdict = self._oracle.verdict(original, other.call(original.data, fuel))
+                verdict = self._criterion.verdict(original, other.call(original.data, fuel))
                 if verdict is not None:
                     break
-                tell({"verdict": None})
+                send({"verdict": None})
         if verdict is not None:
-            tell({"verdict": [verdict.oracle, verdict.detail]})
+            send({"verdict": [verdict.oracle, verdict.detail]})
 
     def _imported(
-        self, mutant: PythonMutant, tell: Tell
+        self, mutant: PythonMutant, send: Tell
     ) -> tuple[Executor | None, KillEvidence | None]:
         """The program with the mutant in it, or what became of importing it."""
         try:
             other = self._import(mutant)
         except CannotSwap as e:
-            tell({"wrong": str(e)})
+            send({"wrong": str(e)})
             return None, None
         except BaseException as e:
             if not self._executor.guard.expired:
@@ -267,7 +269,7 @@ class IsolatedRunner:
             guard.arm()
 
 
-def _told(pair: Pair, message: dict[str, Any]) -> IsolatedResult:
+def _read_result(pair: Pair, message: dict[str, Any]) -> IsolatedResult:
     wrong, flaky = str(message.get("wrong", "")), bool(message.get("flaky"))
     return IsolatedResult(pair[0].index, pair[1], _verdict(message), wrong, flaky)
 

@@ -21,7 +21,7 @@ from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
 from fuzztui.engines.findings.failures import title_of
 from fuzztui.engines.inputs.shape import type_name, without_addresses
 
-__all__ = ["TIMEOUT", "Compare", "Guarded", "KillEvidence", "Mode", "Oracle"]
+__all__ = ["TIMEOUT", "Compare", "Guarded", "KillCriterion", "KillEvidence", "Mode"]
 
 _T = TypeVar("_T")
 
@@ -57,7 +57,7 @@ class KillEvidence:
     detail: str
 
 
-class Oracle:
+class KillCriterion:
     """Compares executions. Calls the target's own code (``__eq__``, ``__repr__``) guarded."""
 
     def __init__(self, mode: Mode, compare: Compare | None, guarded: Guarded) -> None:
@@ -138,8 +138,8 @@ class Oracle:
             return True
 
     def _problem(self, text: str, error: BaseException | None = None) -> None:
-        told = any(known.startswith(text) for known in self.problems)
-        if not told and len(self.problems) < _PROBLEMS:
+        is_known = any(known.startswith(text) for known in self.problems)
+        if not is_known and len(self.problems) < _PROBLEMS:
             self.problems.append(_line(text if error is None else f"{text} ({title_of(error)})"))
 
     def _difference(self, a: object, b: object) -> str:

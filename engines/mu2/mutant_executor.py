@@ -15,7 +15,7 @@ from typing import Final
 
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillEvidence, Oracle
+from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mutants.program import Program, PythonMutant
 
 __all__ = ["MutantExecutor", "Unstable", "allowance"]
@@ -25,7 +25,7 @@ _AGAIN_TIMES: Final = 10
 _AGAIN_PLUS: Final = 200
 """In periods, about 50,000 turns."""
 _FUEL_PLUS: Final = 4
-_LOOKS: Final = 4
+_STABILITY_RUNS: Final = 4
 _FUEL_BLIND: Final = 16
 """Periods on top: what short runs spend is not counted fully, still less by the plain program."""
 
@@ -41,12 +41,12 @@ class MutantExecutor:
         self,
         executor: Executor,
         program: Program,
-        oracle: Oracle,
+        criterion: KillCriterion,
         begin: Callable[[int], None] = lambda index: None,
         end: Callable[[], None] = lambda: None,
     ) -> None:
         """``begin(index)`` and ``end()`` frame each run of a mutant, or of the program (-1)."""
-        self._executor, self._program, self._oracle = executor, program, oracle
+        self._executor, self._program, self._criterion = executor, program, criterion
         self._begin, self._end = begin, end
         self.runs = 0
         self.fuel = 0
@@ -112,10 +112,10 @@ class MutantExecutor:
         """
         try:
             self._begin(-1)
-            runs = [self._executor.call(original.data) for _ in range(_LOOKS)]
+            runs = [self._executor.call(original.data) for _ in range(_STABILITY_RUNS)]
             with self._quiet(original):
                 runs.append(self._executor.call(original.data))
-            return any(self._oracle.verdict(runs[0], run) is not None for run in runs[1:])
+            return any(self._criterion.verdict(runs[0], run) is not None for run in runs[1:])
         finally:
             self._end()
 
@@ -134,7 +134,7 @@ class MutantExecutor:
         try:
             self._begin(-1)
             again = self._executor.call(original.data)
-            return self._oracle.verdict(original, again) is None
+            return self._criterion.verdict(original, again) is None
         finally:
             self._end()
 
@@ -152,7 +152,7 @@ class MutantExecutor:
             if mutated.outcome is Outcome.TIMEOUT:
                 self.fuel += _periods(mutated.turns)
             # Comparing may run the target's code: still within begin and end.
-            return mutated, self._oracle.verdict(original, mutated)
+            return mutated, self._criterion.verdict(original, mutated)
         finally:
             self._end()
 

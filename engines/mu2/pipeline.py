@@ -31,7 +31,7 @@ class Tally:
     skipped: int = 0
     unexecuted: int = 0
     uninfected: int = 0
-    put_off: int = 0
+    deferred: int = 0
     audits: int = 0
     audit_kills: int = 0
 
@@ -57,7 +57,7 @@ class Pipeline:
         self._table, self._rng, self._say = table, rng, say
         self.tally = Tally()
 
-    def watch(self, probing: Probing, entered: Iterable[Unit] = ()) -> Watched:
+    def read_probes(self, probing: Probing, entered: Iterable[Unit] = ()) -> Watched:
         """Read the probes after a run.
 
         Survivors in units that were ``entered``, and not watched, may have been infected.
@@ -86,21 +86,21 @@ class Pipeline:
         chosen = schedule.choose((table.rows[at] for at in infected), saved=saved)
         dead = table.dead
         tally.dead += dead
-        tally.skipped += len(table.rows) - dead - len(table.survivors) - len(table.outside)
+        tally.skipped += len(table.rows) - dead - len(table.survivors) - len(table.isolated)
         tally.unexecuted += len(seen.watched) - seen.reached
         tally.uninfected += seen.reached + seen.blind - len(seen.infected)
         unknown = len(table.survivors) - len(seen.watched) - seen.blind
-        tally.put_off += unknown + len(infected) - len(chosen)
+        tally.deferred += unknown + len(infected) - len(chosen)
         return chosen
 
-    def put_off(self, chosen: list[MutantRecord], now: list[MutantRecord]) -> list[MutantRecord]:
+    def defer(self, chosen: list[MutantRecord], now: list[MutantRecord]) -> list[MutantRecord]:
         """Of the chosen only these are to run now, the others in time."""
-        self.tally.put_off += len(chosen) - len(now)
+        self.tally.deferred += len(chosen) - len(now)
         return now
 
-    def unseen(self) -> None:
+    def count_unprobed(self) -> None:
         """A trial ran without probes: every survivor was put off."""
-        self.tally.put_off += len(self._table.survivors)
+        self.tally.deferred += len(self._table.survivors)
 
     def audited(self, kills: Iterable[Kill], audits: Iterable[int]) -> None:
         """Those of the audits that killed: the pruning is unsound, which must never be."""

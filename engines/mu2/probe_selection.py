@@ -33,7 +33,7 @@ class ProbeSelection:
         self._all, self._some = program.probing(), program.probing()
         self._all_wanted: frozenset[int] = frozenset()
         self._some_wanted: frozenset[int] = frozenset()
-        self._all_of = self._some_of = -1
+        self._run_all = self._some_of = -1
         self._entered = 0
         self._covered = {id(self._all): -1, id(self._some): -1}
         self.installed: Probing | None = None
@@ -69,7 +69,7 @@ class ProbeSelection:
         """Compile some of what :meth:`everyone` needs; is all of it there?"""
         return self._all_covered(_UNITS)
 
-    def everyone(self) -> Probing:
+    def watch_all(self) -> Probing:
         """Watch every survivor in the units that the corpus enters."""
         self._all_covered(sys.maxsize)
         self.install(self._all)
@@ -77,8 +77,8 @@ class ProbeSelection:
 
     def _all_covered(self, at_most: int) -> bool:
         survivors = self._table.survivors
-        if self._all_of != self._table.changes:
-            self._all_of = self._table.changes
+        if self._run_all != self._table.changes:
+            self._run_all = self._table.changes
             gone = len(self._all_wanted) - len(survivors)
             if not survivors <= self._all_wanted or gone > len(survivors) // 2:
                 self._all_wanted = frozenset(survivors)
@@ -86,7 +86,7 @@ class ProbeSelection:
                 self._covered[id(self._all)] = -1
         return self._cover(self._all, at_most)
 
-    def warm(self, *, renew: bool) -> None:
+    def watch_fresh(self, *, renew: bool) -> None:
         """Watch the survivors that have not survived much yet: those are rarely infected.
 
         The others' probes are the expensive ones, in code that every input runs, and
@@ -97,19 +97,19 @@ class ProbeSelection:
         table = self._table
         if self._some_of < 0 or (renew and self._stale()):
             self._some_of = table.changes
-            self._some_wanted = frozenset(self._warm())
+            self._some_wanted = frozenset(self._fresh())
             self._some.want(self._some_wanted)
             self._covered[id(self._some)] = -1
         self.install(self._some if self._cover(self._some, _UNITS) else None)
 
-    def _warm(self) -> set[int]:
+    def _fresh(self) -> set[int]:
         table, rows = self._table, self._table.rows
-        warm = {at for at in table.survivors if rows[at].runs < _COLD}
-        return warm | (table.promoted & table.survivors)
+        watch_fresh = {at for at in table.survivors if rows[at].runs < _COLD}
+        return watch_fresh | (table.promoted & table.survivors)
 
     def _stale(self) -> bool:
-        warm = self._warm()
-        off = len(warm ^ self._some_wanted)
+        watch_fresh = self._fresh()
+        off = len(watch_fresh ^ self._some_wanted)
         return off > max(_STALE, len(self._some_wanted) // _STALE_PART)
 
     def forget(self) -> None:

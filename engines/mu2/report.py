@@ -34,9 +34,9 @@ class MutationReport:
     def __init__(self, parts: Analysis, backlog: Backlog, log: EventLog, *, exact: bool) -> None:
         """``exact``: is there to be an exact pass at the end?"""
         self._backlog, self._log, self._exact_at_end = backlog, log, exact
-        self._watch, self._schedule, self._table = parts.watch, parts.schedule, parts.table
+        self._probes, self._schedule, self._table = parts.probes, parts.schedule, parts.table
         self._pipeline, self._runner, self._program = parts.pipeline, parts.runner, parts.program
-        self._oracle, self._isolation = parts.oracle, parts.isolation
+        self._criterion, self._isolation = parts.criterion, parts.isolation
         self._words = parts.journal.words
         # A worker may die at any time: what earlier ones have done is in the journal.
         self._before = {word: max(0, self._words[word]) for word in _TOTALS}
@@ -48,7 +48,7 @@ class MutationReport:
 
     def tick(self) -> None:
         """Between trials."""
-        self._backlog.attend()
+        self._backlog.collect_results()
         clock = time.perf_counter_ns()
         if self._words[j.PAUSED]:
             self._began += clock - self._ticked  # a pause is no time of the campaign's
@@ -66,8 +66,8 @@ class MutationReport:
         self._due = now + _EVERY_S[now - self._started > _LATER_S]
         if now >= self._runs_due:
             self._runs_due = now + _RUNS_EVERY_S
-            self._table.tell_runs()
-        self._tell()
+            self._table.report_runs()
+        self._report()
 
     def finish(self) -> None:
         """The budget is used up: the exact pass over the corpus, unless told to stop."""
@@ -77,15 +77,15 @@ class MutationReport:
             while self._backlog.exact and self._backlog.pulse():
                 self._backlog.work()
         self.tick()
-        self._table.tell_runs()
-        self._tell()
+        self._table.report_runs()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self._count(time.perf_counter_ns())
         self._log.write(self._stats())
-        for problem in self._oracle.problems[self._problems :]:
+        for problem in self._criterion.problems[self._problems :]:
             self._log.say("warning", problem)
-        self._problems = len(self._oracle.problems)
+        self._problems = len(self._criterion.problems)
 
     def _say_score(self) -> None:
         rows = self._table.rows
@@ -96,14 +96,14 @@ class MutationReport:
 
     def _count(self, clock: int) -> None:
         """Bring the totals in the journal up to date; ``clock`` is now, in nanoseconds."""
-        compiled, original = self._program.compile_ns, self._watch.original_ns
+        compiled, original = self._program.compile_ns, self._probes.original_ns
         # What the runner compiled is in its own time too.
         mutants = self._runner.ns - self._runner.compile_ns
         rest = max(0, clock - self._began - original - mutants - compiled)
         tally = self._pipeline.tally
         done = (
             original, mutants, compiled, rest, self._runner.runs, tally.dead, tally.skipped,
-            tally.unexecuted, tally.uninfected, tally.put_off, tally.audits, tally.audit_kills,
+            tally.unexecuted, tally.uninfected, tally.deferred, tally.audits, tally.audit_kills,
         )  # fmt: skip
         for word, value in zip(_TOTALS, done, strict=True):
             self._words[word] = max(self._words[word], self._before[word] + value)

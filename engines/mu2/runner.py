@@ -13,7 +13,7 @@ from fuzztui.engines.execute import memory
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import KillEvidence, Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import CannotSwap, Program
@@ -37,17 +37,17 @@ class Runner:
         *,
         executor: Executor,
         program: Program,
-        oracle: Oracle,
+        criterion: KillCriterion,
         journal: TrialJournal,
         table: MutantTable,
         isolation: Isolation,
     ) -> None:
         self._program, self._journal, self._table = program, journal, table
         self._isolation = isolation
-        self._attack = MutantExecutor(
+        self._mutant_executor = MutantExecutor(
             executor,
             program,
-            oracle,
+            criterion,
             lambda index: journal.again(time.monotonic_ns(), index),
             journal.judging,
         )
@@ -105,7 +105,7 @@ class Runner:
         verify: bool,
     ) -> list[Kill]:
         found: list[Kill] = []
-        runs, fuel = self._attack.runs, self._attack.fuel
+        runs, fuel = self._mutant_executor.runs, self._mutant_executor.fuel
         if not self.since:
             self._before = original
         try:
@@ -114,7 +114,7 @@ class Runner:
                 self._unverified += 1
                 self.since.add(at)
                 try:
-                    verdict = self._attack.verdict(
+                    verdict = self._mutant_executor.verdict(
                         original, self._table.rows[at].mutant, turns if known else 0
                     )
                 except CannotSwap as e:
@@ -128,12 +128,12 @@ class Runner:
             if due and self._unverified:
                 self._verify(original)
         except Unstable:
-            self._look_into(original)
+            self._examine_change(original)
             found = []
         finally:
             self._journal.judging()
-            self.cost += (self._attack.runs - runs) * turns * _BESIDES
-            self.cost += (self._attack.fuel - fuel) * FUEL_PERIOD
+            self.cost += (self._mutant_executor.runs - runs) * turns * _BESIDES
+            self.cost += (self._mutant_executor.fuel - fuel) * FUEL_PERIOD
         return found
 
     def measure(self, original: Execution) -> int:
@@ -141,9 +141,9 @@ class Runner:
         turns = 0
         with self.timed():
             try:
-                turns = self._attack.measure(original)
+                turns = self._mutant_executor.measure(original)
             except Unstable:
-                self._look_into(original)
+                self._examine_change(original)
             finally:
                 self._journal.judging()
         self.cost += 2 * turns
@@ -163,11 +163,11 @@ class Runner:
             self._timing = None
             self._ns, self._compile_ns = spent, compiled
 
-    def _look_into(self, original: Execution) -> None:
+    def _examine_change(self, original: Execution) -> None:
         """The program did not repeat itself: is it flaky, or has it changed permanently?"""
         if memory.used_up():
             raise RecycleWorker  # what it did without memory says nothing
-        if not self._attack.varies(original):
+        if not self._mutant_executor.varies(original):
             rows = self._table.rows
             self._isolation.accuse(original.data, [rows[at].id for at in sorted(self.since)])
         self._isolation.distrust(original.data)
@@ -175,9 +175,13 @@ class Runner:
     def _verify(self, original: Execution) -> None:
         """This input alone would not show what a mutant had left behind before it ran."""
         before = self._before
-        if before is not None and before is not original and not self._attack.repeats(before):
-            self._look_into(before)
-        if not self._attack.repeats(original):
+        if (
+            before is not None
+            and before is not original
+            and not self._mutant_executor.repeats(before)
+        ):
+            self._examine_change(before)
+        if not self._mutant_executor.repeats(original):
             raise Unstable
         self.since.clear()
         self._unverified = 0

@@ -99,12 +99,12 @@ class AdaptiveSchedule:
     everything = False
     PATIENCE = 8
     """Fruitless runs after which a mutant is run less and less."""
-    SAVED_AT_MOST = 16
+    MAX_SAVED_REPEATS = 16
     """Mutants that have run before are run on a saved input: so many at most."""
     SAVED_RATE = 0.05, 2.0
     """What a trial pays into the account for saved inputs, as a part of its own cost:
     while coverage grows, and when it is dry."""
-    LEAST, MOST = 0.05, 2.0
+    MIN_RATE, MAX_RATE = 0.05, 2.0
     """Bounds of the same for the inputs of trials."""
     FRUITLESS = 200
     """So many trials' worth without a kill lower the rate."""
@@ -118,7 +118,7 @@ class AdaptiveSchedule:
         self._saved = 0.0
         self._account = 0.0
         self._rate = 0.5
-        self._barren = 0.0
+        self._fruitless = 0.0
         self._trials = 0
         self._dry_since = 0
         self._pending = 0.0
@@ -154,7 +154,7 @@ class AdaptiveSchedule:
     def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
         """Promoted and never run ones always; others as back-off and the account allow."""
         chosen: list[MutantRecord] = []
-        room = self.SAVED_AT_MOST if saved else int(self._account / self.trial_turns)
+        room = self.MAX_SAVED_REPEATS if saved else int(self._account / self.trial_turns)
         for row in sorted(rows, key=_rank):
             if row.promoted or not row.runs:
                 chosen.append(row)
@@ -194,10 +194,10 @@ class AdaptiveSchedule:
             return
         self._account -= cost
         if kills:
-            self._barren = 0.0
-            self._rate = min(self.MOST, self._rate * 1.5)
+            self._fruitless = 0.0
+            self._rate = min(self.MAX_RATE, self._rate * 1.5)
         else:
-            self._barren += cost / self.trial_turns
-            if self._barren >= self.FRUITLESS:
-                self._barren = 0.0
-                self._rate = max(self.LEAST, self._rate * 0.8)
+            self._fruitless += cost / self.trial_turns
+            if self._fruitless >= self.FRUITLESS:
+                self._fruitless = 0.0
+                self._rate = max(self.MIN_RATE, self._rate * 0.8)

@@ -29,7 +29,7 @@ from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.mu2.engine import SILENCE_TIMES, prepare
 from fuzztui.engines.mu2.isolated import IsolatedRunner
-from fuzztui.engines.mu2.kill_criterion import KillEvidence, Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mutants.program import CannotSwap, PythonMutant
 from fuzztui.engines.mutants.reimport import reload
@@ -38,7 +38,7 @@ __all__ = ["score"]
 
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005
-_LARGEST: Final = 16 << 20
+_MAX_INPUT_BYTES: Final = 16 << 20
 
 
 def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
@@ -75,7 +75,7 @@ def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
         for file in files:
             try:
                 status = file.lstat()
-                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_INPUT_BYTES:
                     continue
                 data = file.read_bytes()
             except OSError:
@@ -85,7 +85,7 @@ def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
                 yield str(file), data
 
 
-def _all_of(work: Iterable[Iterator[None]], jobs: int) -> None:
+def _run_all(work: Iterable[Iterator[None]], jobs: int) -> None:
     """Do all of it, with so many pieces in progress at a time."""
     waiting = iter(work)
     running = list(islice(waiting, jobs))
@@ -116,30 +116,30 @@ class _Scorer:
         program = self._program = loaded.prepared
         target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
-        self._oracle = Oracle(mode, target.compare, executor.guarded)
+        self._criterion = KillCriterion(mode, target.compare, executor.guarded)
         program.scan()
         self._silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
 
-        def anew(mutant: PythonMutant | None) -> Executor:
+        def reimport(mutant: PythonMutant | None) -> Executor:
             fresh = reload(program, spec.target, mutant)
             return executor.like(fresh.function, fresh.expected)
 
         self._memory_bytes = spec.target.memory_bytes
-        self._outside = IsolatedRunner(
+        self._isolated = IsolatedRunner(
             executor,
             program,
-            self._oracle,
-            anew,
+            self._criterion,
+            reimport,
             silence_s=self._silence_s,
             import_s=target.import_s,
             import_periods=executor.guard.spent,
             memory_bytes=self._memory_bytes,
         )
-        told = read_told(spec.dir / "events.jsonl").mutants
-        self._said = {m.index: told[m.id] for m in program.mutants if m.id in told}
+        reported = read_told(spec.dir / "events.jsonl").mutants
+        self._reported = {m.index: reported[m.id] for m in program.mutants if m.id in reported}
         verdicts = {
             at: event.state
-            for at, event in self._said.items()
+            for at, event in self._reported.items()
             if event.state in ("skipped", "equivalent")
         }
         self._state = {m.index: verdicts.get(m.index, "pending") for m in program.mutants}
@@ -156,34 +156,34 @@ class _Scorer:
         # Neighbours are alike in what they cost: dealt out one by one.
         shares = [frozenset(range(n, len(mutants), jobs)) for n in range(jobs)]
         self._begin(jobs * len(self._inputs), "inputs", jobs)
-        _all_of(map(self._swapped, shares), jobs)
-        while doubtful := self._acquit():
-            _all_of([self._swapped(doubtful)], jobs)
-        outside = [a for a in sorted(self._alive) if mutants[a].static or a in self._quarantine]
-        self._begin(len(outside), "mutants of module-level code")
-        _all_of(map(self._apart, outside), jobs)
+        _run_all(map(self._swapped, shares), jobs)
+        while doubtful := self._revoke_flaky_kills():
+            _run_all([self._swapped(doubtful)], jobs)
+        isolated = [a for a in sorted(self._alive) if mutants[a].static or a in self._quarantine]
+        self._begin(len(isolated), "mutants of module-level code")
+        _run_all(map(self._run_isolated, isolated), jobs)
 
     # --------------------------------------------------------------- the children
 
-    def _apart(self, a: int) -> Iterator[None]:
+    def _run_isolated(self, a: int) -> Iterator[None]:
         """One mutant on all inputs, in children of its own; yields while it waits."""
         mutant = self._program.mutants[a]
         inputs = enumerate(data for _, data in self._inputs)
         pairs = [(mutant, key, data) for key, data in inputs if key not in self._flaky]
-        for told in self._outside.run(pairs):
-            if told is None:
+        for reported in self._isolated.run(pairs):
+            if reported is None:
                 yield
-            elif told.wrong:
-                self._invalid(a, told.wrong)
-            elif told.flaky:
+            elif reported.wrong:
+                self._invalid(a, reported.wrong)
+            elif reported.flaky:
                 continue
-            elif told.verdict is not None:
-                self._killed(a, told.key, told.verdict)
+            elif reported.verdict is not None:
+                self._killed(a, reported.key, reported.verdict)
             else:
                 self._state[a] = "alive"
         self._step()
 
-    def _acquit(self) -> frozenset[int]:
+    def _revoke_flaky_kills(self) -> frozenset[int]:
         """Take back what an input killed that another share then found to be flaky."""
         flaky = {self._inputs[at][0] for at in self._flaky}
         taken = frozenset(a for a, (killer, _) in self._kills.items() if killer in flaky)
@@ -204,7 +204,7 @@ class _Scorer:
         at, mutant = start, -1
         death: Death | None = None
         for message in in_child(
-            lambda tell: self._work(share, start, tell),
+            lambda send: self._work(share, start, send),
             silence_s=self._silence_s,
             memory_bytes=self._memory_bytes,
             patient=False,
@@ -246,23 +246,23 @@ class _Scorer:
         self._step()
         return at + 1  # the program itself dies on this input
 
-    def _work(self, share: frozenset[int], start: int, tell: Callable[[Any], None]) -> None:
+    def _work(self, share: frozenset[int], start: int, send: Callable[[Any], None]) -> None:
         executor, program = self._executor, self._program
         executor.in_child()
-        attack = MutantExecutor(executor, program, self._oracle)
+        mutant_executor = MutantExecutor(executor, program, self._criterion)
         mutants = program.mutants
         mine = self._alive & share - self._quarantine
         alive = {a for a in mine if not mutants[a].static}
         probing = program.probing()
         probing.want(alive)
         for at in range(start, len(self._inputs)):
-            tell({"input": at})
+            send({"input": at})
             if at in self._flaky:
                 continue
             data = self._inputs[at][1]
             program.clear_caches()  # or what an earlier input has cached would not be covered
             plain = executor.run(data)
-            if not self._oracle.judges(plain.outcome):
+            if not self._criterion.judges(plain.outcome):
                 continue
             probing.cover(program.units_of(plain.observed))
             program.install(probing)
@@ -275,28 +275,28 @@ class _Scorer:
             kills = []
             ran: list[int] = []
             try:
-                turns = attack.measure(original)
+                turns = mutant_executor.measure(original)
             except Unstable:
-                tell({"flaky": True})
+                send({"flaky": True})
                 return
             for a in infected:
-                tell({"begin": a})
+                send({"begin": a})
                 ran.append(a)
                 try:
-                    verdict = attack.verdict(original, mutants[a], turns)
+                    verdict = mutant_executor.verdict(original, mutants[a], turns)
                 except CannotSwap as e:
-                    tell({"invalid": str(e)})
+                    send({"invalid": str(e)})
                     alive.discard(a)
                     continue
                 if verdict is not None:
                     alive.discard(a)
                     kills.append([a, verdict.oracle, verdict.detail])
-            if not attack.repeats(original):
+            if not mutant_executor.repeats(original):
                 # By itself, or did one of the mutants leave something behind?
-                tell({"flaky": True} if attack.varies(original) else {"leaked": ran})
+                send({"flaky": True} if mutant_executor.varies(original) else {"leaked": ran})
                 return
             if kills:
-                tell({"kills": kills})
+                send({"kills": kills})
 
     # ---------------------------------------------------------------- the outcome
 

@@ -109,7 +109,7 @@ class Settled:
         if self._lines > _LINES_TIMES * len(self._bits) + _LINES_PLUS:
             self._rewrite()
         elif self._changed:
-            lines = self._told(self._changed)
+            lines = self._lines_of(self._changed)
             try:
                 with self._file.open("a", encoding="ascii") as file:
                     file.writelines(lines)
@@ -121,12 +121,12 @@ class Settled:
 
     def _rewrite(self) -> None:
         with contextlib.suppress(OSError):
-            lines = self._told({**self._left, **self._bits})
+            lines = self._lines_of({**self._left, **self._bits})
             replace_text(self._file, "".join([f"{self._head}\n", *lines]))
             self._lines = len(lines)
             self._changed.clear()
 
-    def _told(self, entries: Iterable[int]) -> list[str]:
+    def _lines_of(self, entries: Iterable[int]) -> list[str]:
         lines = []
         for entry in sorted(entries):
             bits = self._bits.get(entry, self._left.get(entry, 0))

@@ -34,13 +34,13 @@ class MutantSteering:
         match command:
             case SkipMutants():
                 rows = _living(rows)
-                self._table.judge(rows, "skipped")
-                return f"{_many(rows)} skipped"
+                self._table.set_verdict(rows, "skipped")
+                return f"{_mutants(rows)} skipped"
             case MarkEquivalent():
                 rows = _living(rows)
-                self._table.judge(rows, "equivalent", command.because)
+                self._table.set_verdict(rows, "equivalent", command.because)
                 because = f", because {command.because}" if command.because else ""
-                return f"{_many(rows)} marked equivalent{because}"
+                return f"{_mutants(rows)} marked equivalent{because}"
             case PromoteMutants():
                 rows = _living(rows)
                 self._table.promote(rows)
@@ -49,15 +49,15 @@ class MutantSteering:
                     raise SteerError(f"to = {command.to!r}: it is first or last")
                 rows = _living(rows)
                 self._table.move(rows, command.to)
-                return f"{_many(rows)} moved to be {command.to}"
+                return f"{_mutants(rows)} moved to be {command.to}"
             case RequeueMutants():
                 self._backlog.uncredit([row.killer for row in rows if row.killer])
                 self._table.requeue(rows)
             case _:
                 raise SteerError(f"mu2 does not know how to {command.name}")
-        self._backlog.again(row.mutant.index for row in rows)
+        self._backlog.reopen(row.mutant.index for row in rows)
         done = "promoted" if isinstance(command, PromoteMutants) else "queued again"
-        return f"{_many(rows)} {done}"
+        return f"{_mutants(rows)} {done}"
 
 
 def _living(rows: list[MutantRecord]) -> list[MutantRecord]:
@@ -65,9 +65,9 @@ def _living(rows: list[MutantRecord]) -> list[MutantRecord]:
     living = [row for row in rows if row.base in (PENDING, ALIVE)]
     if not living:
         what = "it is" if len(rows) == 1 else "all are"
-        raise SteerError(f"{_many(rows)}: {what} killed or invalid; requeue to try again")
+        raise SteerError(f"{_mutants(rows)}: {what} killed or invalid; requeue to try again")
     return living
 
 
-def _many(rows: list[MutantRecord]) -> str:
+def _mutants(rows: list[MutantRecord]) -> str:
     return f"{len(rows)} mutant{'s' if len(rows) != 1 else ''}"

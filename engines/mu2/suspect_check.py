@@ -14,7 +14,7 @@ from typing import Any
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import Death, in_child
 from fuzztui.engines.execute.isolation import Isolation
-from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 
@@ -30,15 +30,15 @@ class SuspectCheck:
         self,
         executor: Executor,
         program: Program,
-        oracle: Oracle,
+        criterion: KillCriterion,
         silence_s: float,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         """``meanwhile`` is called at least every 50 ms."""
-        self._executor, self._program, self._oracle = executor, program, oracle
+        self._executor, self._program, self._criterion = executor, program, criterion
         self._silence_s, self._meanwhile = silence_s, meanwhile
 
-    def hold(self, isolation: Isolation, say: Callable[[str, str], None]) -> None:
+    def run(self, isolation: Isolation, say: Callable[[str, str], None]) -> None:
         """Look into what the last worker noted, if it did."""
         suspects, isolation.suspects = isolation.suspects, None
         if suspects is None:
@@ -48,12 +48,14 @@ class SuspectCheck:
             isolation.distrust(data)
             say("warning", "an input does not always end alike: no mutant is judged by it")
         else:
-            guilty = self._guilty(data, filter(None, map(self._program.by_id.get, suspects.ids)))
-            for mutant in guilty:
+            culprits = self._culprits(
+                data, filter(None, map(self._program.by_id.get, suspects.ids))
+            )
+            for mutant in culprits:
                 why = "it changed the program's state for later runs"
                 isolation.outside[mutant.id] = why
                 say("warning", f"mutant {mutant.id}: {why}; it runs in child processes from now on")
-            if not guilty:
+            if not culprits:
                 isolation.unexplained += 1
                 # Not twice for the same input, whatever it is.
                 isolation.distrust(data)
@@ -65,32 +67,32 @@ class SuspectCheck:
                 say("warning", f"the program changed while mutants ran, and none did it: {what}")
         isolation.save()
 
-    def _guilty(self, data: bytes, mutants: Iterable[PythonMutant]) -> list[PythonMutant]:
+    def _culprits(self, data: bytes, mutants: Iterable[PythonMutant]) -> list[PythonMutant]:
         return [m for m in mutants if not self._in_child(partial(self._after, data, m))]
 
     def _in_child(self, work: Callable[[Callable[[Any], None]], None]) -> bool:
         """The one answer that the child gives; a child that dies or hangs says no."""
-        told = in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
-        answers = [m for m in told if not isinstance(m, Death)]
+        messages = in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
+        answers = [m for m in messages if not isinstance(m, Death)]
         return bool(answers) and answers[0] is True
 
-    def _repeats(self, data: bytes, tell: Callable[[Any], None]) -> None:
+    def _repeats(self, data: bytes, send: Callable[[Any], None]) -> None:
         self._executor.in_child()
-        attack = MutantExecutor(self._executor, self._program, self._oracle)
+        mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
         original = self._executor.call(data)
-        tell(all(attack.repeats(original) for _ in range(_REPEATS)))
+        send(all(mutant_executor.repeats(original) for _ in range(_REPEATS)))
 
-    def _after(self, data: bytes, mutant: PythonMutant, tell: Callable[[Any], None]) -> None:
+    def _after(self, data: bytes, mutant: PythonMutant, send: Callable[[Any], None]) -> None:
         """Does the program repeat itself after the mutant ran?"""
         self._executor.in_child()
-        attack = MutantExecutor(self._executor, self._program, self._oracle)
+        mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
         original = self._executor.call(data)
         try:
-            attack.verdict(original, mutant)
+            mutant_executor.verdict(original, mutant)
         except CannotSwap:
-            tell(True)
+            send(True)
             return
         except Unstable:
-            tell(False)
+            send(False)
             return
-        tell(attack.repeats(original))
+        send(mutant_executor.repeats(original))

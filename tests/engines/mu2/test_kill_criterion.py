@@ -14,7 +14,7 @@ from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.inputs.inputs import BytesInput
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.mu2.kill_criterion import Compare, KillEvidence, Mode, Oracle
+from fuzztui.engines.mu2.kill_criterion import Compare, KillCriterion, KillEvidence, Mode
 
 MODES: list[Mode] = ["differential", "paper", "strict"]
 
@@ -38,13 +38,13 @@ def executor(tmp_path: Path) -> Iterator[Executor]:
         os.chdir(here)
 
 
-Make = Callable[..., Oracle]
+Make = Callable[..., KillCriterion]
 
 
 @pytest.fixture
 def make(executor: Executor) -> Make:
-    def oracle(mode: Mode = "differential", compare: Compare | None = None) -> Oracle:
-        return Oracle(mode, compare, executor.guarded)
+    def oracle(mode: Mode = "differential", compare: Compare | None = None) -> KillCriterion:
+        return KillCriterion(mode, compare, executor.guarded)
 
     return oracle
 
