@@ -1,4 +1,4 @@
-"""What it takes to analyse mutants, made once and handed around together."""
+"""The objects that mutation analysis needs, created once and passed around together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Analysis"]
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """See the modules of the parts' classes."""
+    """The parts of mutation analysis; each part's class describes it."""
 
     executor: Executor
     program: Program

@@ -1,9 +1,8 @@
-"""Saved inputs: every survivor is to be run on each that infects it, sooner or later.
+"""Run every survivor on every saved input that infects it, in small steps between trials.
 
-For each input is kept which mutants are *settled* with it: soundly pruned, or run.
-The schedule lets the work through bit by bit. So the exact pass is nothing but the
-same work without a budget: when no survivor is unsettled with any input, the mutation
-score is exact.
+For each input the *settled* mutants are recorded: those that are soundly pruned or have run. The
+schedule decides how much of this work is done now. The exact pass is the same work without a
+budget: when every survivor is settled with every input, the mutation score is exact.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ __all__ = ["Backlog"]
 
 _CHUNK: Final = 32
 _CHUNK_TRIALS: Final = 2
-"""So many mutants, and so many trials' worth, are run before the loop gets its turn:
-commands wait no longer."""
+"""Mutants that are run in one step, and the cost of a step in average trials. They bound the time
+for which commands wait."""
 _ISOLATED_INPUTS: Final = 16
 _ISOLATED_INPUTS_EXACT: Final = 256
-"""Inputs that a mutant is run on in one child process; in the exact pass."""
+"""Inputs that one child process runs a mutant on: usually, and in the exact pass."""
 _ISOLATED_SHARE: Final = 0.05
-"""The part of the time in which a child process may be at work. By the clock, since no
-trial depends on what children tell."""
+"""Share of the time in which a child process may run. Measured by the clock: no trial depends on
+the results of children."""
 _WAIT_S: Final = 0.005
 _STRIKES: Final = 3
 _EXACT: Final = FullSchedule()
@@ -50,11 +49,11 @@ class _Job:
     left: deque[int] = field(default_factory=deque)
     audits: frozenset[int] = frozenset()
     turns: int = 0
-    """What a run costs."""
+    """Cost of one run, in iterations and calls."""
 
 
 class Backlog:
-    """The stage's work: :meth:`work`."""
+    """The queue of saved inputs whose mutants are still to be run."""
 
     def __init__(
         self,
@@ -82,27 +81,27 @@ class Backlog:
         self._isolated_turn = 0
         self._isolated_began = self._isolated_due = 0.0
         self._passed: dict[int, int] = {}
-        """For mutants outside: so many entries at the corpus' beginning need no look any more."""
+        """By isolated mutant: number of entries at the corpus' start that are settled with it."""
         self._isolated_results: Iterator[IsolatedResult | None] | None = None
         self.exact = False
-        """Work without a budget until everything is settled."""
+        """Whether an exact pass is running: work without a budget until every pair is settled."""
         self.on_kills: Callable[[CorpusEntry], None] = lambda entry: None
-        """Called when an entry that is in the corpus already has killed."""
+        """Called when an entry of the corpus has killed more mutants, or a kill was revoked."""
         self.pulse: Callable[[], bool] = lambda: True
-        """To be called in long work (:meth:`Loop.pulse`); False: stop at once."""
+        """Called during long work (:meth:`Loop.pulse`); False: stop at once."""
 
     def __len__(self) -> int:
-        """How many saved inputs wait."""
+        """The number of saved inputs that wait."""
         return len(self._queue) + (self._job is not None)
 
     def add(self, execution: Execution, entry: CorpusEntry, ran: Iterable[int]) -> None:
-        """The input is in the corpus; these mutants were run on it already."""
+        """Queue an input that was added to the corpus. ``ran``: mutants already run on it."""
         self._probes.entered(execution.observed)
         self._settled.begin(entry.id, bits_of(ran))
         self._queue.append(entry)
 
     def commit(self, entry: CorpusEntry, kills: Iterable[Kill]) -> int:
-        """The mutants are killed by that entry; returns how many were not dead before."""
+        """Record the kills of an entry. Returns how many of the mutants were not killed before."""
         new = 0
         for at, verdict in kills:
             if self._table.alive(at):
@@ -114,7 +113,7 @@ class Backlog:
     # ----------------------------------------------------------------- the work
 
     def work(self) -> None:
-        """A bit of it, if the schedule allows; all of it if that wants everything."""
+        """Do one step if the schedule allows it; all steps if the schedule analyses everything."""
         words = self._journal.words
         if (
             self._isolated_results is None
@@ -147,7 +146,10 @@ class Backlog:
         self._schedule.spent(self._runner.cost - cost, kills, saved=True)
 
     def _begin(self, entry: CorpusEntry) -> _Job | None:
-        """Run the program on the input with all probes; who is left to be run?"""
+        """Run the original on the input with all probes.
+
+        Returns the mutants to run; None if there are none or the input cannot be judged.
+        """
         table = self._table
         settled = self._settled[entry.id]
         if not table.mask & ~settled:
@@ -178,7 +180,9 @@ class Backlog:
         return _Job(entry, original, left, frozenset(audits), turns)
 
     def _strike(self, entry: CorpusEntry) -> None:
-        """It cannot be judged by now: a machine that was busy may be the reason, so once more."""
+        """Queue an input again that could not be judged, up to :data:`_STRIKES` times: the machine
+        may have been busy.
+        """
         self._strikes[entry.id] = self._strikes.get(entry.id, 0) + 1
         distrusted = self._isolation.distrusts(entry.data)
         if distrusted or self._strikes[entry.id] >= _STRIKES:
@@ -221,7 +225,7 @@ class Backlog:
         return len(kills)
 
     def _mark(self, entry: CorpusEntry) -> None:
-        """Should the process die: it was no trial."""
+        """Record in the journal that the run is no trial, in case the process dies."""
         candidate = Candidate(entry.data, j.ANALYSE, entry.id)
         self._journal.begin(time.monotonic_ns(), candidate, counts=False)
 
@@ -232,9 +236,9 @@ class Backlog:
     # ------------------------------------------------------------ child processes
 
     def _start_isolated(self) -> bool:
-        """Start on one mutant that cannot run in here, with some inputs it has not seen.
+        """Start a child process that runs one isolated mutant on some unsettled inputs.
 
-        False: there is none.
+        Returns False if no isolated mutant has such inputs.
         """
         rows = self._table.rows
         waiting = [at for at in sorted(self._table.isolated) if self._has_unsettled(at)]
@@ -253,7 +257,7 @@ class Backlog:
         return True
 
     def collect_results(self) -> None:
-        """Hear what the child process has to tell, if there is one, without waiting for it."""
+        """Record the results that the child process has sent, if one is running; does not wait."""
         if self._isolated_results is None:
             return
         for result in self._isolated_results:
@@ -279,7 +283,7 @@ class Backlog:
         return kills
 
     def _has_unsettled(self, at: int) -> bool:
-        """Is there an input that the mutant is not settled with?"""
+        """Whether the mutant is unsettled with some entry."""
         entries, passed = self._corpus.entries, self._passed.get(at, 0)
         while passed < len(entries) and not self._is_unsettled(entries[passed], at):
             passed += 1
@@ -290,7 +294,9 @@ class Backlog:
         return not self._settled[entry.id] >> at & 1
 
     def _in_child(self, mutants: list[int], entry: CorpusEntry) -> list[Kill]:
-        """Where no mutant is to run in this process: those, on one input; waits for it."""
+        """Run the mutants on one input in a child process and wait. For processes in which no
+        mutant may run.
+        """
         rows = self._table.rows
         kills: list[Kill] = []
         for result in self._isolated.run(
@@ -303,7 +309,7 @@ class Backlog:
         return kills
 
     def save(self) -> bool:
-        """For the next worker: what is settled. False: not now, some of it is not certain yet."""
+        """Save the settled pairs for the next worker. Returns False if some are not certain yet."""
         certain = not self._runner.since and self._isolated_results is None
         if certain:
             self._settled.save()
@@ -312,7 +318,7 @@ class Backlog:
     # ------------------------------------------------------------------ steering
 
     def uncredit(self, killers: Iterable[str]) -> None:
-        """These entries' kills are taken back, one for each time that they are named."""
+        """Revoke one kill of an entry for each time that ``killers`` names the entry."""
         for killer in killers:
             instance, _, number = killer.rpartition("/")
             entry = self._corpus.by_id.get(int(number)) if instance == self._instance else None
@@ -321,7 +327,7 @@ class Backlog:
                 self.on_kills(entry)
 
     def reopen(self, mutants: Iterable[int]) -> None:
-        """These are to be tried on the whole corpus (again): promoted, or queued again."""
+        """Queue the whole corpus for mutants that were promoted or requeued."""
         asked = bits_of(mutants)
         self._settled.reopen(asked)
         self._passed.clear()
@@ -329,7 +335,7 @@ class Backlog:
         self._probes.forget()
 
     def begin_exact(self) -> None:
-        """From now on, work without a budget until all is settled."""
+        """Start the exact pass."""
         self._requeue(self._table.mask)
         self.exact = True
 

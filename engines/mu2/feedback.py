@@ -1,4 +1,4 @@
-"""Saving what kills: lines 8 to 10 of Algorithm 2."""
+"""Keep inputs that kill mutants: lines 8 to 10 of Algorithm 2."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from fuzztui.engines.mu2.schedule import EPOCH
 __all__ = ["KillFeedback"]
 
 _MAX_KILLS_TO_TRIM: Final = 8
-"""An input that kills more than this at once is not made smaller: each try would run them all."""
+"""An input with more kills is not trimmed: each attempt would run all these mutants again."""
 _WIDE_EVERY: Final = 16
-"""Epochs, of which one watches all survivors and not only the warm."""
+"""Every so many epochs, one has probes for all survivors instead of the fresh ones."""
 _MAX_MUTANTS: Final = 8
-"""Mutants that are run on one trial's input, unless everything is to be."""
+"""Mutants that are run on the input of one trial, unless the schedule analyses everything."""
 _MAX_ITERATIONS: Final = 20_000
-"""And so many turns, by estimate: commands wait no longer. Fewer than two mutants it never is."""
+"""Estimated iterations and calls of these mutants, which bounds the time for which commands wait;
+at least two mutants are run anyway."""
 _SAMPLE_EVERY: Final = 256
 _INFECTING_COST: Final = 2
-"""Inputs that infect cost about so many times what trials cost on average."""
+"""Cost of an input that infects mutants, in average trials."""
 
 
 class KillFeedback:
-    """News is a mutant that no saved input had killed. Beside it stands the coverage feedback."""
+    """Keeps an input that kills a mutant which no saved input has killed."""
 
     def __init__(self, parts: Analysis, coverage: CoverageFeedback, backlog: Backlog) -> None:
         self._coverage, self._backlog, self._table = coverage, backlog, parts.table
@@ -41,15 +42,15 @@ class KillFeedback:
         self._words = parts.journal.words
         self._kills: list[Kill] = []
         self._infected_promoted: set[int] = set()
-        """Promoted mutants for whose infection alone the input is to be kept."""
+        """Promoted mutants that the input infects, if they are the only reason to keep it."""
         self._sampled = False
 
     def before(self, candidate: Candidate) -> None:
-        """A trial is about to run: with which probes?"""
+        """Install the probes for the next trial."""
         if self._isolation.all_outside:
             self._probes.install(None)
         elif candidate.peer:
-            self._probes.watch_all()  # what a sibling saved, it may have saved for its kills
+            self._probes.watch_all()  # a peer may have saved the entry for its kills
         else:
             trial = self._words[j.TRIAL]
             probed = self._schedule.probes(trial, waiting=len(self._backlog) > 0)
@@ -62,7 +63,9 @@ class KillFeedback:
         self._probes.in_trial = True
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
-        """``kill``; ``infection`` for one of the first inputs that infect a promoted mutant."""
+        """Run mutants on the trial's input. Returns the reason ``kill``, or ``infection`` for one
+        of the first inputs that infect a promoted mutant.
+        """
         covers = bool(self._coverage.judge(execution))
         self._schedule.trial(covered=covers)
         self._kills = []
@@ -107,7 +110,7 @@ class KillFeedback:
             self._schedule.sample(turns)
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """All kills, or the infections that it is kept for."""
+        """Whether a smaller input still has all kills, or the infections that it is kept for."""
         watched = self._probes.installed
         if self._infected_promoted and not (
             watched and self._infected_promoted.issubset(watched.infected())
@@ -119,13 +122,13 @@ class KillFeedback:
         return all(self._runner.kills(smaller, (at,), turns=turns) for at, _ in self._kills)
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
-        """The kills are the entry's; the other mutants will be run on it in time."""
+        """Record the kills of the new entry and queue it for the other mutants."""
         kills, self._kills = self._kills, []
         self._backlog.commit(entry, kills)
         self._backlog.add(execution, entry, (at for at, _ in kills))
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
-        """Had it killed before the restart?"""
+        """Queue an entry after a restart. Returns whether it has kills."""
         entry.kills = self._table.kills_of(entry.id)
         self._backlog.add(execution, entry, ())
         return entry.kills > 0

@@ -1,4 +1,4 @@
-"""Telling how mutation analysis goes: figures now and then, and the exact pass at the end."""
+"""Report the progress of mutation analysis regularly, and run the exact pass at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzztui.wire.events import MutationStats
 __all__ = ["MutationReport"]
 
 _EVERY_S: Final = 2.0, 15.0
-"""At first, and after :data:`_LATER_S`: a campaign may take weeks."""
+"""Seconds between reports: at first, and after :data:`_LATER_S`; a campaign may take weeks."""
 _LATER_S: Final = 600.0
 _RUNS_EVERY_S: Final = 10.0
 _SAVE_EVERY_S: Final = 2.0
@@ -25,20 +25,20 @@ _TOTALS: Final = (
     j.ORIGINAL_NS, j.MUTANTS_NS, j.COMPILE_NS, j.REST_NS, j.MUTANT_RUNS, j.DEAD, j.SKIPPED,
     j.UNEXECUTED, j.UNINFECTED, j.PUT_OFF, j.AUDITS, j.AUDIT_KILLS,
 )  # fmt: skip
-"""The journal's words that outlive workers."""
+"""The journal's counters that are kept when a worker ends."""
 
 
 class MutationReport:
     """Writes :class:`MutationStats` every few seconds, :class:`MutantRuns` less often."""
 
     def __init__(self, parts: Analysis, backlog: Backlog, log: EventLog, *, exact: bool) -> None:
-        """``exact``: is there to be an exact pass at the end?"""
+        """``exact``: whether to run an exact pass at the end."""
         self._backlog, self._log, self._exact_at_end = backlog, log, exact
         self._probes, self._schedule, self._table = parts.probes, parts.schedule, parts.table
         self._pipeline, self._runner, self._program = parts.pipeline, parts.runner, parts.program
         self._criterion, self._isolation = parts.criterion, parts.isolation
         self._words = parts.journal.words
-        # A worker may die at any time: what earlier ones have done is in the journal.
+        # The journal has the totals of earlier workers, since a worker may die at any time.
         self._before = {word: max(0, self._words[word]) for word in _TOTALS}
         self._began = self._ticked = time.perf_counter_ns()
         self._started = time.monotonic()
@@ -47,18 +47,18 @@ class MutationReport:
         self._was_exact = False
 
     def tick(self) -> None:
-        """Between trials."""
+        """Update counters, save and report when due. Called between trials."""
         self._backlog.collect_results()
         clock = time.perf_counter_ns()
         if self._words[j.PAUSED]:
-            self._began += clock - self._ticked  # a pause is no time of the campaign's
+            self._began += clock - self._ticked  # pauses do not count
         self._ticked = clock
         self._count(clock)
         now = time.monotonic()
         if self._was_exact and not self._backlog.exact:
             self._say_score()
         self._was_exact = self._backlog.exact
-        # Kills first: a pair that is settled is not run again.
+        # Kills are written first, because settled pairs are not run again.
         if now >= self._save_due and self._log.flush() and self._backlog.save():
             self._save_due = now + _SAVE_EVERY_S
         if now < self._due:
@@ -70,7 +70,7 @@ class MutationReport:
         self._report()
 
     def finish(self) -> None:
-        """The budget is used up: the exact pass over the corpus, unless told to stop."""
+        """Run the exact pass after the budget is used up, unless a stop is requested; report."""
         if self._exact_at_end:
             self._backlog.begin_exact()
             self._was_exact = True
@@ -95,9 +95,9 @@ class MutationReport:
         self._log.say("info", f"exact pass: this corpus kills {killed}, {score:.1f}%")
 
     def _count(self, clock: int) -> None:
-        """Bring the totals in the journal up to date; ``clock`` is now, in nanoseconds."""
+        """Update the totals in the journal. ``clock``: the current time in nanoseconds."""
         compiled, original = self._program.compile_ns, self._probes.original_ns
-        # What the runner compiled is in its own time too.
+        # The runner's time includes its compiling.
         mutants = self._runner.ns - self._runner.compile_ns
         rest = max(0, clock - self._began - original - mutants - compiled)
         tally = self._pipeline.tally

@@ -1,9 +1,9 @@
-"""The exact mutation score of any folder of inputs, whoever made them.
+"""Compute the exact mutation score of any folder of inputs.
 
-No journal and no schedule: child processes share the mutants out among them. Each runs
-those of its own that an input infects, input by input, and tells of each kill; when it
-dies, the mutant that it was running is tried once more alone, and the next child goes
-on. Prints JSON lines: ``progress`` now and then, at the end ``result``.
+There is no journal and no schedule: the mutants are divided among child processes. A child runs its
+share of the mutants that an input infects, input by input, and reports each kill. If a child dies,
+the next child continues, and the mutant that was running is tried again alone. Prints JSON lines:
+``progress`` repeatedly, and ``result`` at the end.
 """
 
 from __future__ import annotations
@@ -42,14 +42,11 @@ _MAX_INPUT_BYTES: Final = 16 << 20
 
 
 def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
-    """Score the files in ``folders`` (and below) with so many processes at once.
-
-    Returns the exit status.
-    """
+    """Score the files in and below ``folders`` with ``jobs`` processes. Returns the exit status."""
     inputs = list(_inputs(folders))
     if not inputs:
-        raise CannotStart(f"{', '.join(map(str, folders))}: no input there to score")
-    out, err = os.dup(1), os.dup(2)  # the target may close, replace or print to its own
+        raise CannotStart(f"{', '.join(map(str, folders))}: no readable input to score")
+    out, err = os.dup(1), os.dup(2)  # the target may close, replace or print to its copies
 
     def say(what: dict[str, Any]) -> None:
         os.write(out, json.dumps(what).encode() + b"\n")
@@ -58,7 +55,7 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
     try:
         scorer = _Scorer(spec, inputs, say)
         gc.collect()
-        gc.freeze()  # children that collect would copy what is loaded
+        gc.freeze()  # else garbage collection in children would copy the loaded objects
         scorer.run(max(1, jobs))
     except CannotStart as e:
         os.dup2(err, 2)
@@ -68,7 +65,7 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
 
 
 def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
-    """Regular files, each content once, in the order of their names."""
+    """Names and contents of regular files in order of their names, each content once."""
     seen: set[bytes] = set()
     for folder in folders:
         files = [folder] if folder.is_file() else sorted(folder.rglob("*"))
@@ -86,7 +83,7 @@ def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
 
 
 def _run_all(work: Iterable[Iterator[None]], jobs: int) -> None:
-    """Do all of it, with so many pieces in progress at a time."""
+    """Run all pieces of work, ``jobs`` of them at a time."""
     waiting = iter(work)
     running = list(islice(waiting, jobs))
     while running:
@@ -98,7 +95,7 @@ def _run_all(work: Iterable[Iterator[None]], jobs: int) -> None:
 
 
 class _Scorer:
-    """Holds who is alive; children do the rest."""
+    """The state of all mutants, and the child processes that run them."""
 
     def __init__(
         self, spec: Spec, inputs: list[tuple[str, bytes]], say: Callable[[dict[str, Any]], None]
@@ -109,7 +106,7 @@ class _Scorer:
             spec,
             folder=Path.cwd(),
             table=EdgeTable(),
-            draw=random.Random(0).randbytes,  # what a recording lacks is the same in every run
+            draw=random.Random(0).randbytes,  # missing choices are the same in every run
             prepare=partial(prepare, spec),
         )
         executor = self._executor = loaded.executor
@@ -151,9 +148,9 @@ class _Scorer:
         self._begin(0, "")
 
     def run(self, jobs: int) -> None:
-        """Everything."""
+        """Run all mutants on all inputs."""
         mutants = self._program.mutants
-        # Neighbours are alike in what they cost: dealt out one by one.
+        # Neighbouring mutants have similar costs, so they go to different children.
         shares = [frozenset(range(n, len(mutants), jobs)) for n in range(jobs)]
         self._begin(jobs * len(self._inputs), "inputs", jobs)
         _run_all(map(self._swapped, shares), jobs)
@@ -166,7 +163,7 @@ class _Scorer:
     # --------------------------------------------------------------- the children
 
     def _run_isolated(self, a: int) -> Iterator[None]:
-        """One mutant on all inputs, in children of its own; yields while it waits."""
+        """Run one isolated mutant on all inputs, in separate children; yields while it waits."""
         mutant = self._program.mutants[a]
         inputs = enumerate(data for _, data in self._inputs)
         pairs = [(mutant, key, data) for key, data in inputs if key not in self._flaky]
@@ -184,7 +181,7 @@ class _Scorer:
         self._step()
 
     def _revoke_flaky_kills(self) -> frozenset[int]:
-        """Take back what an input killed that another share then found to be flaky."""
+        """Revoke the kills of inputs that another child found to be flaky. Returns the mutants."""
         flaky = {self._inputs[at][0] for at in self._flaky}
         taken = frozenset(a for a, (killer, _) in self._kills.items() if killer in flaky)
         for a in taken:
@@ -194,13 +191,13 @@ class _Scorer:
         return taken
 
     def _swapped(self, share: frozenset[int]) -> Iterator[None]:
-        """A share of the mutants on all inputs; yields while it waits."""
+        """Run a share of the mutants on all inputs; yields while it waits."""
         at = 0
         while at < len(self._inputs):
             at = yield from self._child(share, at)
 
     def _child(self, share: frozenset[int], start: int) -> Generator[None, None, int]:
-        """A child from input ``start`` on; returns where the next has to start."""
+        """Run a child from input ``start`` on. Returns the input at which the next child starts."""
         at, mutant = start, -1
         death: Death | None = None
         for message in in_child(
@@ -240,11 +237,11 @@ class _Scorer:
                 f"scoring failed, please report this: the child process {death.words}"
             )
         if mutant >= 0:
-            # Alone in a child of its own: then its death is the mutant's doing.
+            # Alone in a separate child, a death is caused by the mutant.
             self._quarantine.add(mutant)
             return at
         self._step()
-        return at + 1  # the program itself dies on this input
+        return at + 1  # the original dies on this input
 
     def _work(self, share: frozenset[int], start: int, send: Callable[[Any], None]) -> None:
         executor, program = self._executor, self._program
@@ -260,7 +257,7 @@ class _Scorer:
             if at in self._flaky:
                 continue
             data = self._inputs[at][1]
-            program.clear_caches()  # or what an earlier input has cached would not be covered
+            program.clear_caches()  # else code behind a filled cache would not be covered
             plain = executor.run(data)
             if not self._criterion.judges(plain.outcome):
                 continue
@@ -292,7 +289,7 @@ class _Scorer:
                     alive.discard(a)
                     kills.append([a, verdict.oracle, verdict.detail])
             if not mutant_executor.repeats(original):
-                # By itself, or did one of the mutants leave something behind?
+                # Either the input is flaky, or one of the mutants changed some state.
                 send({"flaky": True} if mutant_executor.varies(original) else {"leaked": ran})
                 return
             if kills:
@@ -310,7 +307,7 @@ class _Scorer:
         self._state[mutant], self._reasons[mutant] = "invalid", why
 
     def _begin(self, total: int, what: str, each: int = 1) -> None:
-        """The next part has so many steps; ``each`` of them are one in what is told."""
+        """Start a part of ``total`` steps; ``each`` steps count as one in the reported progress."""
         self._done, self._total, self._what, self._each = 0, total, what, each
 
     def _step(self, steps: int = 1) -> None:
@@ -330,7 +327,7 @@ class _Scorer:
             )
 
     def result(self) -> dict[str, Any]:
-        """The object of the last line."""
+        """The object of the last JSON line."""
         mutants = self._program.mutants
         counts = {
             word: sum(s == word for s in self._state.values())

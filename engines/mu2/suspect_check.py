@@ -1,8 +1,8 @@
-"""Finding out, in a clean worker, why the program had changed under its mutants.
+"""Find, in a fresh worker, the mutant that changed the state of the program.
 
-The last worker stopped because the program no longer did on some input what it had
-done before. Either the input is flaky by itself, or one of the mutants that ran in
-between left something behind: each is tried in a child process of its own.
+The previous worker stopped because the original's behaviour on some input had changed. Either the
+input is flaky, or one of the mutants that had run changed some state: each of them is tried in a
+separate child process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REPEATS = 20
 
 
 class SuspectCheck:
-    """Names the guilty in :class:`Isolation`."""
+    """Records in :class:`Isolation` the mutants that change the program's state."""
 
     def __init__(
         self,
@@ -39,14 +39,14 @@ class SuspectCheck:
         self._silence_s, self._meanwhile = silence_s, meanwhile
 
     def run(self, isolation: Isolation, say: Callable[[str, str], None]) -> None:
-        """Look into what the last worker noted, if it did."""
+        """Examine the suspects that the previous worker recorded, if there are any."""
         suspects, isolation.suspects = isolation.suspects, None
         if suspects is None:
             return
         data = suspects.data
         if not self._in_child(partial(self._repeats, data)):
             isolation.distrust(data)
-            say("warning", "an input does not always end alike: no mutant is judged by it")
+            say("warning", "an input is flaky: no mutant is run on it")
         else:
             culprits = self._culprits(
                 data, filter(None, map(self._program.by_id.get, suspects.ids))
@@ -57,21 +57,25 @@ class SuspectCheck:
                 say("warning", f"mutant {mutant.id}: {why}; it runs in child processes from now on")
             if not culprits:
                 isolation.unexplained += 1
-                # Not twice for the same input, whatever it is.
+                # The same input must not cause this check again.
                 isolation.distrust(data)
                 what = (
                     "mutants run in child processes from now on"
                     if isolation.all_outside
-                    else "the input is left out"
+                    else "no mutant is run on this input any more"
                 )
-                say("warning", f"the program changed while mutants ran, and none did it: {what}")
+                say(
+                    "warning",
+                    "the program's behaviour changed while mutants ran,"
+                    f" but no single mutant causes this: {what}",
+                )
         isolation.save()
 
     def _culprits(self, data: bytes, mutants: Iterable[PythonMutant]) -> list[PythonMutant]:
         return [m for m in mutants if not self._in_child(partial(self._after, data, m))]
 
     def _in_child(self, work: Callable[[Callable[[Any], None]], None]) -> bool:
-        """The one answer that the child gives; a child that dies or hangs says no."""
+        """The result that the child sends; False if the child dies or hangs."""
         messages = in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
         answers = [m for m in messages if not isinstance(m, Death)]
         return bool(answers) and answers[0] is True
@@ -83,7 +87,7 @@ class SuspectCheck:
         send(all(mutant_executor.repeats(original) for _ in range(_REPEATS)))
 
     def _after(self, data: bytes, mutant: PythonMutant, send: Callable[[Any], None]) -> None:
-        """Does the program repeat itself after the mutant ran?"""
+        """Send whether the original behaves as before after the mutant has run."""
         self._executor.in_child()
         mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
         original = self._executor.call(data)

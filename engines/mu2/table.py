@@ -1,7 +1,7 @@
-"""What is known of each mutant: state, verdicts, place in the queue, counts.
+"""The table of mutants: state, verdict, order and counters of each.
 
-KILLED of Algorithm 2 is here, and everything that a user says about mutants.
-Every change is told as an event; those events are what a restart continues from.
+It contains the set KILLED of Algorithm 2 and a user's settings. Every change is reported as an
+event; a restart restores the table from these events.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_ENERGY_GRANTS: Final = 4
 
 
 class MutantRecord:
-    """One mutant's row. Has what :mod:`fuzztui.wire.selection` selects by."""
+    """The row of one mutant, with the attributes that :mod:`fuzztui.wire.selection` uses."""
 
     __slots__ = (
         "base", "detail", "energy_grants", "infected", "isolated", "killer", "mutant", "oracle",
@@ -43,15 +43,15 @@ class MutantRecord:
     def __init__(self, mutant: PythonMutant) -> None:
         self.mutant = mutant
         self.base = PENDING
-        """pending, alive, killed or invalid: what running it has shown."""
+        """pending, alive, killed or invalid: the result of running it."""
         self.verdict = ""
-        """What a user said: "", skipped or equivalent."""
+        """The user's verdict: "", skipped or equivalent."""
         self.reason = ""
         self.promoted = False
         self.order = 0
-        """Lower comes first: 0 unless somebody moved it."""
+        """Mutants with a lower number are run first; 0 unless a user moved the mutant."""
         self.isolated = mutant.static
-        """Must it run in a child process?"""
+        """Whether the mutant must run in a child process."""
         self.killer = self.oracle = self.detail = ""
         self.trial = -1
         self.reached = self.infected = self.runs = 0
@@ -60,37 +60,37 @@ class MutantRecord:
 
     @property
     def id(self) -> str:
-        """The mutant's."""
+        """The id of the mutant."""
         return self.mutant.id
 
     @property
     def file(self) -> str:
-        """As shown."""
+        """The file as shown to users."""
         return self.mutant.file
 
     @property
     def function(self) -> str:
-        """Its qualified name."""
+        """The qualified name of the mutated function."""
         return self.mutant.function
 
     @property
     def operator(self) -> str:
-        """The mutation operator's name."""
+        """The name of the mutation operator."""
         return self.mutant.operator
 
     @property
     def line(self) -> int:
-        """In its file."""
+        """The line in the file."""
         return self.mutant.line
 
     @property
     def state(self) -> str:
-        """The word that is told: a kill or invalidity outranks nothing that a user said."""
+        """The reported state: the user's verdict, else :attr:`base`."""
         return self.verdict or self.base
 
     @property
     def steer(self) -> str:
-        """promoted, first, last or nothing."""
+        """promoted, first, last or an empty string."""
         if self.promoted:
             return "promoted"
         return "first" if self.order < 0 else "last" if self.order > 0 else ""
@@ -99,9 +99,8 @@ class MutantRecord:
 class MutantTable:
     """The rows by index of :attr:`Program.mutants`, and the sets that the pipeline needs.
 
-    ``survivors`` are the indices worth running in this process: neither dead nor
-    invalid nor skipped nor equivalent nor bound to a child process; ``outside`` the
-    same for those.
+    ``survivors`` are the indices of mutants that are worth running in this process: not killed,
+    invalid, skipped, equivalent or isolated. ``isolated`` are those worth running in a child.
     """
 
     def __init__(self, log: EventLog, journal: TrialJournal, reported: ReportedEvents) -> None:
@@ -114,17 +113,17 @@ class MutantTable:
         self.mask = 0
         """``survivors`` as bits."""
         self.dead = 0
-        """How many are killed."""
+        """Number of killed mutants."""
         self.changes = 0
-        """Grows whenever a survivor joined or left: who caches sets of them compares it."""
+        """Grows with every change of ``survivors``, for callers that cache sets of them."""
         self._changed_runs: set[int] = set()
 
     # ----------------------------------------------------------------- the rows
 
     def add(self, mutants: Sequence[PythonMutant], stale: set[str]) -> None:
-        """New mutants of the program; what was told of them before is taken up again.
+        """Add mutants and restore their state from the events of earlier workers.
 
-        ``stale``: ids whose function has changed since: what was told is about another.
+        ``stale``: ids of mutants whose function has changed, so that earlier events do not apply.
         """
         fresh = []
         for mutant in mutants:
@@ -141,7 +140,7 @@ class MutantTable:
             self._place(row)
         self._announce(mutants)
         for row in fresh:
-            self._report(row)  # else its former state would go on standing in the log
+            self._report(row)  # else the log would continue to show the former state
 
     def _restore(self, row: MutantRecord) -> None:
         last, kill = self._reported.mutants.get(row.id), self._reported.killed.get(row.id)
@@ -163,7 +162,7 @@ class MutantTable:
         row.order = {"first": -1, "last": 1}.get(last.steer, 0)
 
     def _announce(self, mutants: Sequence[PythonMutant]) -> None:
-        """Tell of them, unless a worker before has told the same."""
+        """Report the mutants that no earlier worker has reported in the same form."""
         by_module: dict[str, list[PythonMutant]] = {}
         for mutant in mutants:
             if self._reported.found.get(mutant.id) == _described(mutant):
@@ -183,7 +182,7 @@ class MutantTable:
                 )
 
     def _place(self, row: MutantRecord) -> None:
-        """Put the row into the sets where it belongs."""
+        """Update the sets of indices after a change of the row."""
         at = row.mutant.index
         lives = not row.verdict and row.base in (PENDING, ALIVE)
         before = at in self.survivors
@@ -217,7 +216,7 @@ class MutantTable:
     # --------------------------------------------------------- what running shows
 
     def ran(self, at: int) -> None:
-        """The mutant was run on an input."""
+        """Count a run of the mutant on an input."""
         row = self.rows[at]
         row.runs += 1
         if row.base == PENDING:
@@ -227,7 +226,7 @@ class MutantTable:
             self._changed_runs.add(at)
 
     def kill(self, at: int, verdict: KillEvidence, killer: str) -> None:
-        """The input saved as ``killer`` ("main/12") has killed it."""
+        """Record that the entry ``killer`` ("main/12") has killed the mutant."""
         row = self.rows[at]
         self.dead += row.base != KILLED
         row.base, row.killer, row.trial = KILLED, killer, self._words[j.TRIAL]
@@ -237,19 +236,19 @@ class MutantTable:
         self._report(row)
 
     def kills_of(self, entry: int) -> int:
-        """How many mutants this instance's entry has killed."""
+        """The number of mutants that an entry of this instance has killed."""
         name = f"{self._log.instance}/{entry}"
         return sum(row.killer == name for row in self.rows)
 
     def invalidate(self, at: int, why: str) -> None:
-        """It cannot be made or run."""
+        """Record that the mutant cannot be built or run."""
         row = self.rows[at]
         row.base, row.reason = INVALID, why
         self._place(row)
         self._report(row)
 
     def isolate(self, ids: Iterable[str]) -> None:
-        """These run in child processes from now on."""
+        """Run these mutants in child processes from now on."""
         for id_ in ids:
             row = self._by_id.get(id_)
             if row is not None:
@@ -257,7 +256,7 @@ class MutantTable:
                 self._place(row)
 
     def report_runs(self) -> None:
-        """Tell the counts that have about doubled."""
+        """Report the counters of mutants whose runs have about doubled since their last report."""
         if not self._changed_runs:
             return
         changed = sorted(self._changed_runs)
@@ -270,37 +269,37 @@ class MutantTable:
                 figures[row.id] = [row.reached, row.infected, row.runs]
             self._log.write(MutantRuns(self._log.instance, figures))
 
-    # ---------------------------------------------------------- what a user says
+    # ---------------------------------------------------------- user commands
 
     def alive(self, at: int) -> bool:
-        """Is it still worth a kill?"""
+        """Whether the mutant is still to be killed."""
         return at in self.survivors or at in self.isolated
 
     def grant_energy(self, at: int) -> bool:
-        """May one more input that infects this promoted mutant get energy for that?"""
+        """Whether one more input that infects this promoted mutant gets energy for it."""
         row = self.rows[at]
         row.energy_grants += 1
         return row.energy_grants <= _MAX_ENERGY_GRANTS
 
     def select(self, text: str) -> list[MutantRecord]:
-        """The rows of a selection. Raises :class:`SteerError` when it names none."""
+        """The rows of a selection. Raises :class:`SteerError` if no mutant matches."""
         try:
             rows = parse_selection(text).of(self.rows)
         except SelectionError as e:
             raise SteerError(str(e)) from None
         if not rows:
-            raise SteerError(f"no mutant is named by {text!r}")
+            raise SteerError(f"no mutant matches {text!r}")
         return rows
 
     def set_verdict(self, rows: Sequence[MutantRecord], verdict: str, reason: str = "") -> None:
-        """skipped or equivalent."""
+        """Set the user's verdict: skipped or equivalent."""
         for row in rows:
             row.verdict, row.reason, row.promoted = verdict, reason, False
             self._place(row)
         self._report(*rows)
 
     def promote(self, rows: Sequence[MutantRecord]) -> None:
-        """Their turn is now, and always; undoes a skip or a verdict."""
+        """Run these mutants on every input that infects them; undoes a skip or verdict."""
         for row in rows:
             row.verdict = row.reason = ""
             row.promoted, row.order, row.energy_grants = True, 0, 0
@@ -308,7 +307,7 @@ class MutantTable:
         self._report(*rows)
 
     def move(self, rows: Sequence[MutantRecord], to: str) -> None:
-        """first or last among those that wait."""
+        """Run these mutants first or last."""
         for row in rows:
             row.order = -1 if to == "first" else 1
             row.promoted = False
@@ -316,7 +315,7 @@ class MutantTable:
         self._report(*rows)
 
     def requeue(self, rows: Sequence[MutantRecord]) -> None:
-        """As if it had never been run or judged."""
+        """Reset the mutants to pending, without any results or settings."""
         for row in rows:
             self.dead -= row.base == KILLED
             row.verdict = row.reason = row.killer = row.oracle = row.detail = ""
