@@ -127,7 +127,7 @@ class MutantExecutor:
         try:
             yield
         finally:
-            self._program.loud()
+            self._program.end_quiet()
 
     def repeats(self, original: Execution) -> bool:
         """Whether the original still behaves on this input as before."""
