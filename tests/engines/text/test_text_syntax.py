@@ -178,7 +178,7 @@ def test_holes_take_what_stands_there_whatever_bytes():
         ("f(\0) ==> x", "NUL"),
         ("$$$A ==> x", "multi meta variable `$$$A` is invalid"),
         ("$A; f($B) ==> x", "`$A; f($B)`"),
-        ("f($A) ==> f($A)", "it changes nothing"),
+        ("f($A) ==> f($A)", "the template changes nothing"),
     ],
 )
 def test_bad_templates_are_told_and_left_out(template, words):
