@@ -42,7 +42,7 @@ def library() -> Any:
     except (ImportError, AttributeError, TypeError) as e:
         if importlib.util.find_spec("hypothesis") is None:
             raise CannotStart(
-                f"Hypothesis is not installed for target.python ({sys.executable}), but needed to make"
+                f"Hypothesis is not installed for target.python ({sys.executable}), needed to make"
                 " inputs from strategies or types: python -m pip install hypothesis"
             ) from None
         raise unlike(e) from None

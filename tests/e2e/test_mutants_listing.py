@@ -103,7 +103,7 @@ REIMPORT = """
 import json, os, sys
 from pathlib import Path
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.base.spec import read_spec
@@ -123,7 +123,7 @@ for mutant in program.mutants:
     if os.fork() == 0:
         try:
             found = reload(program, spec.target, mutant).function(b"")
-        except Refusal as e:
+        except CannotStart as e:
             found = str(e)
         print(json.dumps([mutant.id, found]), flush=True)
         os._exit(0)
