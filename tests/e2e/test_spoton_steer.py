@@ -278,8 +278,8 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     assert f"{named} is ignored" in s.done(IgnoreGoal(named))
     assert "one child a round" in s.done(DemoteEntry(0, "main"))
     assert "did you mean app.Size" in s.refused(WeighType("app.Sizes", 1))
-    assert f"is it {small}" in s.refused(PinGoal(f"app.py:{SMALL}:them"))
-    assert f"is it {small}" in s.refused(IgnoreGoal(f"app.py:{SMALL}:them"))
+    assert f"did you mean {small}" in s.refused(PinGoal(f"app.py:{SMALL}:them"))
+    assert f"did you mean {small}" in s.refused(IgnoreGoal(f"app.py:{SMALL}:them"))
     for command in (PinGoal, IgnoreGoal):
         assert "is covered already" in s.refused(command(small.replace("then", "else")))
     assert s.refused(SetTargetedShare(2)).startswith("targeted is 2")
