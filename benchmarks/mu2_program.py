@@ -118,7 +118,7 @@ def measure(target: Target, rounds: int, folder: Path) -> list[float]:
         yield timed(bench.plain)
         program.quiet(program.units)
         yield timed(bench.function)
-        program.loud()
+        program.end_quiet()
         for probing in probings:
             program.install(probing)
             yield timed(bench.function, probing.clear if probing else lambda: None)

@@ -1,4 +1,4 @@
-"""AWS for a harness, mocked: S3 and DynamoDB, filled again for each trial (docs/aws.md)."""
+"""A mock of AWS for harnesses: S3 and DynamoDB, reset and filled for each trial (docs/aws.md)."""
 
 from fuzztui.engines.fixtures import aws
 from fuzztui.engines.fixtures.aws import *  # noqa: F403

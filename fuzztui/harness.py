@@ -1,7 +1,7 @@
-"""What a harness may use of fuzztui: saying when two values of its function are the same.
+"""Functions for harnesses: declare when two values of a target function are the same.
 
-The ``mu2`` engine kills a mutant when it returns something else than the program does.
-Where plain structure is not the measure, the harness says what is::
+The ``mu2`` engine kills a mutant if it returns another value than the original. If values cannot be
+compared by their structure, the harness defines the comparison::
 
     from fuzztui.harness import compare
 
@@ -12,7 +12,7 @@ Where plain structure is not the measure, the harness says what is::
     def target(data: bytes):
         return parse(data)
 
-Standard library only: this runs under the interpreter of the project under test.
+This module uses the standard library only: it runs under the interpreter of the target.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar
 __all__ = ["COMPARED_WITH", "check_compare", "compare"]
 
 COMPARED_WITH: Final = "__fuzztui_compare__"
-"""The attribute that the decorator leaves at the function."""
+"""The attribute in which the decorator stores the comparison."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -32,10 +32,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def compare(same: Callable[[Any, Any], object]) -> Callable[[_F], _F]:
     """Decorate a target function: its values are the same when ``same(a, b)`` is true.
 
-    ``a`` is what the program returned, ``b`` what a mutant of it did. It is called for
-    every pair: keep it fast, and let it change nothing. An exception in it does not kill.
-    ``[target] compare`` in the campaign file wins over this. Raises TypeError for what
-    cannot be called so, or for a function that cannot be marked.
+    ``a`` is the value of the original, ``b`` the value of a mutant. ``same`` is called for every
+    pair of values: it should be fast and must not change anything. If it raises an exception, the
+    mutant is not killed. ``[target] compare`` in the campaign file has precedence. Raises TypeError
+    if ``same`` cannot be called with two values, or if the function cannot be decorated.
     """
     try:
         check_compare(same)
@@ -55,7 +55,7 @@ def compare(same: Callable[[Any, Any], object]) -> Callable[[_F], _F]:
 
 
 def check_compare(same: object) -> None:
-    """Raise TypeError, with words that follow a name, unless it takes two values."""
+    """Raise TypeError unless ``same`` takes two values. The message is to follow a name."""
     if not callable(same):
         raise TypeError(f"must be a function of two values, not a {type(same).__name__}")
     if inspect.iscoroutinefunction(same):
@@ -63,7 +63,7 @@ def check_compare(same: object) -> None:
     try:
         inspect.signature(same).bind(None, None)
     except TypeError as e:
-        words = "must be callable with two values, the program's and the mutant's"
-        raise TypeError(f"{words}: {e}") from None
+        problem = "must be callable with two values, the original's and the mutant's"
+        raise TypeError(f"{problem}: {e}") from None
     except ValueError:
         pass  # a builtin without a signature

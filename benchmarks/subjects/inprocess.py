@@ -22,7 +22,7 @@ from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator
 from fuzztui.engines.mu2.engine import prepare
-from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mutants.program import CannotSwap, Probing, Program, PythonMutant
 from subjects import Subject
@@ -50,7 +50,7 @@ class Loaded:
     program: Program
     executor: Executor
     attack: MutantExecutor
-    oracle: Oracle
+    oracle: KillCriterion
 
     @property
     def mutants(self) -> list[PythonMutant]:
@@ -114,7 +114,7 @@ def load(subject: Subject) -> Loaded:
     )
     program.scan()
     guard.arm()
-    oracle = Oracle("differential", target.compare, executor.guarded)
+    oracle = KillCriterion("differential", target.compare, executor.guarded)
     return Loaded(
         subject=subject,
         plain=plain.function,

@@ -1,7 +1,7 @@
-"""Making structured inputs from choices: ``@generator``, and generators that are ready to use.
+"""Make structured inputs from choices: ``@generator``, and a library of generators.
 
-Each ready one makes things that are mostly as they should be; ``erroneous`` is how probable a
-mistake is in each part of them (the paper's .003).
+The generators of the library make mostly valid inputs; ``erroneous`` is the probability of a
+mistake in each part (.003 in the paper).
 """
 
 from fuzztui.engines.generators.archives import Tar, Zip, gen_tar, gen_zip

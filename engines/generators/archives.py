@@ -1,4 +1,4 @@
-"""Archives with files in them."""
+"""Generators of archives that contain files."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _COMPRESSED: Final[dict[str, Callable[[bytes], bytes]]] = {
 
 
 class Zip(bytes):
-    """A ZIP file; a type of its own, so that it can be aimed at."""
+    """A ZIP file; a separate type, so that mutations can be directed at it."""
 
     __slots__ = ()
 
 
 class Tar(bytes):
-    """A tar file, perhaps compressed."""
+    """A tar file, which may be compressed."""
 
     __slots__ = ()
 
@@ -51,12 +51,12 @@ def gen_zip(
     most: int = 5,
     erroneous: float = ERRONEOUS,
 ) -> Zip:
-    """Up to ``most`` files of what ``content`` makes, and directories."""
+    """A ZIP file with up to ``most`` directories, and files with content from ``content``."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for _ in r.more(0, most):
             info, data = _zipped(r, content)
-            archive.NameToInfo.pop(info.filename, None)  # a name twice is well: no warning
+            archive.NameToInfo.pop(info.filename, None)  # duplicate names are intended: no warning
             archive.writestr(info, data)
     data = out.getvalue()
     return Zip(data[: r.below(len(data))] if mistake(r, erroneous) else data)
@@ -65,7 +65,7 @@ def gen_zip(
 @generator
 def _zipped(r: Source, content: Callable[[Source], bytes]) -> tuple[zipfile.ZipInfo, bytes]:
     date = gen_date(r, low=1980, high=2099)
-    year = min(max(date.year, 1980), 2107)  # a ZIP file knows no others
+    year = min(max(date.year, 1980), 2107)  # the years that a ZIP file can store
     path = str(gen_path(r))
     is_directory = r.below(8) == 0
     info = zipfile.ZipInfo(path + "/" * is_directory, (year, date.month, date.day, 0, 0, 0))
@@ -82,7 +82,7 @@ def gen_tar(
     compression: str = "gz",
     erroneous: float = ERRONEOUS,
 ) -> Tar:
-    """The same as a tar file. ``compression``: "gz", "bz2", "xz" or "" for none."""
+    """Like :func:`gen_zip`, a tar file. ``compression``: "gz", "bz2", "xz", or "" for none."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for _ in r.more(0, most):

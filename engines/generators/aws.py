@@ -1,4 +1,6 @@
-"""What AWS's S3 and DynamoDB hold and tell: plain objects, no library of theirs is needed."""
+"""Generators of S3 objects, S3 events and DynamoDB items: plain objects, without AWS's
+libraries.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,7 @@ Item = NewType("Item", dict[str, Any])
 """A DynamoDB item in its JSON form: ``{"name": {"S": "..."}, "grade": {"N": "1.5"}}``."""
 
 S3Event = NewType("S3Event", dict[str, Any])
-"""What a Lambda function is called with when an object was put into a bucket."""
-
+"""The event with which a Lambda function is called when objects of a bucket change."""
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _LAST: Final = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
@@ -41,25 +42,27 @@ class S3Object:
 
     @property
     def stored_at(self) -> datetime.datetime:
-        """``last_modified`` as S3 tells it: UTC (as naive times are), whole seconds, since 1970."""
+        """``last_modified`` as S3 reports it: UTC (also naive times), whole seconds, from
+        1970 on.
+        """
         when = self.last_modified
         if when.tzinfo is None:
             when = when.replace(tzinfo=datetime.UTC)
         try:
             when = when.astimezone(datetime.UTC)
-        except OverflowError:  # it is in the year 1, or 9999
+        except OverflowError:  # the time is in the year 1 or 9999
             when = _EPOCH if when.year == 1 else _LAST
         return max(_EPOCH, when.replace(microsecond=0, fold=0))
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What AWS holds when a function is called, and the event that it is called with."""
+    """The content of AWS when a function is called, and the event with which it is called."""
 
     event: S3Event
     objects: Sequence[S3Object] = ()
     items: Mapping[str, Sequence[Item]] = field(default_factory=dict)
-    """By table."""
+    """Items by name of the table."""
 
 
 def _text(r: Source) -> bytes:
@@ -76,18 +79,17 @@ def gen_s3_object(
     content_types: Sequence[str] = ("text/plain", "image/png", "application/zip", "text/csv"),
     erroneous: float = ERRONEOUS,
 ) -> S3Object:
-    """An object of what ``body`` makes, under what ``key`` makes (default: a path)."""
+    """An object with content from ``body`` and a key from ``key`` (default: a path)."""
     name = key(r) if key is not None else str(gen_path(r)).lstrip("/")
     content_type = r.choose(content_types)
-    metadata = {gen_word(r): _said(r) for _ in r.more(0, 3, continues=0.4)}
+    metadata = {gen_word(r): _metadata_value(r) for _ in r.more(0, 3, continues=0.4)}
     if mistake(r, erroneous):
         content_type = r.choose(["", "*/*", "text", "application/x-unknown"])
     return S3Object(bucket, name, body(r), content_type, gen_datetime(r), metadata)
 
 
 @generator
-def _said(r: Source) -> str:
-    """What people say in metadata."""
+def _metadata_value(r: Source) -> str:
     kind = r.below(4)
     if kind == 0:
         return gen_date(r).isoformat()
@@ -96,7 +98,7 @@ def _said(r: Source) -> str:
 
 @generator(S3Event)
 def gen_s3_event(r: Source, objects: Sequence[S3Object], *, most: int = 3) -> S3Event:
-    """An event about some of the ``objects`` (one made up if there are none)."""
+    """An event about some of the ``objects``; about a new object if the sequence is empty."""
     records = [_record(r, r.choose(objects) if objects else gen_s3_object(r))]
     records += [_record(r, r.choose(objects)) for _ in r.more(0, most - 1 if objects else 0)]
     return S3Event({"Records": records})
@@ -106,7 +108,7 @@ def gen_s3_event(r: Source, objects: Sequence[S3Object], *, most: int = 3) -> S3
 def _record(r: Source, thing: S3Object) -> dict[str, Any]:
     name = r.choose(["ObjectCreated:Put", "ObjectCreated:Copy", "ObjectRemoved:Delete"])
     about: dict[str, Any] = {"key": quote_plus(thing.key, safe="/", errors="replace")}
-    if name.startswith("ObjectCreated:"):  # of what is removed it tells no more
+    if name.startswith("ObjectCreated:"):  # events about removed objects do not have these
         about["size"] = len(thing.body)
         about["eTag"] = hashlib.md5(thing.body, usedforsecurity=False).hexdigest()
     return {
@@ -132,9 +134,9 @@ def gen_item(
     depth: int = 1,
     erroneous: float = ERRONEOUS,
 ) -> Item:
-    """An item. ``keys``: attributes that each has, and their types: ``{"id": "S", "n": "N"}``.
+    """An item. ``keys``: attributes of every item and their types: ``{"id": "S", "n": "N"}``.
 
-    ``depth``: of lists and maps in it. A mistake: an attribute is missing, or of another type.
+    ``depth``: nesting of lists and maps. A mistake: an attribute is missing or of another type.
     """
     item = {name: _key(r, kind) for name, kind in (keys or {"id": "S"}).items()}
     for _ in r.more(0, most):

@@ -1,4 +1,4 @@
-"""Dates and times."""
+"""Generators of dates and times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["gen_date", "gen_datetime", "gen_timedelta"]
 
 @generator
 def gen_date(r: Source, *, low: int = 1970, high: int = 2069) -> datetime.date:
-    """A date from the year ``low`` to ``high``, now and then any that there is."""
+    """A date from the year ``low`` to ``high``; sometimes any possible date."""
     year = r.integer(low, high) if r.below(16) else r.integer(1, 9999)
     month = r.integer(1, 12)
     following = datetime.date(year + month // 12, month % 12 + 1, 1) if year < 9999 else None
@@ -22,7 +22,7 @@ def gen_date(r: Source, *, low: int = 1970, high: int = 2069) -> datetime.date:
 
 @generator
 def gen_datetime(r: Source, *, low: int = 1970, high: int = 2069) -> datetime.datetime:
-    """A moment; with a time zone half of the time, on the hour or day now and then."""
+    """A date and time; with a time zone in half of the cases, sometimes on the full hour or day."""
     date = gen_date(r, low=low, high=high)
     hour, minute, second = r.integer(0, 23), r.integer(0, 59), r.integer(0, 59)
     if r.below(8) == 0:
@@ -38,5 +38,5 @@ def gen_datetime(r: Source, *, low: int = 1970, high: int = 2069) -> datetime.da
 
 @generator
 def gen_timedelta(r: Source, *, days: int = 400) -> datetime.timedelta:
-    """A time of up to so many days, either way."""
+    """A time difference of up to ``days`` days, positive or negative."""
     return datetime.timedelta(r.integer(-days, days), r.integer(0, 86_399))

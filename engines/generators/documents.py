@@ -1,4 +1,4 @@
-"""CSV, JSON and XML as texts."""
+"""Generators of CSV, JSON and XML documents."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fuzztui.engines.inputs.source import Source
 __all__ = ["Csv", "Json", "Xml", "gen_csv", "gen_json", "gen_value", "gen_xml"]
 
 Cell = Callable[[Source], str]
-"""What makes one cell of a table."""
+"""A generator of one cell of a table."""
 
 
 class Csv(str):
-    """A table; a type of its own, so that it can be aimed at."""
+    """A CSV table; a separate type, so that mutations can be directed at it."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class Xml(str):
 
 
 def _spoilt(r: Source, text: str) -> str:
-    """The text with a piece cut out, doubled, or something else in its place."""
+    """The text with a piece removed, doubled or replaced."""
     at = r.below(len(text) + 1)
     end = min(len(text), at + r.integer(1, 4))
     return text[:at] + r.choose(["", text[at:end] * 2, "\0", '"', "<", ",", "\ufffd"]) + text[end:]
@@ -54,10 +54,10 @@ def gen_csv(
     rows: int = 8,
     erroneous: float = ERRONEOUS,
 ) -> Csv:
-    """A table of up to so many ``rows`` below a head of ``columns`` (default: made up).
+    """A table of up to ``rows`` rows below a header of ``columns`` (default: random names).
 
-    ``cell`` makes what is in it (default: words and numbers), or by column what ``columns`` maps
-    its name to. A mistake: a cell is of another kind, a row is too short, the text is spoilt.
+    ``cell`` makes the cells (default: words and numbers); if ``columns`` is a mapping, its values
+    make the cells of each column. A mistake: a cell of another kind, a short row, damaged text.
     """
     cell = cell or _cell
     if isinstance(columns, Mapping):
@@ -87,7 +87,7 @@ def _cell(r: Source) -> str:
 
 @generator
 def gen_value(r: Source, *, depth: int = 3) -> Any:
-    """What JSON can hold, at most ``depth`` lists and objects deep."""
+    """A JSON value with lists and objects nested at most ``depth`` deep."""
     kind = r.below(8 if depth > 0 else 6)
     if kind < 2:
         return gen_text(r, most=3)
@@ -109,7 +109,7 @@ def gen_json(
     value: Callable[[Source], Any] = gen_value,
     erroneous: float = ERRONEOUS,
 ) -> Json:
-    """A document of what ``value`` makes."""
+    """A JSON document with a value from ``value``."""
     text = json.dumps(value(r), ensure_ascii=r.boolean(), indent=r.choose([None, 1]))
     return Json(_spoilt(r, text) if mistake(r, erroneous) else text)
 
@@ -118,7 +118,7 @@ def gen_json(
 def gen_xml(
     r: Source, *, names: Sequence[str] = (), depth: int = 4, erroneous: float = ERRONEOUS
 ) -> Xml:
-    """A document whose elements have these ``names`` (default: made up)."""
+    """An XML document whose elements have these ``names`` (default: random names)."""
     text = '<?xml version="1.0" encoding="UTF-8"?>\n' if r.boolean() else ""
     text += _element(r, names, depth)
     return Xml(_spoilt(r, text) if mistake(r, erroneous) else text)

@@ -1,4 +1,4 @@
-"""Images, by encoders of our own: no library is needed to make a file of one."""
+"""Generators of images, with encoders that need no library."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _COLOURS: Final = {1: 0, 2: 4, 3: 2, 4: 6}
 
 
 _MODES: Final = ("L", "LA", "RGB", "RGBA")
-"""Pillow's, of a byte a letter."""
+"""Modes of Pillow with one byte for each letter."""
 
 
 class Png(bytes):
-    """A PNG file; a type of its own, so that it can be aimed at."""
+    """A PNG file; a separate type, so that mutations can be directed at it."""
 
     __slots__ = ()
 
@@ -37,14 +37,14 @@ class Ppm(bytes):
 
 
 class Pixels(bytes):
-    """What an image is made of, row by row."""
+    """The pixels of an image, row by row."""
 
     __slots__ = ()
 
 
 @generator
 def gen_pixels(r: Source, size: int, *, each: bool = False) -> Pixels:
-    """``size`` bytes: a single choice, or with ``each`` one choice a byte, as in the paper."""
+    """``size`` bytes: one choice, or with ``each`` one choice for each byte, as in the paper."""
     return Pixels(r.bytes(size, each=each))
 
 
@@ -57,7 +57,7 @@ def gen_png(
     channels: Sequence[int] = (1, 2, 3, 4),
     erroneous: float = ERRONEOUS,
 ) -> Png:
-    """An image of at most ``most`` x ``most`` pixels of 8 bits a channel."""
+    """A PNG image of at most ``most`` x ``most`` pixels with 8 bits for each channel."""
     width, height, depth = r.integer(1, most), r.integer(1, most), r.choose(channels)
     pixels = gen_pixels(r, width * height * depth, each=each)
     row = width * depth
@@ -76,7 +76,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 @generator
 def gen_ppm(r: Source, *, most: int = 16, each: bool = False, erroneous: float = ERRONEOUS) -> Ppm:
-    """The same as a PPM or PGM file."""
+    """A PPM or PGM image of at most ``most`` x ``most`` pixels."""
     width, height, depth = r.integer(1, most), r.integer(1, most), r.choose((1, 3))
     pixels = gen_pixels(r, width * height * depth, each=each)
     head = f"P{5 if depth == 1 else 6}\n{width} {height}\n255\n"
@@ -84,7 +84,7 @@ def gen_ppm(r: Source, *, most: int = 16, each: bool = False, erroneous: float =
 
 
 def _damaged(r: Source, data: bytes, erroneous: float) -> bytes:
-    """Cut off or with a byte changed, if a mistake is to be made."""
+    """The data, truncated or with one byte changed if a mistake is drawn."""
     if not mistake(r, erroneous):
         return data
     at = r.below(len(data))
@@ -92,16 +92,16 @@ def _damaged(r: Source, data: bytes, erroneous: float) -> bytes:
 
 
 def gen_image(r: Source, *, most: int = 16, each: bool = False) -> Any:
-    """A Pillow image (``PIL.Image.Image``) of at most ``most`` x ``most`` pixels, not of a file.
+    """A Pillow image (``PIL.Image.Image``, not a file) of at most ``most`` x ``most`` pixels.
 
-    Raises ImportError where Pillow is not installed.
+    Raises ImportError if Pillow is not installed.
     """
     return _image_generator()(r, most, each)
 
 
 @cache
 def _image_generator() -> Callable[[Source, int, bool], Any]:
-    pillow = import_module("PIL.Image")  # of the target's interpreter
+    pillow = import_module("PIL.Image")  # from the target's interpreter
 
     @generator(pillow.Image)
     def image(r: Source, most: int, each: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Which types an annotation means, by the names that a static analysis calls them."""
+"""The types in an annotation, with the names that the static analysis uses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMON: Final = frozenset({
     "builtins.set", "builtins.frozenset", "builtins.tuple", "builtins.type", "builtins.range",
     "builtins.memoryview", "types.NoneType", "typing.Any",
 })  # fmt: skip
-"""Types that are everywhere tell nothing apart (the SpotOn paper, III-B): they do not count."""
+"""Common types, which are ignored: they do not distinguish goals (the SpotOn paper, III-B)."""
 
 _CONTAINERS: Final = frozenset({
     collections.abc.Iterator, collections.abc.Iterable, collections.abc.Generator,
@@ -25,12 +25,12 @@ _CONTAINERS: Final = frozenset({
 
 
 def name_of(cls: type) -> str:
-    """``module.qualname``."""
+    """The full name of a class: ``module.qualname``."""
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def types_of(annotation: Any) -> tuple[str, ...]:
-    """The types that count: of ``list[Order] | None`` it is Order. Strings are not resolved."""
+    """The types without common ones: Order for ``list[Order] | None``. Strings are not resolved."""
     return tuple(dict.fromkeys(_names(annotation, 8)))
 
 

@@ -1,4 +1,4 @@
-"""How often a ready generator makes a mistake."""
+"""How often the generators of the library make a mistake."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from fuzztui.engines.inputs.source import Source
 __all__ = ["ERRONEOUS", "mistake"]
 
 ERRONEOUS: Final = 0.003
-"""The paper's share of things that are not as they should be."""
+"""The probability of a mistake in the paper."""
 
 
 def mistake(r: Source, erroneous: float) -> bool:
-    """Is a mistake to be made here? ``erroneous``: how probable that is; 0 costs no choice."""
+    """Draw whether to make a mistake here. ``erroneous``: the probability; 0: nothing is drawn."""
     return erroneous > 0 and r.below(1 << 16) < erroneous * (1 << 16)

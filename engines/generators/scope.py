@@ -1,6 +1,6 @@
-"""``@generator``: says that a function makes a thing of a type from choices.
+"""``@generator``: declares that a function makes values of a type from choices.
 
-To a plain source it says nothing, and costs a call. A typed one (kind ``spoton``) learns which
+With a plain source the decorator only costs a call. A typed source (kind ``spoton``) records which
 choices make which types, and where in the generators they are drawn.
 """
 
@@ -26,19 +26,19 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _MADE: str = "__fuzztui_makes__"
 _wrappers: WeakSet[Callable[..., Any]] = WeakSet()
-"""What other decorators make of them has their attributes, too."""
+"""The wrappers, since other decorators copy their attributes to their own wrappers."""
 
 
-@overload  # first, as a class is callable, too
+@overload  # first, because a class is callable too
 def generator(*kinds: type) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...  # type: ignore[overload-overlap]
 @overload
 def generator(function: Callable[_P, _R], /) -> Callable[_P, _R]: ...
 def generator(*of: Any) -> Any:
     """Decorate a function whose first argument (after ``self``) is a ``Source``.
 
-    What it makes is its return annotation, or the types that are given: ``@generator(Order)``.
-    Elements of containers and alternatives count; str, int and the like do not.
-    Raises TypeError for something that is neither a function nor a type.
+    The types that it makes are those of its return annotation, or the given ones:
+    ``@generator(Order)``. Element types of containers and alternatives count; common types such as
+    str and int do not. Raises TypeError for an argument that is neither a function nor a type.
     """
     if len(of) == 1 and inspect.isfunction(of[0]):
         return _wrapped(of[0], None)
@@ -55,23 +55,23 @@ def generator(*of: Any) -> Any:
 
 
 def made_by(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The types that a generator makes; those of its annotation if it is not decorated."""
+    """The types that a generator makes; the types of its annotation if it is not decorated."""
     makes = getattr(function, _MADE, None)
     return cast("tuple[str, ...]", makes()) if makes is not None else _annotated(function)
 
 
 def undecorated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Without ``@generator``, where that is the outermost decorator: it takes what it is put on."""
-    is_ours = type(function) is FunctionType and function in _wrappers
-    return function.__wrapped__ if is_ours else function  # type: ignore[attr-defined]
+    """The function without ``@generator``, if that is the outermost decorator."""
+    is_wrapper = type(function) is FunctionType and function in _wrappers
+    return function.__wrapped__ if is_wrapper else function  # type: ignore[attr-defined]
 
 
 def _annotated(function: Any) -> tuple[str, ...]:
     try:
-        # Not those of its parameters, which may be there for a type checker only.
+        # Only the return annotation: others may use names that only a type checker imports.
         only = SimpleNamespace(__annotations__={"return": function.__annotations__["return"]})
         return types_of(typing.get_type_hints(only, function.__globals__)["return"])
-    except Exception:  # none, a forward reference to what is not there, or worse: it is the user's
+    except Exception:  # no annotation, an unknown name in it, or an error in the user's code
         return ()
 
 
@@ -79,13 +79,13 @@ def _wrapped(function: Callable[..., Any], of: tuple[Any, ...] | None) -> Callab
     known: list[tuple[str, ...]] = []
 
     def makes() -> tuple[str, ...]:
-        if not known:  # now that the module's names are there
+        if not known:  # only now: the names in the annotation must be defined
             given = tuple(dict.fromkeys(n for kind in of for n in types_of(kind))) if of else ()
             known.append(given or _annotated(function))
         return known[0]
 
     def source_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Typed | None:
-        """The typed source among the arguments, if it is one."""
+        """The source among the arguments, if it is a typed one."""
         for value in (*args[:2], *kwargs.values()):
             if isinstance(value, Source):
                 return cast("Typed", value) if value.typed else None
@@ -118,7 +118,7 @@ def _wrapped(function: Callable[..., Any], of: tuple[Any, ...] | None) -> Callab
 
 
 def _scoped(scope: Any, inner: Iterator[Any]) -> Generator[Any, None, Any]:
-    """Each step of a generator that yields lies in its scope; what its user does meanwhile not."""
+    """Run each step of a generator that yields in its scope, but not the code between steps."""
     while True:
         with scope:
             try:

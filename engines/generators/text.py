@@ -1,4 +1,4 @@
-"""Words, texts, numbers as texts, paths."""
+"""Generators of words, texts, numbers as text, and paths."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gen_word(r: Source, *, low: int = 1, high: int = 10) -> str:
 
 @generator
 def gen_text(r: Source, *, most: int = 8, erroneous: float = ERRONEOUS) -> str:
-    """Up to ``most`` words; now and then with signs in them that programs stumble over."""
+    """Up to ``most`` words; a mistake adds characters that programs often handle badly."""
     words = [gen_word(r) for _ in r.more(0, most)]
     if mistake(r, erroneous):
         words.append(r.text(_ODD, 1, 8))
@@ -32,7 +32,7 @@ def gen_text(r: Source, *, most: int = 8, erroneous: float = ERRONEOUS) -> str:
 
 @generator
 def gen_number(r: Source, *, erroneous: float = ERRONEOUS) -> str:
-    """A number as people write it: 7, -12, 3.50, 1e9."""
+    """A number as text: 7, -12, 3.50, 1e9."""
     if mistake(r, erroneous):
         return r.choose(["", "-", "nan", "inf", "1e999", "0x1f", "1,5", "٣", "--1", "1_000"])
     number = str(r.integer(-1000, 1000) if r.below(4) else r.integer(-(2**63), 2**63 - 1))
@@ -49,7 +49,7 @@ def gen_path(
     ends: str = ".txt .csv .json .png .zip",
     erroneous: float = ERRONEOUS,
 ) -> PurePosixPath:
-    """A path of up to ``depth`` parts; its name ends in one of ``ends``."""
+    """A path of up to ``depth`` parts; its name ends with one of ``ends`` or has no suffix."""
     parts = [gen_word(r) for _ in r.more(0, depth - 1)]
     if mistake(r, erroneous):
         parts.append(r.choose(["..", ".", "", "~", "a" * 300, "con", " "]))

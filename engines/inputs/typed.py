@@ -1,14 +1,13 @@
-"""A source that knows where in the generator each choice was drawn, and for which types.
+"""A source that records where in the generator each choice was drawn, and for which types.
 
-The SpotOn paper, III-C1: a choice has an *execution index* (EI), here the hash of the
-generators in progress, the place that draws and how often it has drawn in this
-invocation, and a *type stack*, the return types of those generators. An input that is made of
-another one's choices by their EIs keeps those that were not mutated where they were, also when a
-mutation makes the generator take another path: in a plain sequence all later ones would
-shift.
+The SpotOn paper, III-C1: a choice has an *execution index* (EI) and a *type stack*. The EI is the
+hash of the generator calls in progress, the call site that draws, and how often that site has
+drawn in this call. The type stack contains the return types of those generators. An input that is
+made from a parent's choices by EI keeps unmutated choices in their roles, even if a mutation makes
+the generator take another path; in a plain sequence all later choices would shift.
 
-What is drawn is recorded as the plain sequence, whichever way it was made: with that a
-plain :class:`~fuzztui.engines.inputs.source.Source` makes the same input again.
+The drawn bytes are always recorded as a plain sequence: from them a plain
+:class:`~fuzztui.engines.inputs.source.Source` makes the same input again.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ from fuzztui.engines.inputs.source import Rejected, Source
 __all__ = ["NO_TYPES", "Annotated", "TypeStacks", "Typed", "runs"]
 
 _OWN: Final = vars(source)
-"""Globals of the frames that are passed over on the way to who draws."""
+"""Globals of the frames that are skipped when looking for the code that draws."""
 
 _frame: Final = sys._getframe
 
 NO_TYPES: Final = 0
-"""The stack that no generator has pushed a type on."""
+"""The number of the empty type stack."""
 
 
 class TypeStacks:
-    """All type stacks that were seen, one number each: a trie."""
+    """All type stacks that have occurred, as a trie; each has a number."""
 
     def __init__(self) -> None:
         self._longer: dict[tuple[int, str], int] = {}
         self._types: list[tuple[str, ...]] = [()]
 
     def push(self, stack: int, name: str) -> int:
-        """The stack with one type more on top; the same one if it has that type.
+        """The stack with one more type on top; the same stack if it already contains the type.
 
-        So a recursive generator makes no more stacks than there are sets of types.
+        Recursive generators therefore make at most one stack for each set of types.
         """
         found = self._longer.get((stack, name))
         if found is None:
@@ -56,7 +55,7 @@ class TypeStacks:
         return found
 
     def types(self, stack: int) -> tuple[str, ...]:
-        """Its types, the outermost first."""
+        """The types of a stack, the outermost first."""
         return self._types[stack]
 
     def __len__(self) -> int:
@@ -65,27 +64,27 @@ class TypeStacks:
 
 @dataclass(slots=True)
 class Annotated:
-    """The choices of one input, by number in the order that they were drawn in."""
+    """The choices of one input, numbered in the order in which they were drawn."""
 
     data: bytes
-    """All of them."""
+    """The bytes of all choices."""
     stack: list[int]
-    """The type stack of each, as :class:`TypeStacks` numbers them."""
+    """The number of each choice's type stack (:class:`TypeStacks`)."""
     start: list[int]
-    """Offsets in ``data``: where each starts, and at last where the last one ends."""
+    """The offset of each choice in ``data``, and finally the end of the last one."""
     number: dict[int, int]
-    """The choice of each execution index."""
+    """The number of the choice with an execution index."""
 
     def __len__(self) -> int:
         return len(self.stack)
 
 
 class Typed(Source):
-    """A source that looks at who draws from it.
+    """A source that examines the frames that draw from it.
 
-    Without ``parent`` it draws from ``data`` as a plain one does, and notes what each choice
-    is (:meth:`annotated`). With one it takes each choice from ``data``, which lies there as it
-    does in the parent's, by its execution index; what the parent has none of it draws again.
+    Without ``parent`` choices come from ``data`` in order, as from a plain source, and are
+    annotated (:meth:`annotated`). With ``parent`` each choice is found by its execution index in
+    ``data``, which has the same layout as the parent's; a choice that the parent lacks is new.
     """
 
     __slots__ = (
@@ -105,7 +104,7 @@ class Typed(Source):
         magic: ConstantPool | None = None,
         parent: Annotated | None = None,
     ) -> None:
-        """``stacks``: where type stacks get their numbers."""
+        """``stacks`` numbers the type stacks."""
         super().__init__(data if parent is None else b"", limit, more, magic)
         self._from = data
         self._choice = None if parent is None else parent.number.get
@@ -114,18 +113,18 @@ class Typed(Source):
         self._stack = NO_TYPES
         self._prefix = 0
         self._counts: dict[int, int] = {}
-        """The index that the next choice at each site has; of this invocation of a generator."""
+        """By call site: the index of its next choice in the current generator call."""
         self._row = 0
-        """The index of the next choice of a row (:meth:`Source.row`); 0: there is none."""
+        """The index of the next choice of a row (:meth:`Source.row`); 0: no row is being drawn."""
         self._notes: list[tuple[int, int, int]] = []
         self._made: list[tuple[int, int, str]] = []
-        """Types of what was made of choices (from, to), as it was known afterwards."""
+        """Choices (from, to) and the type made of them, which is only known afterwards."""
 
     def annotated(self) -> Annotated:
-        """What was drawn without a parent."""
+        """The annotated choices; only for a source without a parent."""
         data, notes = self.drawn(), self._notes
         stacks = [stack for _, _, stack in notes]
-        for begin, end, name in reversed(self._made):  # the outer ones were made last
+        for begin, end, name in reversed(self._made):  # outer types were added last
             for choice in range(begin, end):
                 stacks[choice] = self._stacks.push(stacks[choice], name)
         return Annotated(
@@ -136,7 +135,7 @@ class Typed(Source):
         )
 
     def _advance(self, n: int) -> int:
-        # Most of what it costs to fuzz with this engine is spent here: `_next`, written out.
+        # The hottest code of this engine, so `_next` is inlined here.
         index = self._row
         if index:
             self._row = index + 1
@@ -163,14 +162,14 @@ class Typed(Source):
         else:
             start = self._starts[choice]
             value = self._from[start : min(start + n, self._starts[choice + 1])]
-            # More than there were: a block that was shorter then.
+            # The parent's block may have been shorter.
             self._data += value if len(value) == n else value + self._more(n - len(value))
         self._pos = at + n
         return at
 
     def row(self, n: int, below: int) -> list[int]:
-        """As a plain source's."""
-        # A scope of its own, in small: what is drawn after it must not shift with its length.
+        """Draw a row as a plain source does."""
+        # Indexes of their own: choices after the row must not shift with its length.
         self._row = hash((self._next(_frame(1)), 2)) or 1
         try:
             return super().row(n, below)
@@ -178,10 +177,10 @@ class Typed(Source):
             self._row = 0
 
     def _next(self, frame: FrameType) -> int:
-        """The index of what happens next where that frame is; only once."""
+        """The index of the next event at the frame's call site; each call counts one event."""
         while frame.f_globals is _OWN:
-            frame = frame.f_back  # type: ignore[assignment]  # a generator called us
-        # A code object holds its instructions: no two sites share this number.
+            frame = frame.f_back  # type: ignore[assignment]  # a generator is the caller
+        # The instructions are inside the code object, so no two sites share this number.
         return self._index(id(frame.f_code) + frame.f_lasti)
 
     def _index(self, site: int) -> int:
@@ -192,9 +191,9 @@ class Typed(Source):
         return index
 
     def scope(self, types: tuple[str, ...], depth: int) -> GeneratorCall:
-        """For one invocation of a generator that makes such types (usually one, or none).
+        """A context manager for one call of a generator that makes ``types`` (mostly one or none).
 
-        ``depth``: so many calls above us is the generator's caller.
+        ``depth``: number of frames between this method and the generator's caller.
         """
         stack = self._stack
         for name in types:
@@ -202,27 +201,27 @@ class Typed(Source):
         return GeneratorCall(self, hash((self._next(_frame(depth)), 1)), stack)
 
     def span(self, label: int) -> GeneratorCall:
-        """For one invocation of a part of a strategy, which has a label and no place of its own."""
+        """A context manager for one call of a strategy's part, identified by its label."""
         return GeneratorCall(self, hash((self._index(label), 3)), self._stack)
 
     @property
     def position(self) -> int:
-        """How many choices were noted so far: none where there is a parent."""
+        """The number of annotated choices; 0 for a source with a parent."""
         return len(self._notes)
 
     def made(self, since: int, name: str) -> None:
-        """All choices from that position on were drawn for a thing of this type."""
+        """Add a type to all choices from this position on."""
         if since < len(self._notes):
             self._made.append((since, len(self._notes), name))
 
     def unmade(self, since: int) -> None:
-        """What was made of choices from that position on was thrown away."""
+        """Remove the types added to choices from this position on: their value was discarded."""
         while self._made and self._made[-1][0] >= since:
             self._made.pop()
 
 
 class GeneratorCall:
-    """An invocation of a generator; entered again and again if it yields."""
+    """One call of a generator; entered once for each step if the generator yields."""
 
     __slots__ = ("_counts", "_prefix", "_source", "_stack")
 
@@ -249,7 +248,7 @@ class GeneratorCall:
 
 
 def runs(annotated: Annotated, stacks: Container[int]) -> Iterator[range]:
-    """The contiguous choices whose type stack is one of those."""
+    """The ranges of consecutive choices whose type stack is in ``stacks``."""
     begin = -1
     for at, stack in enumerate(annotated.stack):
         if stack in stacks:

@@ -1,4 +1,4 @@
-"""What it takes to analyse mutants, made once and handed around together."""
+"""The objects that mutation analysis needs, created once and passed around together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.mu2.isolated import IsolatedRunner
-from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.runner import Runner
@@ -21,16 +21,16 @@ __all__ = ["Analysis"]
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """See the modules of the parts' classes."""
+    """The parts of mutation analysis; each part's class describes it."""
 
     executor: Executor
     program: Program
     table: MutantTable
     runner: Runner
-    outside: IsolatedRunner
+    isolated: IsolatedRunner
     pipeline: Pipeline
     schedule: MutantSchedule
-    watch: ProbeSelection
-    oracle: Oracle
+    probes: ProbeSelection
+    criterion: KillCriterion
     isolation: Isolation
     journal: TrialJournal

@@ -1,9 +1,8 @@
-"""Saved inputs: every survivor is to be run on each that infects it, sooner or later.
+"""Run every survivor on every saved input that infects it, in small steps between trials.
 
-For each input is kept which mutants are *settled* with it: soundly pruned, or run.
-The schedule lets the work through bit by bit. So the exact pass is nothing but the
-same work without a budget: when no survivor is unsettled with any input, the mutation
-score is exact.
+For each input the *settled* mutants are recorded: those that are soundly pruned or have run. The
+schedule decides how much of this work is done now. The exact pass is the same work without a
+budget: when every survivor is settled with every input, the mutation score is exact.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ __all__ = ["Backlog"]
 
 _CHUNK: Final = 32
 _CHUNK_TRIALS: Final = 2
-"""So many mutants, and so many trials' worth, are run before the loop gets its turn:
-commands wait no longer."""
-_OUTSIDE_INPUTS: Final = 16
-_OUTSIDE_EXACT: Final = 256
-"""Inputs that a mutant is run on in one child process; in the exact pass."""
-_OUTSIDE_SHARE: Final = 0.05
-"""The part of the time in which a child process may be at work. By the clock, since no
-trial depends on what children tell."""
+"""Mutants that are run in one step, and the cost of a step in average trials. They bound the time
+for which commands wait."""
+_ISOLATED_INPUTS: Final = 16
+_ISOLATED_INPUTS_EXACT: Final = 256
+"""Inputs that one child process runs a mutant on: usually, and in the exact pass."""
+_ISOLATED_SHARE: Final = 0.05
+"""Share of the time in which a child process may run. Measured by the clock: no trial depends on
+the results of children."""
 _WAIT_S: Final = 0.005
 _STRIKES: Final = 3
 _EXACT: Final = FullSchedule()
@@ -50,11 +49,11 @@ class _Job:
     left: deque[int] = field(default_factory=deque)
     audits: frozenset[int] = frozenset()
     turns: int = 0
-    """What a run costs."""
+    """Cost of one run, in iterations and calls."""
 
 
 class Backlog:
-    """The stage's work: :meth:`work`."""
+    """The queue of saved inputs whose mutants are still to be run."""
 
     def __init__(
         self,
@@ -66,39 +65,43 @@ class Backlog:
         instance: str,
     ) -> None:
         self._executor, self._program, self._table = parts.executor, parts.program, parts.table
-        self._runner, self._outside, self._pipeline = parts.runner, parts.outside, parts.pipeline
-        self._schedule, self._watch = parts.schedule, parts.watch
-        self._oracle, self._isolation, self._journal = parts.oracle, parts.isolation, parts.journal
+        self._runner, self._isolated, self._pipeline = parts.runner, parts.isolated, parts.pipeline
+        self._schedule, self._probes = parts.schedule, parts.probes
+        self._criterion, self._isolation, self._journal = (
+            parts.criterion,
+            parts.isolation,
+            parts.journal,
+        )
         self._corpus, self._scheduler = corpus, scheduler
         self._instance = instance
         self._settled = settled
         self._strikes: dict[int, int] = {}
         self._queue: deque[CorpusEntry] = deque()
         self._job: _Job | None = None
-        self._outside_turn = 0
-        self._outside_began = self._outside_due = 0.0
+        self._isolated_turn = 0
+        self._isolated_began = self._isolated_due = 0.0
         self._passed: dict[int, int] = {}
-        """For mutants outside: so many entries at the corpus' beginning need no look any more."""
-        self._outsiders: Iterator[IsolatedResult | None] | None = None
+        """By isolated mutant: number of entries at the corpus' start that are settled with it."""
+        self._isolated_results: Iterator[IsolatedResult | None] | None = None
         self.exact = False
-        """Work without a budget until everything is settled."""
+        """Whether an exact pass is running: work without a budget until every pair is settled."""
         self.on_kills: Callable[[CorpusEntry], None] = lambda entry: None
-        """Called when an entry that is in the corpus already has killed."""
+        """Called when an entry of the corpus has killed more mutants, or a kill was revoked."""
         self.pulse: Callable[[], bool] = lambda: True
-        """To be called in long work (:meth:`Loop.pulse`); False: stop at once."""
+        """Called during long work (:meth:`Loop.pulse`); False: stop at once."""
 
     def __len__(self) -> int:
-        """How many saved inputs wait."""
+        """The number of saved inputs that wait."""
         return len(self._queue) + (self._job is not None)
 
     def add(self, execution: Execution, entry: CorpusEntry, ran: Iterable[int]) -> None:
-        """The input is in the corpus; these mutants were run on it already."""
-        self._watch.entered(execution.observed)
+        """Queue an input that was added to the corpus. ``ran``: mutants already run on it."""
+        self._probes.entered(execution.observed)
         self._settled.begin(entry.id, bits_of(ran))
         self._queue.append(entry)
 
     def commit(self, entry: CorpusEntry, kills: Iterable[Kill]) -> int:
-        """The mutants are killed by that entry; returns how many were not dead before."""
+        """Record the kills of an entry. Returns how many of the mutants were not killed before."""
         new = 0
         for at, verdict in kills:
             if self._table.alive(at):
@@ -110,57 +113,64 @@ class Backlog:
     # ----------------------------------------------------------------- the work
 
     def work(self) -> None:
-        """A bit of it, if the schedule allows; all of it if that wants everything."""
+        """Do one step if the schedule allows it; all steps if the schedule analyses everything."""
         words = self._journal.counters
-        if self._outsiders is None and not self.exact and time.monotonic() >= self._outside_due:
-            self._send_outside()
-        self._bit()
+        if (
+            self._isolated_results is None
+            and not self.exact
+            and time.monotonic() >= self._isolated_due
+        ):
+            self._start_isolated()
+        self._work_step()
         while self._schedule.everything and len(self) and not words[j.STOP] and self.pulse():
-            self._bit()
+            self._work_step()
 
-    def _bit(self) -> None:
+    def _work_step(self) -> None:
         if not (self.exact or self._schedule.may_work()):
             return
-        if not (len(self) or self._table.outside or self._outsiders):
+        if not (len(self) or self._table.isolated or self._isolated_results):
             self.exact = False
             return
         cost = self._runner.cost
         kills = 0
         with self._runner.timed():
-            if self._job is None and self._queue and self._watch.ready():
+            if self._job is None and self._queue and self._probes.ready():
                 self._job = self._begin(self._queue.popleft())
             if self._job is not None:
-                kills = self._go_on(self._job)
-            elif self.exact and self._outsiders is not None:
+                kills = self._continue(self._job)
+            elif self.exact and self._isolated_results is not None:
                 time.sleep(_WAIT_S)
-                self.attend()
+                self.collect_results()
             elif self.exact and not self._queue:
-                self.exact = self._send_outside()
+                self.exact = self._start_isolated()
         self._schedule.spent(self._runner.cost - cost, kills, saved=True)
 
     def _begin(self, entry: CorpusEntry) -> _Job | None:
-        """Run the program on the input with all probes; who is left to be run?"""
+        """Run the original on the input with all probes.
+
+        Returns the mutants to run; None if there are none or the input cannot be judged.
+        """
         table = self._table
         settled = self._settled[entry.id]
         if not table.mask & ~settled:
             return None
-        before = self._watch.installed
-        everyone = self._watch.everyone()
+        before = self._probes.installed
+        watch_all = self._probes.watch_all()
         self._mark(entry)
         original = self._executor.run(entry.data)
         self._journal.judging()
-        self._watch.install(before)
-        if not self._oracle.judges(original.outcome) or self._isolation.is_flaky(original.data):
+        self._probes.install(before)
+        if not self._criterion.judges(original.outcome) or self._isolation.is_flaky(original.data):
             self._journal.end()
             self._strike(entry)
             return None
-        seen = self._pipeline.watch(everyone, self._program.units_of(original.observed))
+        seen = self._pipeline.read_probes(watch_all, self._program.units_of(original.observed))
         schedule = _EXACT if self.exact else self._schedule
         chosen = self._pipeline.todo(seen, schedule, saved=True, settled=settled)
         self._settled[entry.id] |= table.mask & ~bits_of(seen.infected)
         audits = self._pipeline.audit(seen, runs=self._runner.runs, everything=schedule.everything)
         left = deque([*(row.mutant.index for row in chosen), *audits])
-        if any(row.promoted and self._table.favour(row.mutant.index) for row in chosen):
+        if any(row.promoted and self._table.grant_energy(row.mutant.index) for row in chosen):
             self._scheduler.promote(entry.id)
         turns = self._runner.measure(original) if left else 0
         self._journal.end()
@@ -170,7 +180,9 @@ class Backlog:
         return _Job(entry, original, left, frozenset(audits), turns)
 
     def _strike(self, entry: CorpusEntry) -> None:
-        """It cannot be judged by now: a machine that was busy may be the reason, so once more."""
+        """Queue an input again that could not be judged, up to :data:`_STRIKES` times: the machine
+        may have been busy.
+        """
         self._strikes[entry.id] = self._strikes.get(entry.id, 0) + 1
         distrusted = self._isolation.is_flaky(entry.data)
         if distrusted or self._strikes[entry.id] >= _STRIKES:
@@ -178,7 +190,7 @@ class Backlog:
         else:
             self._queue.append(entry)
 
-    def _go_on(self, job: _Job) -> int:
+    def _continue(self, job: _Job) -> int:
         part: list[int] = []
         fits = int(_CHUNK_TRIALS * self._schedule.trial_turns / max(1, job.turns))
         most = max(1, min(_CHUNK, fits))
@@ -213,7 +225,7 @@ class Backlog:
         return len(kills)
 
     def _mark(self, entry: CorpusEntry) -> None:
-        """Should the process die: it was no trial."""
+        """Record in the journal that the run is no trial, in case the process dies."""
         candidate = Candidate(entry.data, j.ANALYSE, entry.id)
         self._journal.begin(time.monotonic_ns(), candidate, counts=False)
 
@@ -223,78 +235,82 @@ class Backlog:
 
     # ------------------------------------------------------------ child processes
 
-    def _send_outside(self) -> bool:
-        """Start on one mutant that cannot run in here, with some inputs it has not seen.
+    def _start_isolated(self) -> bool:
+        """Start a child process that runs one isolated mutant on some unsettled inputs.
 
-        False: there is none.
+        Returns False if no isolated mutant has such inputs.
         """
         rows = self._table.rows
-        waiting = [at for at in sorted(self._table.outside) if self._waits(at)]
+        waiting = [at for at in sorted(self._table.isolated) if self._has_unsettled(at)]
         waiting = [at for at in waiting if rows[at].promoted] or waiting
         if not waiting:
             return False
-        at = waiting[self._outside_turn % len(waiting)]
-        self._outside_turn += 1
-        inputs = [e for e in self._corpus.entries[self._passed[at] :] if self._open(e, at)]
-        del inputs[_OUTSIDE_EXACT if self.exact else _OUTSIDE_INPUTS :]
+        at = waiting[self._isolated_turn % len(waiting)]
+        self._isolated_turn += 1
+        inputs = [e for e in self._corpus.entries[self._passed[at] :] if self._is_unsettled(e, at)]
+        del inputs[_ISOLATED_INPUTS_EXACT if self.exact else _ISOLATED_INPUTS :]
         for entry in inputs:
             self._settled[entry.id] |= 1 << at
         mutant = self._table.rows[at].mutant
-        self._outsiders = self._outside.run([(mutant, e.id, e.data) for e in inputs])
-        self._outside_began = time.monotonic()
+        self._isolated_results = self._isolated.run([(mutant, e.id, e.data) for e in inputs])
+        self._isolated_began = time.monotonic()
         return True
 
-    def attend(self) -> None:
-        """Hear what the child process has to tell, if there is one, without waiting for it."""
-        if self._outsiders is None:
+    def collect_results(self) -> None:
+        """Record the results that the child process has sent, if one is running; does not wait."""
+        if self._isolated_results is None:
             return
-        for told in self._outsiders:
-            if told is None:
+        for result in self._isolated_results:
+            if result is None:
                 return
-            self._hear(told)
-        self._outsiders = None
+            self._record_result(result)
+        self._isolated_results = None
         now = time.monotonic()
-        self._outside_due = now + (now - self._outside_began) * (1 / _OUTSIDE_SHARE - 1)
+        self._isolated_due = now + (now - self._isolated_began) * (1 / _ISOLATED_SHARE - 1)
 
-    def _hear(self, told: IsolatedResult) -> list[Kill]:
-        if told.wrong:
-            self._table.invalidate(told.index, told.wrong)
+    def _record_result(self, result: IsolatedResult) -> list[Kill]:
+        if result.wrong:
+            self._table.invalidate(result.index, result.wrong)
             return []
-        if told.flaky:
-            self._isolation.mark_flaky(self._corpus.by_id[told.key].data)
+        if result.flaky:
+            self._isolation.mark_flaky(self._corpus.by_id[result.key].data)
             return []
-        self._table.ran(told.index)
-        if told.verdict is None:
+        self._table.ran(result.index)
+        if result.verdict is None:
             return []
-        kills = [(told.index, told.verdict)]
-        self._credit(self._corpus.by_id[told.key], kills)
+        kills = [(result.index, result.verdict)]
+        self._credit(self._corpus.by_id[result.key], kills)
         return kills
 
-    def _waits(self, at: int) -> bool:
-        """Is there an input that the mutant is not settled with?"""
+    def _has_unsettled(self, at: int) -> bool:
+        """Whether the mutant is unsettled with some entry."""
         entries, passed = self._corpus.entries, self._passed.get(at, 0)
-        while passed < len(entries) and not self._open(entries[passed], at):
+        while passed < len(entries) and not self._is_unsettled(entries[passed], at):
             passed += 1
         self._passed[at] = passed
         return passed < len(entries)
 
-    def _open(self, entry: CorpusEntry, at: int) -> bool:
+    def _is_unsettled(self, entry: CorpusEntry, at: int) -> bool:
         return not self._settled[entry.id] >> at & 1
 
     def _in_child(self, mutants: list[int], entry: CorpusEntry) -> list[Kill]:
-        """Where no mutant is to run in this process: those, on one input; waits for it."""
+        """Run the mutants on one input in a child process and wait. For processes in which no
+        mutant may run.
+        """
         rows = self._table.rows
         kills: list[Kill] = []
-        for told in self._outside.run([(rows[at].mutant, entry.id, entry.data) for at in mutants]):
-            if told is None:
+        for result in self._isolated.run(
+            [(rows[at].mutant, entry.id, entry.data) for at in mutants]
+        ):
+            if result is None:
                 time.sleep(_WAIT_S)
             else:
-                kills += self._hear(told)
+                kills += self._record_result(result)
         return kills
 
     def save(self) -> bool:
-        """For the next worker: what is settled. False: not now, some of it is not certain yet."""
-        certain = not self._runner.since and self._outsiders is None
+        """Save the settled pairs for the next worker. Returns False if some are not certain yet."""
+        certain = not self._runner.since and self._isolated_results is None
         if certain:
             self._settled.save()
         return certain
@@ -302,7 +318,7 @@ class Backlog:
     # ------------------------------------------------------------------ steering
 
     def uncredit(self, killers: Iterable[str]) -> None:
-        """These entries' kills are taken back, one for each time that they are named."""
+        """Revoke one kill of an entry for each time that ``killers`` names the entry."""
         for killer in killers:
             instance, _, number = killer.rpartition("/")
             entry = self._corpus.by_id.get(int(number)) if instance == self._instance else None
@@ -310,16 +326,16 @@ class Backlog:
                 entry.kills -= 1
                 self.on_kills(entry)
 
-    def again(self, mutants: Iterable[int]) -> None:
-        """These are to be tried on the whole corpus (again): promoted, or queued again."""
+    def reopen(self, mutants: Iterable[int]) -> None:
+        """Queue the whole corpus for mutants that were promoted or requeued."""
         asked = bits_of(mutants)
         self._settled.reopen(asked)
         self._passed.clear()
         self._requeue(asked)
-        self._watch.forget()
+        self._probes.forget()
 
     def begin_exact(self) -> None:
-        """From now on, work without a budget until all is settled."""
+        """Start the exact pass."""
         self._requeue(self._table.mask)
         self.exact = True
 

@@ -1,7 +1,7 @@
 """mu2 (Laybourn et al., "Guiding Greybox Fuzzing with Mutation Testing", ICSE 2023), for Python.
 
-Algorithm 2: zest, and an input is kept also when it kills a mutant of the program
-that no kept input has killed. So these are zest's parts, a feedback and a stage.
+Algorithm 2: zest that also keeps an input which kills a mutant that no kept input has killed. The
+engine therefore consists of zest's parts, one more feedback and one more stage.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner
-from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
@@ -46,23 +46,23 @@ from fuzztui.engines.zest import engine as zest
 __all__ = ["SILENCE_TIMES", "build", "prepare"]
 
 SILENCE_TIMES: Final = 5
-"""A child may be silent for so many time limits: no single run of a mutant takes longer."""
+"""Time limits for which a child process may be silent: a single run of a mutant is shorter."""
 
 
 class Analyse:
-    """The mutant-execution stage: works off saved inputs, proposes none of its own."""
+    """The stage that runs mutants on saved inputs; it proposes no candidates."""
 
     def __init__(self, backlog: Backlog) -> None:
         self._backlog = backlog
 
     def propose(self) -> Candidate | None:
-        """Nothing, after a bit of work."""
+        """Do a step of the backlog's work. Always returns None."""
         self._backlog.work()
         return None
 
 
 def prepare(spec: Spec, application: Application) -> Program:
-    """The mutants' side of the application: told before it is loaded."""
+    """Prepare the application for mutants, before its modules are loaded."""
     options = spec.engine.options
     operators = tuple(options.get("operators") or DEFAULT_OPERATORS)
     return Program(application, operators, tuple(options.get("mutate", ())))
@@ -77,7 +77,7 @@ def build(context: Context) -> Parts:
     options = spec.engine.options
     table = MutantTable(log, journal, context.reported)
     isolation = Isolation.load(spec.dir)
-    oracle = Oracle(
+    criterion = KillCriterion(
         options.get("oracle", "differential"),
         context.target.compare,
         executor.guarded,
@@ -89,20 +89,20 @@ def build(context: Context) -> Parts:
             raise Stopping
 
     def still_loading() -> None:
-        journal.counters[j.STARTED] = time.monotonic_ns()  # or the parent takes it for a hang
+        journal.counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
 
     runner = Runner(
         executor=executor,
         program=program,
-        oracle=oracle,
+        criterion=criterion,
         journal=journal,
         table=table,
         isolation=isolation,
     )
-    outside = IsolatedRunner(
+    isolated = IsolatedRunner(
         executor,
         program,
-        oracle,
+        criterion,
         _reload(context, program),
         silence_s=silence_s,
         import_s=context.target.import_s,
@@ -114,15 +114,15 @@ def build(context: Context) -> Parts:
         program=program,
         table=table,
         runner=runner,
-        outside=outside,
+        isolated=isolated,
         pipeline=Pipeline(table, rng, log.message),
         schedule=FullSchedule() if options.get("schedule") == "full" else AdaptiveSchedule(rng),
-        watch=ProbeSelection(program, table),
-        oracle=oracle,
+        probes=ProbeSelection(program, table),
+        criterion=criterion,
         isolation=isolation,
         journal=journal,
     )
-    executor.observers.append(parts.watch)
+    executor.observers.append(parts.probes)
     settled = Settled(spec.dir)
     backlog = Backlog(
         parts,
@@ -136,13 +136,13 @@ def build(context: Context) -> Parts:
     known = dict(read_index(spec.dir))
 
     def found() -> None:
-        """Mutants of the modules that were loaded since."""
+        """Add the mutants of newly loaded modules to the table."""
         fresh = program.scan()
         if fresh:
             table.add(fresh, {m.id for m in fresh if known.get(m.id, m.hash) != m.hash})
-            table.send_outside(isolation.outside)
+            table.isolate(isolation.outside)
             ids = [(m.id, m.hash) for m in program.mutants]
-            # What is imported late must find its hashes, also if the next worker dies before.
+            # Keep hashes of modules that load late, even if the next worker dies before that.
             late = [pair for pair in known.items() if pair[0] not in program.by_id]
             write_index(spec.dir, ids + late)
 
@@ -151,26 +151,26 @@ def build(context: Context) -> Parts:
 
     found()
     settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
-    SuspectCheck(executor, program, oracle, silence_s, still_loading).hold(isolation, log.message)
-    table.send_outside(isolation.outside)
+    SuspectCheck(executor, program, criterion, silence_s, still_loading).run(isolation, log.message)
+    table.isolate(isolation.outside)
     first, *others = base.stages
     return replace(
         base,
         stages=[first, Analyse(backlog), *others],
         feedbacks=[*base.feedbacks, feedback],
         before=feedback.before,
-        # Runs of mutants emptied them in between when the entry was saved: it covers as much now.
+        # Runs of mutants cleared the caches before the entry was saved; coverage is equal again.
         before_recall=program.clear_caches,
         tick=report.tick,
         finish=report.finish,
         on_modules=found,
         connect=connect,
-        execute=MutantSteering(table, backlog).obey,
+        execute=MutantSteering(table, backlog).execute,
     )
 
 
 def _code_of(context: Context) -> Iterator[str]:
-    """Words that change when the code under test does, or the harness."""
+    """Texts that change when the code under test or the harness changes."""
     for name, module in sorted(context.application.table.modules.items()):
         yield f"{name} {module.sha}"
     target = context.spec.target
@@ -182,8 +182,8 @@ def _code_of(context: Context) -> Iterator[str]:
 
 
 def _reload(context: Context, program: Program) -> Callable[[PythonMutant | None], Executor]:
-    def anew(mutant: PythonMutant | None) -> Executor:
+    def reimport(mutant: PythonMutant | None) -> Executor:
         target = reload(program, context.spec.target, mutant)
         return context.executor.like(target.function, target.expected)
 
-    return anew
+    return reimport

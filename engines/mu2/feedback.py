@@ -1,4 +1,4 @@
-"""Saving what kills: lines 8 to 10 of Algorithm 2."""
+"""Keep inputs that kill mutants: lines 8 to 10 of Algorithm 2."""
 
 from __future__ import annotations
 
@@ -16,71 +16,76 @@ from fuzztui.engines.mu2.schedule import EPOCH
 
 __all__ = ["KillFeedback"]
 
-_SHRINK_AT_MOST: Final = 8
-"""An input that kills more than this at once is not made smaller: each try would run them all."""
+_MAX_KILLS_TO_TRIM: Final = 8
+"""An input with more kills is not trimmed: each attempt would run all these mutants again."""
 _WIDE_EVERY: Final = 16
-"""Epochs, of which one watches all survivors and not only the warm."""
-_AT_MOST: Final = 8
-"""Mutants that are run on one trial's input, unless everything is to be."""
-_TURNS_AT_MOST: Final = 20_000
-"""And so many turns, by estimate: commands wait no longer. Fewer than two mutants it never is."""
+"""Every so many epochs, one has probes for all survivors instead of the fresh ones."""
+_MAX_MUTANTS: Final = 8
+"""Mutants that are run on the input of one trial, unless the schedule analyses everything."""
+_MAX_ITERATIONS: Final = 20_000
+"""Estimated iterations and calls of these mutants, which bounds the time for which commands wait;
+at least two mutants are run anyway."""
 _SAMPLE_EVERY: Final = 256
-_DEARER: Final = 2
-"""Inputs that infect cost about so many times what trials cost on average."""
+_INFECTING_COST: Final = 2
+"""Cost of an input that infects mutants, in average trials."""
 
 
 class KillFeedback:
-    """News is a mutant that no saved input had killed. Beside it stands the coverage feedback."""
+    """Keeps an input that kills a mutant which no saved input has killed."""
 
     def __init__(self, parts: Analysis, coverage: CoverageFeedback, backlog: Backlog) -> None:
         self._coverage, self._backlog, self._table = coverage, backlog, parts.table
-        self._runner, self._pipeline, self._watch = parts.runner, parts.pipeline, parts.watch
-        self._schedule, self._oracle, self._isolation = (
-            parts.schedule, parts.oracle, parts.isolation,
+        self._runner, self._pipeline, self._probes = parts.runner, parts.pipeline, parts.probes
+        self._schedule, self._criterion, self._isolation = (
+            parts.schedule, parts.criterion, parts.isolation,
         )  # fmt: skip
         self._words = parts.journal.counters
         self._kills: list[Kill] = []
-        self._favoured: set[int] = set()
-        """Promoted mutants for whose infection alone the input is to be kept."""
+        self._infected_promoted: set[int] = set()
+        """Promoted mutants that the input infects, if they are the only reason to keep it."""
         self._sampled = False
 
     def before(self, candidate: Candidate) -> None:
-        """A trial is about to run: with which probes?"""
+        """Install the probes for the next trial."""
         if self._isolation.all_isolated:
-            self._watch.install(None)
+            self._probes.install(None)
         elif candidate.peer:
-            self._watch.everyone()  # what a sibling saved, it may have saved for its kills
+            self._probes.watch_all()  # a peer may have saved the entry for its kills
         else:
             trial = self._words[j.TRIAL]
             probed = self._schedule.probes(trial, waiting=len(self._backlog) > 0)
             if probed and (self._schedule.everything or trial // EPOCH % _WIDE_EVERY == 0):
-                self._watch.everyone()
+                self._probes.watch_all()
             elif probed or self._table.promoted:
-                self._watch.warm(renew=trial % EPOCH == 0)
+                self._probes.watch_fresh(renew=trial % EPOCH == 0)
             else:
-                self._watch.install(None)
-        self._watch.in_trial = True
+                self._probes.install(None)
+        self._probes.in_trial = True
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
-        """``kill``; ``infection`` for one of the first inputs that infect a promoted mutant."""
+        """Run mutants on the trial's input. Returns the reason ``kill``, or ``infection`` for one
+        of the first inputs that infect a promoted mutant.
+        """
         covers = bool(self._coverage.judge(execution))
         self._schedule.trial(covered=covers)
         self._kills = []
-        self._favoured.clear()
+        self._infected_promoted.clear()
         if not self._sampled or self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
             self._sample(execution)
-        if not self._oracle.judges(execution.outcome) or self._isolation.is_flaky(execution.data):
+        if not self._criterion.judges(execution.outcome) or self._isolation.is_flaky(
+            execution.data
+        ):
             return ()
-        if self._watch.installed is None:
-            self._pipeline.unseen()
+        if self._probes.installed is None:
+            self._pipeline.count_unprobed()
             return ()
-        seen = self._pipeline.watch(self._watch.installed)
+        seen = self._pipeline.read_probes(self._probes.installed)
         rows = self._pipeline.todo(seen, self._schedule, saved=False)
         if covers:  # it is kept anyway, made smaller first, and then the backlog's
-            rows = self._pipeline.put_off(rows, [row for row in rows if row.promoted])
+            rows = self._pipeline.defer(rows, [row for row in rows if row.promoted])
         if not self._schedule.everything:  # of many promoted ones the others take their turn next
-            fits = max(2, int(_TURNS_AT_MOST / self._schedule.trial_turns))
-            rows = self._pipeline.put_off(rows, rows[: min(fits, _AT_MOST)])
+            fits = max(2, int(_MAX_ITERATIONS / self._schedule.trial_turns))
+            rows = self._pipeline.defer(rows, rows[: min(fits, _MAX_MUTANTS)])
         if not rows:
             return ()
         audits = self._pipeline.audit(
@@ -88,15 +93,15 @@ class KillFeedback:
         )
         cost = self._runner.cost
         todo = [*(row.mutant.index for row in rows), *audits]
-        turns = int(self._schedule.trial_turns) * _DEARER
+        turns = int(self._schedule.trial_turns) * _INFECTING_COST
         self._kills = self._runner.kills(execution, todo, audits=audits, turns=turns)
         self._schedule.spent(self._runner.cost - cost, len(self._kills), saved=False)
         self._pipeline.audited(self._kills, audits)
         if self._kills:
             return ("kill",)
         promoted = [row.mutant.index for row in rows if row.promoted]
-        self._favoured.update(at for at in promoted if self._table.favour(at))
-        return ("infection",) if self._favoured else ()
+        self._infected_promoted.update(at for at in promoted if self._table.grant_energy(at))
+        return ("infection",) if self._infected_promoted else ()
 
     def _sample(self, execution: Execution) -> None:
         turns = self._runner.measure(execution)
@@ -105,23 +110,25 @@ class KillFeedback:
             self._schedule.sample(turns)
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """All kills, or the infections that it is kept for."""
-        watched = self._watch.installed
-        if self._favoured and not (watched and self._favoured.issubset(watched.infected())):
+        """Whether a smaller input still has all kills, or the infections that it is kept for."""
+        watched = self._probes.installed
+        if self._infected_promoted and not (
+            watched and self._infected_promoted.issubset(watched.infected())
+        ):
             return False
-        if len(self._kills) > _SHRINK_AT_MOST:
+        if len(self._kills) > _MAX_KILLS_TO_TRIM:
             return False
         turns = int(self._schedule.trial_turns)
         return all(self._runner.kills(smaller, (at,), turns=turns) for at, _ in self._kills)
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
-        """The kills are the entry's; the other mutants will be run on it in time."""
+        """Record the kills of the new entry and queue it for the other mutants."""
         kills, self._kills = self._kills, []
         self._backlog.commit(entry, kills)
         self._backlog.add(execution, entry, (at for at, _ in kills))
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
-        """Had it killed before the restart?"""
+        """Queue an entry after a restart. Returns whether it has kills."""
         entry.kills = self._table.kills_of(entry.id)
         self._backlog.add(execution, entry, ())
         return entry.kills > 0

@@ -1,9 +1,9 @@
-"""Running mutants in child processes: those that cannot, or must not, run in this one.
+"""Run isolated mutants in child processes: those that cannot, or must not, run in this one.
 
-*Static* mutants sit in code that runs at import: a child imports the application again
-with the mutant in it. Mutants in quarantine (they killed a worker, or left something
-behind) are swapped in as usual, but in a child. If a child dies or falls silent, the
-mutant that it had announced did it: a kill, if it happens again.
+*Static* mutants are in code that runs at import: a child imports the application again with the
+mutant in it. Mutants that killed a worker or changed the program's state are swapped in as usual,
+but in a child. If a child dies or becomes silent, the mutant that it announced last is the cause;
+this is a kill if it happens again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillEvidence, Oracle
+from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 
@@ -28,23 +28,23 @@ Pair = tuple[PythonMutant, int, bytes]
 """A mutant, a key for the input, and the input."""
 
 Reload = Callable[[PythonMutant | None], Executor]
-"""Import the application again, with a static mutant or without: an executor of it (in a child)."""
-
+"""Import the application again in a child, with a static mutant or None; return its executor."""
 
 Work = Callable[[Sequence[Pair], bool, Tell], None]
-"""Run the pairs, in the child; is it to confirm the kill of a single one?"""
+"""Run the pairs in the child. The flag: whether this run confirms the kill of a single pair."""
 
 _IMPORT_TIMES: Final = 10
-"""With a mutant in it, importing may take so many times longer, and tells nothing meanwhile."""
+"""Factor by which an import with a mutant may be slower; it reports nothing meanwhile."""
 _DEEPER: Final = 100
+"""Stack frames added to the recursion limit: the first import began with a smaller stack."""
 
 
 @dataclass(frozen=True, slots=True)
 class IsolatedResult:
-    """One pair that was run; ``verdict`` None: the mutant survived.
+    """The result of one pair; ``verdict`` None: the mutant survived.
 
-    ``wrong``: why it could not be run ("" if it was): the mutant cannot be made.
-    ``flaky``: nothing is known, since the program itself did not repeat itself on the input.
+    ``wrong``: why the mutant could not be run; an empty string if it was run.
+    ``flaky``: the result is unknown, because the original behaves differently on the input.
     """
 
     index: int
@@ -55,13 +55,13 @@ class IsolatedResult:
 
 
 class IsolatedRunner:
-    """Starts a child a static mutant, or one for all others; more if they die."""
+    """Starts one child for each static mutant and one for all others; more children if some die."""
 
     def __init__(
         self,
         executor: Executor,
         program: Program,
-        oracle: Oracle,
+        criterion: KillCriterion,
         reload: Reload,
         *,
         silence_s: float,
@@ -70,21 +70,21 @@ class IsolatedRunner:
         memory_bytes: int = 0,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """``silence_s``: longer than any single run may take. ``import_s``, ``import_periods``:
-        the time and the fuel that importing the program took. ``memory_bytes``: a limit for
-        the children (0: this process' own). ``meanwhile`` is called while a child runs;
-        what it raises ends the child.
+        """``silence_s``: seconds of silence after which a child hangs. ``import_s``,
+        ``import_periods``: time and fuel that the import of the program took. ``memory_bytes``:
+        limit for the children; 0: the limit of this process. ``meanwhile`` is called while a child
+        runs; an exception that it raises ends the child.
         """
         self._meanwhile, self._memory_bytes = meanwhile, memory_bytes
-        self._executor, self._program, self._oracle = executor, program, oracle
+        self._executor, self._program, self._criterion = executor, program, criterion
         self._reload, self._silence_s = reload, silence_s
         self._import_s = _IMPORT_TIMES * import_s
         self._import_fuel = allowance(import_periods, again=True)
 
     def run(self, pairs: Sequence[Pair]) -> Iterator[IsolatedResult | None]:
-        """Run the pairs in order; those of a mutant that was killed are passed over.
+        """Run the pairs in order; skip the remaining pairs of a killed mutant.
 
-        Yields None, at once, while there is nothing to tell.
+        Yields None, without waiting, while no result is available.
         """
         static: dict[int, list[Pair]] = {}
         for pair in pairs:
@@ -99,7 +99,7 @@ class IsolatedRunner:
             at, entered = 0, False
             over: set[int] = set()
             left: set[int] = set()
-            """The places of pairs that have not been run."""
+            """Positions of pairs that have not been run."""
             death: Death | None = None
             for message in self._in_child(work, pairs):
                 if message is None:
@@ -110,30 +110,32 @@ class IsolatedRunner:
                     entered = "begin" in message
                     at = int(message["begin" if entered else "original"])
                 else:
-                    told = yield from self._judged(_told(pairs[at], message), pairs[at], work)
-                    if told.verdict is not None or told.wrong:
-                        over.add(told.index)
-                    elif message.get("verdict"):  # the child believes the mutant to be dead
+                    result = yield from self._judged(
+                        _read_result(pairs[at], message), pairs[at], work
+                    )
+                    if result.verdict is not None or result.wrong:
+                        over.add(result.index)
+                    elif message.get("verdict"):  # the child skips the killed mutant's other pairs
                         behind = range(at + 1, len(pairs))
-                        left.update(n for n in behind if pairs[n][0].index == told.index)
-                    yield told
+                        left.update(n for n in behind if pairs[n][0].index == result.index)
+                    yield result
             if death is not None and death.how != "exited":
                 mutant, key, _ = pairs[at]
                 left.update(range(at + 1, len(pairs)))
-                if death.how == "raised":  # not the mutant's doing
+                if death.how == "raised":  # an error of fuzztui, not of the mutant
                     yield IsolatedResult(
                         mutant.index, key, None, f"its child process {death.words}"
                     )
                     over.add(mutant.index)
-                elif not entered:  # the program itself did it: the others have not run yet
+                elif not entered:  # the original died: the later pairs have not run yet
                     yield IsolatedResult(mutant.index, key, None, flaky=True)
-                    if mutant.static:  # the inputs before it were not run on the mutant yet
+                    if mutant.static:  # the mutant has not run on the earlier inputs either
                         left.update(range(at))
                 else:
-                    told = IsolatedResult(mutant.index, key, _of_death(death))
-                    told = yield from self._judged(told, pairs[at], work)
-                    yield told
-                    if told.verdict is not None:
+                    result = IsolatedResult(mutant.index, key, _of_death(death))
+                    result = yield from self._judged(result, pairs[at], work)
+                    yield result
+                    if result.verdict is not None:
                         over.add(mutant.index)
             pairs = [pairs[n] for n in sorted(left) if pairs[n][0].index not in over]
 
@@ -149,11 +151,11 @@ class IsolatedRunner:
         )
 
     def _judged(
-        self, told: IsolatedResult, pair: Pair, work: Work
+        self, result: IsolatedResult, pair: Pair, work: Work
     ) -> Generator[None, None, IsolatedResult]:
-        """A kill must happen again, in a child that has run nothing else."""
-        if told.verdict is None:
-            return told
+        """Confirm a kill in a child that runs nothing else; unconfirmed kills are dropped."""
+        if result.verdict is None:
+            return result
         again: KillEvidence | None = None
         for message in self._in_child(work, [pair], confirms=True):
             if message is None:
@@ -161,87 +163,87 @@ class IsolatedRunner:
             elif isinstance(message, Death):
                 again = _of_death(message) or again
             elif message.get("wrong"):
-                return IsolatedResult(told.index, told.key, None, str(message["wrong"]))
+                return IsolatedResult(result.index, result.key, None, str(message["wrong"]))
             elif message.get("flaky"):
-                return IsolatedResult(told.index, told.key, None, flaky=True)
+                return IsolatedResult(result.index, result.key, None, flaky=True)
             elif message.get("verdict"):
                 again = _verdict(message)
-        if again is not None and told.verdict.oracle == TIMEOUT != again.oracle:
-            # Slow, not endless, and at its end something else than the program.
+        if again is not None and result.verdict.oracle == TIMEOUT != again.oracle:
+            # The mutant is slow, not endless, and differs from the original at its end.
             return (
-                yield from self._judged(IsolatedResult(told.index, told.key, again), pair, work)
+                yield from self._judged(IsolatedResult(result.index, result.key, again), pair, work)
             )
-        same = again is not None and again.oracle == told.verdict.oracle
-        return told if same else IsolatedResult(told.index, told.key, None)
+        same = again is not None and again.oracle == result.verdict.oracle
+        return result if same else IsolatedResult(result.index, result.key, None)
 
     # ------------------------------------------------------------- in the child
 
-    def _swapped(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
+    def _swapped(self, pairs: Sequence[Pair], confirms: bool, send: Tell) -> None:
         self._executor.in_child()
-        attack = MutantExecutor(self._executor, self._program, self._oracle)
+        mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
         killed: set[int] = set()
         for at, (mutant, _, data) in enumerate(pairs):
             if mutant.index in killed:
                 continue
-            tell({"original": at})
+            send({"original": at})
             original = self._executor.call(data)
-            if confirms and not attack.repeats(original):
-                tell({"flaky": True})
+            if confirms and not mutant_executor.repeats(original):
+                send({"flaky": True})
                 return
-            tell({"begin": at})
+            send({"begin": at})
             try:
-                found = attack.once(original, mutant)
+                found = mutant_executor.once(original, mutant)
             except CannotSwap as e:
-                tell({"wrong": str(e)})
+                send({"wrong": str(e)})
                 killed.add(mutant.index)
                 continue
             if found is not None:
                 killed.add(mutant.index)
-            tell({"verdict": found and [found.oracle, found.detail]})
+            send({"verdict": found and [found.oracle, found.detail]})
 
-    def _reloaded(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
-        """All pairs are of one static mutant, re-imported; so is the program beside it.
+    def _reloaded(self, pairs: Sequence[Pair], confirms: bool, send: Tell) -> None:
+        """Run the pairs of one static mutant: import the original again, then the mutant.
 
-        Both run the inputs in the same order: what the first run of a fresh process does
-        besides is no difference. Confirming, the program again must do what it always did.
+        Both run the inputs in the same order, so that effects of a first run are equal. When
+        confirming, the re-imported original must also behave as the original in this process.
         """
         self._executor.in_child()
         mutant = pairs[0][0]
-        tell({"original": 0})
+        send({"original": 0})
         usual = self._executor.call(pairs[0][2]) if confirms else None
         try:
             plain = self._import(None)
         except BaseException as e:
-            tell({"wrong": f"the program cannot be re-imported: {_cause(e)}"})
+            send({"wrong": f"the original cannot be re-imported: {_cause(e)}"})
             return
         originals = []
         for at, (_, _, data) in enumerate(pairs):
-            tell({"original": at})
+            send({"original": at})
             originals.append(plain.call(data))
-        if usual is not None and self._oracle.verdict(usual, originals[0]) is not None:
-            tell({"wrong": "the program, re-imported, does something else"})
+        if usual is not None and self._criterion.verdict(usual, originals[0]) is not None:
+            send({"wrong": "the original behaves differently after it is re-imported"})
             return
-        tell({"begin": 0})
-        other, verdict = self._imported(mutant, tell)
+        send({"begin": 0})
+        other, verdict = self._imported(mutant, send)
         if other is not None:
             for at, original in enumerate(originals):
-                tell({"begin": at})
+                send({"begin": at})
                 fuel = allowance(original.turns // FUEL_PERIOD, again=confirms)
-                verdict = self._oracle.verdict(original, other.call(original.data, fuel))
+                verdict = self._criterion.verdict(original, other.call(original.data, fuel))
                 if verdict is not None:
                     break
-                tell({"verdict": None})
+                send({"verdict": None})
         if verdict is not None:
-            tell({"verdict": [verdict.oracle, verdict.detail]})
+            send({"verdict": [verdict.oracle, verdict.detail]})
 
     def _imported(
-        self, mutant: PythonMutant, tell: Tell
+        self, mutant: PythonMutant, send: Tell
     ) -> tuple[Executor | None, KillEvidence | None]:
-        """The program with the mutant in it, or what became of importing it."""
+        """Import the mutant. Returns its executor, or the kill that its import already is."""
         try:
             other = self._import(mutant)
         except CannotSwap as e:
-            tell({"wrong": str(e)})
+            send({"wrong": str(e)})
             return None, None
         except BaseException as e:
             if not self._executor.guard.expired:
@@ -253,12 +255,12 @@ class IsolatedRunner:
         return None, KillEvidence(TIMEOUT, "importing the program with the mutant did not end")
 
     def _import(self, mutant: PythonMutant | None) -> Executor:
-        """By fuel alone: the clock is for trials, and an import takes what it takes."""
+        """Import the program with a limit of fuel only: the guard's clock is meant for trials."""
         guard = self._executor.guard
         guard.disarm()
         guard.start(self._import_fuel, capped=False)
         depth = sys.getrecursionlimit()
-        sys.setrecursionlimit(depth + _DEEPER)  # than the stack was at the first import
+        sys.setrecursionlimit(depth + _DEEPER)
         try:
             return self._reload(mutant)
         finally:
@@ -267,7 +269,7 @@ class IsolatedRunner:
             guard.arm()
 
 
-def _told(pair: Pair, message: dict[str, Any]) -> IsolatedResult:
+def _read_result(pair: Pair, message: dict[str, Any]) -> IsolatedResult:
     wrong, flaky = str(message.get("wrong", "")), bool(message.get("flaky"))
     return IsolatedResult(pair[0].index, pair[1], _verdict(message), wrong, flaky)
 
@@ -278,13 +280,13 @@ def _verdict(message: dict[str, Any]) -> KillEvidence | None:
 
 
 def _of_death(death: Death) -> KillEvidence | None:
-    """How a mutant is killed whose process ended so."""
+    """The kill that the death of a mutant's process is; None if it is no kill."""
     if death.how == "hung":
         return KillEvidence(TIMEOUT, "the mutant hung")
     return KillEvidence("died", f"the mutant {death.words}") if death.how == "died" else None
 
 
 def _cause(error: BaseException) -> str:
-    """The class of what the import raised: ``load_target`` puts that into words."""
+    """The class of the import's exception, which ``load_target`` may have wrapped."""
     inner = error.__context__
     return type(inner if isinstance(error, CannotStart) and inner is not None else error).__name__

@@ -1,10 +1,10 @@
-"""The oracle of KILLS(P', x): does a mutant's run differ from the program's?
+"""The kill criterion KILLS(P', x): whether a mutant's run differs from the original's.
 
-Differential mutation testing (section IV-A of the Mu2 paper). The paper kills by a
-differing value, an uncaught exception, or a timeout, and only where the program itself
-returns (mode *paper*). The released tool, and the default here (*differential*), also
-kills where the program rejects the input and the mutant does not, or rejects it with an
-exception of another class. Mode *strict* compares the messages of exceptions too.
+Differential mutation testing (section IV-A of the Mu2 paper). In the paper a mutant is killed by a
+different value, an uncaught exception, or a timeout, and only if the original returns (mode
+*paper*). The released tool, and the default here (*differential*), also counts a kill if the
+original rejects the input and the mutant accepts it or raises an exception of another class. Mode
+*strict* also compares the messages of exceptions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
 from fuzztui.engines.inputs.shape import type_name, without_addresses
 from fuzztui.engines.instrument.guard import TrialTimeout
 
-__all__ = ["TIMEOUT", "Compare", "Guarded", "KillEvidence", "Mode", "Oracle"]
+__all__ = ["TIMEOUT", "Compare", "Guarded", "KillCriterion", "KillEvidence", "Mode"]
 
 _T = TypeVar("_T")
 
 Mode = Literal["differential", "paper", "strict"]
 
 Compare = Callable[[object, object], object]
-"""A user's: are the program's value and the mutant's the same? Any truth value."""
+"""The user's ``target.compare(original, mutant)``: true if the values count as the same."""
 
 _DETAIL: Final = 200
 _SHOWN: Final = 60
@@ -39,41 +39,41 @@ class Guarded(Protocol):
     """:meth:`Executor.guarded`."""
 
     def __call__(self, call: Callable[[], _T], otherwise: _T, /) -> _T:
-        """What ``call()`` returns; ``otherwise`` if it raises or does not end."""
+        """Return ``call()``, or ``otherwise`` if it raises or does not end."""
 
 
 TIMEOUT: Final = "timeout"
-"""The oracle of what did not end."""
+"""The kind of kill if one of the two runs did not end."""
 
 
 @dataclass(frozen=True, slots=True)
 class KillEvidence:
-    """A kill. ``oracle``: how it showed, one of value, exception, timeout, died.
+    """How a mutant was killed. ``oracle``: one of value, exception, timeout, died.
 
-    ``detail``: one line for users, harmless on a terminal, at most 200 characters.
+    ``detail``: one line for users, escaped for terminals, at most 200 characters.
     """
 
     oracle: str
     detail: str
 
 
-class Oracle:
-    """Compares executions. Calls the target's own code (``__eq__``, ``__repr__``) guarded."""
+class KillCriterion:
+    """Compares executions. Code of the target (``__eq__``, ``__repr__``) runs under the guard."""
 
     def __init__(self, mode: Mode, compare: Compare | None, guarded: Guarded) -> None:
         """``compare`` None: :func:`~fuzztui.engines.findings.compare.same`."""
         self._mode, self._compare, self._guarded = mode, compare, guarded
         self.problems: list[str] = []
-        """Why values could not be compared, in words; each once, a few at most."""
+        """Messages why values could not be compared; each once, at most 20."""
 
     def judges(self, outcome: Outcome) -> bool:
-        """May an input with this outcome of the program kill at all?"""
+        """Whether an input on which the original has this outcome can kill a mutant."""
         if outcome is Outcome.SUCCESS:
             return True
         return outcome is Outcome.INVALID and self._mode != "paper"
 
     def verdict(self, original: Execution, mutated: Execution) -> KillEvidence | None:
-        """How the mutant's run differs from the program's; None if it does not."""
+        """How the mutant's run differs from the original's; None if it does not differ."""
         if Outcome.TIMEOUT in (original.outcome, mutated.outcome):
             return self._by_time(original, mutated)
         if original.error is not None or mutated.error is not None:
@@ -116,30 +116,30 @@ class Oracle:
     # ------------------------------------------------------------------------- values
 
     def _same(self, a: object, b: object) -> bool:
-        """What cannot be compared does not kill: the comparison is broken, not the mutant."""
+        """Whether two values are the same. Values that cannot be compared count as the same."""
         compare = self._compare
         if compare is None:
             found = self._guarded(lambda: same(a, b), None)
         else:
-            found = self._guarded(lambda: self._asked(compare, a, b), None)
+            found = self._guarded(lambda: self._user_compares(compare, a, b), None)
         if found is None:
             what = "comparing values" if compare is None else "target.compare"
-            self._problem(f"{what} takes longer than the time limit: such values do not kill")
+            self._problem(f"{what} exceeds the time limit; these values count as equal")
         return found is not False
 
-    def _asked(self, compare: Compare, a: object, b: object) -> bool:
+    def _user_compares(self, compare: Compare, a: object, b: object) -> bool:
         try:
             return bool(compare(a, b))
         except TrialTimeout:
             raise
         except BaseException as e:
-            # Its message may hold the values, and so be another each time.
-            self._problem(f"target.compare raised {_class(e)}: such values do not kill", e)
+            # The exception's message may contain the values, so each message may be different.
+            self._problem(f"target.compare raised {_class(e)}; these values count as equal", e)
             return True
 
     def _problem(self, text: str, error: BaseException | None = None) -> None:
-        told = any(known.startswith(text) for known in self.problems)
-        if not told and len(self.problems) < _PROBLEMS:
+        is_known = any(known.startswith(text) for known in self.problems)
+        if not is_known and len(self.problems) < _PROBLEMS:
             self.problems.append(_line(text if error is None else f"{text} ({title_of(error)})"))
 
     def _difference(self, a: object, b: object) -> str:
@@ -149,10 +149,10 @@ class Oracle:
             return _line(f"returned {ours}, the mutant {theirs}")
         if _class(a) != _class(b):
             return _line(f"returned a {_class(a)}, the mutant a {_class(b)}")
-        return _line(f"returned {cut(ours, _SHOWN)}, the mutant another that looks alike")
+        return _line(f"returned {cut(ours, _SHOWN)}, the mutant a different value that looks equal")
 
     def _repr(self, value: object) -> str:
-        """A long but bounded ``repr()``."""
+        """A long but bounded ``repr()`` of a value."""
         shown = self._guarded(lambda: long_repr(value), "")
         return shown or f"a {_class(value)}"
 

@@ -1,10 +1,9 @@
 """KILLS(P', x): one mutant on one input (section IV-A of the Mu2 paper).
 
-The mutant is swapped into the running program, run under the guard with fuel of its
-own (3 times what the program took: the verdict "timeout" is deterministic), and taken
-out again. A kill counts when it is *confirmed*: it happens again, a timeout with ten
-times the fuel (or :data:`_AGAIN_PLUS` more: nobody waits for minutes), and the program
-still does what it did.
+The mutant is swapped into the loaded program, run under the guard, and removed. Its fuel is 3 times
+the fuel of the original, so a timeout is deterministic. A kill counts only when it is *confirmed*:
+it happens again (a timeout with ten times the fuel, or :data:`_AGAIN_PLUS` more if that is less),
+and the original still behaves as before.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Final
 
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillEvidence, Oracle
+from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mutants.program import Program, PythonMutant
 
 __all__ = ["MutantExecutor", "Unstable", "allowance"]
@@ -23,42 +22,43 @@ __all__ = ["MutantExecutor", "Unstable", "allowance"]
 _FUEL_TIMES: Final = 3
 _AGAIN_TIMES: Final = 10
 _AGAIN_PLUS: Final = 200
-"""In periods, about 50,000 turns."""
+"""Periods of fuel; about 50,000 iterations and calls."""
 _FUEL_PLUS: Final = 4
-_LOOKS: Final = 4
+_STABILITY_RUNS: Final = 4
 _FUEL_BLIND: Final = 16
-"""Periods on top: what short runs spend is not counted fully, still less by the plain program."""
+"""Periods of fuel added to an estimate: the original counts only few of its iterations."""
 
 
 class Unstable(Exception):
-    """The program did not repeat itself: a flaky input, or something that a mutant left behind."""
+    """The original behaved differently: the input is flaky, or a mutant changed some state."""
 
 
 class MutantExecutor:
-    """Runs mutants; keeps count of what that costs."""
+    """Runs mutants and counts the cost."""
 
     def __init__(
         self,
         executor: Executor,
         program: Program,
-        oracle: Oracle,
+        criterion: KillCriterion,
         begin: Callable[[int], None] = lambda index: None,
         end: Callable[[], None] = lambda: None,
     ) -> None:
-        """``begin(index)`` and ``end()`` frame each run of a mutant, or of the program (-1)."""
-        self._executor, self._program, self._oracle = executor, program, oracle
+        """``begin(index)`` and ``end()`` are called around each run; index -1: the original."""
+        self._executor, self._program, self._criterion = executor, program, criterion
         self._begin, self._end = begin, end
         self.runs = 0
         self.fuel = 0
-        """Periods that timeouts have burnt."""
+        """Periods of fuel that timeouts have used."""
 
     def verdict(
         self, original: Execution, mutant: PythonMutant, turns: int = 0
     ) -> KillEvidence | None:
-        """The kill, which happened twice, or None. Raises ``CannotSwap``, :class:`Unstable`.
+        """Run a mutant. Returns the kill, which happened twice, or None.
 
-        ``turns``: what the program takes for this input (:meth:`measure`), if known. The
-        caller must make sure that the program still :meth:`repeats` itself.
+        ``turns``: cost of the original on this input (:meth:`measure`); 0: unknown. The caller must
+        check afterwards that the original :meth:`repeats`. Raises ``CannotSwap``,
+        :class:`Unstable`.
         """
         taken = _periods(turns)
         fuel = taken * _FUEL_TIMES + _FUEL_PLUS
@@ -69,7 +69,7 @@ class MutantExecutor:
         if first is None:
             return None
         if mutated.outcome is Outcome.TIMEOUT:
-            # With ten times the fuel that all its loops and calls deserve.
+            # With ten times the fuel for all iterations and calls of the original.
             if not turns:
                 self._program.enter_base(mutant)
                 base, other = self._run(original, mutant.index, 0)
@@ -80,13 +80,13 @@ class MutantExecutor:
         self._program.enter(mutant)
         _, second = self._run(original, mutant.index, fuel)
         if second is not None and first.oracle == TIMEOUT != second.oracle:
-            # Slow, not endless, and at its end something else than the program.
+            # The mutant is slow, not endless, and differs from the original at its end.
             self._program.enter(mutant)
             first, (_, second) = second, self._run(original, mutant.index, fuel)
         return first if second is not None and second.oracle == first.oracle else None
 
     def once(self, original: Execution, mutant: PythonMutant) -> KillEvidence | None:
-        """A verdict that someone else must confirm. Raises ``CannotSwap``."""
+        """Run a mutant once. The caller must confirm a kill. Raises ``CannotSwap``."""
         self._program.enter_base(mutant)
         base, _ = self._run(original, mutant.index, 0)
         fuel = _more(_periods(base.turns) * _FUEL_TIMES + _FUEL_PLUS)
@@ -94,54 +94,55 @@ class MutantExecutor:
         return self._run(original, mutant.index, fuel)[1]
 
     def measure(self, original: Execution) -> int:
-        """How many turns of loops and calls the program takes for this input, all counted.
+        """The iterations and calls of the original on this input, all of them counted.
 
-        A deterministic measure of what running it costs. Raises :class:`Unstable`.
+        A deterministic measure of the cost of a run. Raises :class:`Unstable`.
         """
         with self._quiet(original):
-            self._program.clear_caches()  # as before each mutant: what is cached takes no turns
+            self._program.clear_caches()  # as before each mutant: cached results cost nothing
             measured, other = self._run(original, -1, 0)
         if other is not None:
             raise Unstable
         return max(1, measured.turns)
 
     def varies(self, original: Execution) -> bool:
-        """Does the program differ between runs that follow each other at once?
+        """Whether consecutive runs of the original differ.
 
-        Also if it does only with all turns counted: an input near the time limit.
+        One of them counts all iterations, which is slower: it differs for inputs near the time
+        limit.
         """
         try:
             self._begin(-1)
-            runs = [self._executor.call(original.data) for _ in range(_LOOKS)]
+            runs = [self._executor.call(original.data) for _ in range(_STABILITY_RUNS)]
             with self._quiet(original):
                 runs.append(self._executor.call(original.data))
-            return any(self._oracle.verdict(runs[0], run) is not None for run in runs[1:])
+            return any(self._criterion.verdict(runs[0], run) is not None for run in runs[1:])
         finally:
             self._end()
 
     @contextlib.contextmanager
     def _quiet(self, original: Execution) -> Iterator[None]:
-        """The program runs as its mutants do, unmutated."""
+        """Run the original in the same form as mutants, where all iterations are counted."""
         self._program.quiet(self._program.units_of(original.observed))
         try:
             yield
         finally:
-            self._program.loud()
+            self._program.end_quiet()
 
     def repeats(self, original: Execution) -> bool:
-        """Does the program still do on this input what it did?"""
+        """Whether the original still behaves on this input as before."""
         self.runs += 1
         try:
             self._begin(-1)
             again = self._executor.call(original.data)
-            return self._oracle.verdict(original, again) is None
+            return self._criterion.verdict(original, again) is None
         finally:
             self._end()
 
     def _run(
         self, original: Execution, index: int, fuel: int
     ) -> tuple[Execution, KillEvidence | None]:
-        """One run; what is in place is taken out."""
+        """One run of the swapped-in mutant, which is removed afterwards."""
         self.runs += 1
         try:
             self._begin(index)
@@ -151,14 +152,14 @@ class MutantExecutor:
                 self._program.leave()
             if mutated.outcome is Outcome.TIMEOUT:
                 self.fuel += _periods(mutated.turns)
-            # Comparing may run the target's code: still within begin and end.
-            return mutated, self._oracle.verdict(original, mutated)
+            # The comparison may run the target's code, so it is between begin and end too.
+            return mutated, self._criterion.verdict(original, mutated)
         finally:
             self._end()
 
 
 def allowance(periods: int, *, again: bool = False) -> int:
-    """Fuel for a mutant where the plain program, which counts few loops, has spent so much."""
+    """Fuel for a mutant if the original, which counts few iterations, used this many periods."""
     fuel = periods * _FUEL_TIMES + _FUEL_BLIND
     return _more(fuel) if again else fuel
 

@@ -1,9 +1,9 @@
 """PROGMUTANTSTORUN (Algorithm 3): which mutants are worth running on an input.
 
-A filter: dead -> skipped -> not executed -> not infected -> order -> budget. The
-middle two are the PIE model's execution and infection (section IV-B2) and are sound:
-what they leave out cannot be killed by the input. That is checked for ever: about one
-in a hundred of what they leave out is run anyway (:meth:`Pipeline.audit`).
+A sequence of filters: killed, skipped, not executed, not infected, order, budget. "Not executed"
+and "not infected" are from the PIE model (section IV-B2) and are sound: the input cannot kill the
+mutants that they prune. This is checked permanently: about one in a hundred pruned mutants is run
+anyway (:meth:`Pipeline.audit`).
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _AUDIT_ONE_IN: Final = 100
 
 @dataclass(slots=True)
 class Tally:
-    """(mutant, input) pairs by where the pipeline left them, cumulative."""
+    """Total numbers of (mutant, input) pairs, by the filter that removed them."""
 
     dead: int = 0
     skipped: int = 0
     unexecuted: int = 0
     uninfected: int = 0
-    put_off: int = 0
+    deferred: int = 0
     audits: int = 0
     audit_kills: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What the probes saw of one run of the program: sorted indices of survivors."""
+    """The probes' results of one run of the original: sorted indices of survivors."""
 
     watched: frozenset[int]
-    """Who was looked out for; all others are not known to be reached or not."""
+    """The mutants with probes; whether others were reached is unknown."""
     infected: tuple[int, ...]
     reached: int
     blind: int = 0
-    """How many of the infected were not watched, and so not seen to be reached."""
+    """Number of mutants in ``infected`` that had no probe, so may not even be reached."""
 
 
 class Pipeline:
-    """Filters and counts."""
+    """The filters, and the counters of the pairs that they removed."""
 
     def __init__(
         self, table: MutantTable, rng: random.Random, say: Callable[[str, str], None]
@@ -57,10 +57,10 @@ class Pipeline:
         self._table, self._rng, self._say = table, rng, say
         self.tally = Tally()
 
-    def watch(self, probing: Probing, entered: Iterable[Unit] = ()) -> Watched:
+    def read_probes(self, probing: Probing, entered: Iterable[Unit] = ()) -> Watched:
         """Read the probes after a run.
 
-        Survivors in units that were ``entered``, and not watched, may have been infected.
+        Survivors without probes in the units ``entered`` count as infected, since they may be.
         """
         table = self._table
         watched = frozenset(table.survivors.intersection(probing.watched))
@@ -80,43 +80,43 @@ class Pipeline:
     def todo(
         self, seen: Watched, schedule: MutantSchedule, *, saved: bool, settled: int = 0
     ) -> list[MutantRecord]:
-        """The mutants to run on that input, in order; those in ``settled`` (bits) need no run."""
+        """The mutants to run on the input, in order. ``settled``: bits of mutants to leave out."""
         tally, table = self.tally, self._table
         infected = [at for at in seen.infected if not settled >> at & 1]
         chosen = schedule.choose((table.rows[at] for at in infected), saved=saved)
         dead = table.dead
         tally.dead += dead
-        tally.skipped += len(table.rows) - dead - len(table.survivors) - len(table.outside)
+        tally.skipped += len(table.rows) - dead - len(table.survivors) - len(table.isolated)
         tally.unexecuted += len(seen.watched) - seen.reached
         tally.uninfected += seen.reached + seen.blind - len(seen.infected)
         unknown = len(table.survivors) - len(seen.watched) - seen.blind
-        tally.put_off += unknown + len(infected) - len(chosen)
+        tally.deferred += unknown + len(infected) - len(chosen)
         return chosen
 
-    def put_off(self, chosen: list[MutantRecord], now: list[MutantRecord]) -> list[MutantRecord]:
-        """Of the chosen only these are to run now, the others in time."""
-        self.tally.put_off += len(chosen) - len(now)
+    def defer(self, chosen: list[MutantRecord], now: list[MutantRecord]) -> list[MutantRecord]:
+        """Count the chosen mutants that are not in ``now`` as deferred. Returns ``now``."""
+        self.tally.deferred += len(chosen) - len(now)
         return now
 
-    def unseen(self) -> None:
-        """A trial ran without probes: every survivor was put off."""
-        self.tally.put_off += len(self._table.survivors)
+    def count_unprobed(self) -> None:
+        """Count a trial without probes, in which every survivor is deferred."""
+        self.tally.deferred += len(self._table.survivors)
 
     def audited(self, kills: Iterable[Kill], audits: Iterable[int]) -> None:
-        """Those of the audits that killed: the pruning is unsound, which must never be."""
+        """Report audited mutants that were killed: the pruning is unsound, which is a bug."""
         asked = set(audits)
         wrong = [self._table.rows[at].id for at, _ in kills if at in asked]
         if wrong:
             self.tally.audit_kills += len(wrong)
             self._say(
                 "error",
-                f"unsound pruning: {', '.join(wrong)} was pruned and kills; please report this",
+                f"unsound pruning: {', '.join(wrong)} was pruned but is killed; please report this",
             )
 
     def audit(self, seen: Watched, *, runs: int, everything: bool) -> list[int]:
-        """About 1% of the soundly pruned, drawn at random: to be run anyway.
+        """Draw about 1% of the soundly pruned mutants, to be run anyway.
 
-        Unless ``everything`` is analysed anyway, no more than 5% of all ``runs`` so far.
+        At most 5% of all ``runs``, unless ``everything`` is analysed.
         """
         most = len(self._table.rows) if everything else runs // 20 + 1 - self.tally.audits
         if most <= 0:

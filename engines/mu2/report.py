@@ -1,4 +1,4 @@
-"""Telling how mutation analysis goes: figures now and then, and the exact pass at the end."""
+"""Report the progress of mutation analysis regularly, and run the exact pass at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzztui.wire.events import MutationStats
 __all__ = ["MutationReport"]
 
 _EVERY_S: Final = 2.0, 15.0
-"""At first, and after :data:`_LATER_S`: a campaign may take weeks."""
+"""Seconds between reports: at first, and after :data:`_LATER_S`; a campaign may take weeks."""
 _LATER_S: Final = 600.0
 _RUNS_EVERY_S: Final = 10.0
 _SAVE_EVERY_S: Final = 2.0
@@ -25,20 +25,20 @@ _TOTALS: Final = (
     j.ORIGINAL_NS, j.MUTANTS_NS, j.COMPILE_NS, j.REST_NS, j.MUTANT_RUNS, j.DEAD, j.SKIPPED,
     j.UNEXECUTED, j.UNINFECTED, j.PUT_OFF, j.AUDITS, j.AUDIT_KILLS,
 )  # fmt: skip
-"""The journal's words that outlive workers."""
+"""The journal's counters that are kept when a worker ends."""
 
 
 class MutationReport:
     """Writes :class:`MutationStats` every few seconds, :class:`MutantRuns` less often."""
 
     def __init__(self, parts: Analysis, backlog: Backlog, log: EventLog, *, exact: bool) -> None:
-        """``exact``: is there to be an exact pass at the end?"""
+        """``exact``: whether to run an exact pass at the end."""
         self._backlog, self._log, self._exact_at_end = backlog, log, exact
-        self._watch, self._schedule, self._table = parts.watch, parts.schedule, parts.table
+        self._probes, self._schedule, self._table = parts.probes, parts.schedule, parts.table
         self._pipeline, self._runner, self._program = parts.pipeline, parts.runner, parts.program
-        self._oracle, self._isolation = parts.oracle, parts.isolation
+        self._criterion, self._isolation = parts.criterion, parts.isolation
         self._words = parts.journal.counters
-        # A worker may die at any time: what earlier ones have done is in the journal.
+        # The journal has the totals of earlier workers, since a worker may die at any time.
         self._before = {word: max(0, self._words[word]) for word in _TOTALS}
         self._began = self._ticked = time.perf_counter_ns()
         self._started = time.monotonic()
@@ -47,18 +47,18 @@ class MutationReport:
         self._was_exact = False
 
     def tick(self) -> None:
-        """Between trials."""
-        self._backlog.attend()
+        """Update counters, save and report when due. Called between trials."""
+        self._backlog.collect_results()
         clock = time.perf_counter_ns()
         if self._words[j.PAUSED]:
-            self._began += clock - self._ticked  # a pause is no time of the campaign's
+            self._began += clock - self._ticked  # pauses do not count
         self._ticked = clock
         self._count(clock)
         now = time.monotonic()
         if self._was_exact and not self._backlog.exact:
             self._say_score()
         self._was_exact = self._backlog.exact
-        # Kills first: a pair that is settled is not run again.
+        # Kills are written first, because settled pairs are not run again.
         if now >= self._save_due and self._log.flush() and self._backlog.save():
             self._save_due = now + _SAVE_EVERY_S
         if now < self._due:
@@ -66,26 +66,26 @@ class MutationReport:
         self._due = now + _EVERY_S[now - self._started > _LATER_S]
         if now >= self._runs_due:
             self._runs_due = now + _RUNS_EVERY_S
-            self._table.tell_runs()
-        self._tell()
+            self._table.report_runs()
+        self._report()
 
     def finish(self) -> None:
-        """The budget is used up: the exact pass over the corpus, unless told to stop."""
+        """Run the exact pass after the budget is used up, unless a stop is requested; report."""
         if self._exact_at_end:
             self._backlog.begin_exact()
             self._was_exact = True
             while self._backlog.exact and self._backlog.pulse():
                 self._backlog.work()
         self.tick()
-        self._table.tell_runs()
-        self._tell()
+        self._table.report_runs()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self._count(time.perf_counter_ns())
         self._log.write(self._stats())
-        for problem in self._oracle.problems[self._problems :]:
+        for problem in self._criterion.problems[self._problems :]:
             self._log.message("warning", problem)
-        self._problems = len(self._oracle.problems)
+        self._problems = len(self._criterion.problems)
 
     def _say_score(self) -> None:
         rows = self._table.rows
@@ -95,15 +95,15 @@ class MutationReport:
         self._log.message("info", f"exact pass: this corpus kills {killed}, {score:.1f}%")
 
     def _count(self, clock: int) -> None:
-        """Bring the totals in the journal up to date; ``clock`` is now, in nanoseconds."""
-        compiled, original = self._program.compile_ns, self._watch.original_ns
-        # What the runner compiled is in its own time too.
+        """Update the totals in the journal. ``clock``: the current time in nanoseconds."""
+        compiled, original = self._program.compile_ns, self._probes.original_ns
+        # The runner's time includes its compiling.
         mutants = self._runner.ns - self._runner.compile_ns
         rest = max(0, clock - self._began - original - mutants - compiled)
         tally = self._pipeline.tally
         done = (
             original, mutants, compiled, rest, self._runner.runs, tally.dead, tally.skipped,
-            tally.unexecuted, tally.uninfected, tally.put_off, tally.audits, tally.audit_kills,
+            tally.unexecuted, tally.uninfected, tally.deferred, tally.audits, tally.audit_kills,
         )  # fmt: skip
         for word, value in zip(_TOTALS, done, strict=True):
             self._words[word] = max(self._words[word], self._before[word] + value)

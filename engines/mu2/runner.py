@@ -1,4 +1,4 @@
-"""Running many mutants on an input, in this process, under the journal."""
+"""Run many mutants on an input, in this process, recorded in the journal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzztui.engines.execute import memory
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import KillEvidence, Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import CannotSwap, Program
@@ -21,56 +21,56 @@ from fuzztui.engines.mutants.program import CannotSwap, Program
 __all__ = ["Kill", "Runner"]
 
 Kill = tuple[int, KillEvidence]
-"""A mutant's index and how its death showed."""
+"""A mutant's index and how it was killed."""
 
 _VERIFY_EVERY: Final = 64
 _BESIDES: Final = 2
-"""A run of a mutant takes so many times what the program takes: it is compiled, swapped
-in, compared."""
+"""Cost of a mutant's run in runs of the original: the mutant is also compiled, swapped in and
+compared."""
 
 
 class Runner:
-    """Should the process die, the journal tells of which mutant."""
+    """Runs mutants; if the process dies, the journal contains the mutant that was running."""
 
     def __init__(
         self,
         *,
         executor: Executor,
         program: Program,
-        oracle: Oracle,
+        criterion: KillCriterion,
         journal: TrialJournal,
         table: MutantTable,
         isolation: Isolation,
     ) -> None:
         self._program, self._journal, self._table = program, journal, table
         self._isolation = isolation
-        self._attack = MutantExecutor(
+        self._mutant_executor = MutantExecutor(
             executor,
             program,
-            oracle,
+            criterion,
             lambda index: journal.again(time.monotonic_ns(), index),
             journal.judging,
         )
         self.since: set[int] = set()
-        """Mutants that ran since the program was last seen to be as it should."""
+        """Mutants that ran since the original's behaviour was last verified."""
         self._before: Execution | None = None
-        """A run of the program from before the first of those."""
+        """A run of the original before the first mutant in ``since``."""
         self._unverified = 0
         self._ns = self._compile_ns = 0
         self._timing: tuple[int, int] | None = None
-        """When the current work began, and the time spent on compiling by then, in nanoseconds."""
+        """Start of the current work, and the compile time by then, in nanoseconds."""
         self.runs = 0
         self.cost = 0
-        """What was spent so far, in turns of loops and calls: deterministic, unlike time."""
+        """Total cost in iterations and calls, which is deterministic, unlike time."""
 
     @property
     def ns(self) -> int:
-        """Time spent in here by now, in nanoseconds."""
+        """Nanoseconds spent on mutants."""
         return self._ns + (time.perf_counter_ns() - self._timing[0] if self._timing else 0)
 
     @property
     def compile_ns(self) -> int:
-        """The part of :attr:`ns` that was compiling."""
+        """Nanoseconds of :attr:`ns` that were spent on compiling."""
         compiled = self._program.compile_ns
         return self._compile_ns + (compiled - self._timing[1] if self._timing else 0)
 
@@ -84,12 +84,12 @@ class Runner:
         known: bool = False,
         verify: bool = False,
     ) -> list[Kill]:
-        """Run those mutants on the input of ``original``, which has just run; confirmed kills.
+        """Run mutants on the input of ``original``, which has just run. Returns confirmed kills.
 
-        ``turns``: what a run of it costs, by estimate unless ``known``. ``audits``: those
-        among the mutants that run only to check the pruning. ``verify``: look in any case
-        whether the program is still as it was, not only every so often and after kills.
-        If it is not, raises ``Afresh``: a clean worker must go on.
+        ``turns``: cost of a run, an estimate unless ``known``. ``audits``: the mutants that run
+        only to check the pruning. ``verify``: always verify the original's behaviour at the end,
+        not only after kills and every 64 mutants. Raises ``RestartWorker`` if the behaviour has
+        changed.
         """
         with self.timed():
             return self._kills(original, todo, turns, audits, known=known, verify=verify)
@@ -105,7 +105,7 @@ class Runner:
         verify: bool,
     ) -> list[Kill]:
         found: list[Kill] = []
-        runs, fuel = self._attack.runs, self._attack.fuel
+        runs, fuel = self._mutant_executor.runs, self._mutant_executor.fuel
         if not self.since:
             self._before = original
         try:
@@ -114,7 +114,7 @@ class Runner:
                 self._unverified += 1
                 self.since.add(at)
                 try:
-                    verdict = self._attack.verdict(
+                    verdict = self._mutant_executor.verdict(
                         original, self._table.rows[at].mutant, turns if known else 0
                     )
                 except CannotSwap as e:
@@ -128,22 +128,22 @@ class Runner:
             if due and self._unverified:
                 self._verify(original)
         except Unstable:
-            self._look_into(original)
+            self._examine_change(original)
             found = []
         finally:
             self._journal.judging()
-            self.cost += (self._attack.runs - runs) * turns * _BESIDES
-            self.cost += (self._attack.fuel - fuel) * FUEL_PERIOD
+            self.cost += (self._mutant_executor.runs - runs) * turns * _BESIDES
+            self.cost += (self._mutant_executor.fuel - fuel) * FUEL_PERIOD
         return found
 
     def measure(self, original: Execution) -> int:
-        """What a run of this input costs, in turns; 0 for a flaky one. Raises ``Afresh``."""
+        """The cost of a run in iterations and calls; 0 if flaky. Raises ``RestartWorker``."""
         turns = 0
         with self.timed():
             try:
-                turns = self._attack.measure(original)
+                turns = self._mutant_executor.measure(original)
             except Unstable:
-                self._look_into(original)
+                self._examine_change(original)
             finally:
                 self._journal.judging()
         self.cost += 2 * turns
@@ -151,7 +151,7 @@ class Runner:
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
-        """What is done meanwhile is work on mutants; may be nested."""
+        """Count the time in this context as work on mutants. May be nested."""
         if self._timing:
             yield
             return
@@ -163,11 +163,13 @@ class Runner:
             self._timing = None
             self._ns, self._compile_ns = spent, compiled
 
-    def _look_into(self, original: Execution) -> None:
-        """The program did not repeat itself: is it flaky, or has it changed permanently?"""
+    def _examine_change(self, original: Execution) -> None:
+        """Handle a change of the original's behaviour: mark the input as flaky, or, if the change
+        is permanent, let a fresh worker examine the mutants that ran.
+        """
         if memory.used_up():
-            raise RecycleWorker  # what it did without memory says nothing
-        if not self._attack.varies(original):
+            raise RecycleWorker  # behaviour without free memory proves nothing
+        if not self._mutant_executor.varies(original):
             rows = self._table.rows
             self._isolation.check_suspects(
                 original.data, [rows[at].id for at in sorted(self.since)]
@@ -175,11 +177,17 @@ class Runner:
         self._isolation.mark_flaky(original.data)
 
     def _verify(self, original: Execution) -> None:
-        """This input alone would not show what a mutant had left behind before it ran."""
+        """Verify that the original behaves as before, on this input and on an earlier one: this
+        input alone would not show a change made before its first run.
+        """
         before = self._before
-        if before is not None and before is not original and not self._attack.repeats(before):
-            self._look_into(before)
-        if not self._attack.repeats(original):
+        if (
+            before is not None
+            and before is not original
+            and not self._mutant_executor.repeats(before)
+        ):
+            self._examine_change(before)
+        if not self._mutant_executor.repeats(original):
             raise Unstable
         self.since.clear()
         self._unverified = 0

@@ -1,18 +1,18 @@
-"""How much of the time goes to mutants, and which come first: the last stages of the pipeline.
+"""The share of mutants in all work, and their order: the last filters of the pipeline.
 
-The paper's analysis runs every surviving mutant that an input infects, on every
-input. On larger programs that starves the fuzzer (section V-C): most of those runs are
-of survivors that have survived a thousand times. ``full`` does it anyway.
-``adaptive`` treats running a mutant as spending from an account that fuzzing fills:
+The paper's analysis runs every surviving mutant that an input infects, on every input. On larger
+programs this starves the fuzzer (section V-C): most of these runs are of mutants that have survived
+a thousand times. The schedule ``full`` does so anyway. ``adaptive`` pays for runs of mutants from
+an account that trials fill:
 
-- *hand-over*: while coverage still grows, trials run as zest's do, without probes;
-  only inputs that were saved are analysed. When all of them have been, trials are
-  probed. Both get the more, the longer coverage has been dry.
+- *hand-over*: while coverage grows, trials run without probes, as zest's do, and only saved inputs
+  are analysed. When no saved input waits, trials have probes. Both get more work, the longer
+  coverage has not grown.
 - *least executed first*, and *back-off*: a mutant that has survived n runs is run
   with probability ``PATIENCE / n``.
-- *yield*: kills raise the rate at which the account fills, fruitless runs lower it.
+- *yield*: kills raise the rate at which the account is filled, runs without a kill lower it.
 
-Costs are counted in turns of loops and calls, not in seconds: a seed repeats a run.
+Costs are counted in iterations and calls, not in seconds, so that a seed repeats a run.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ from fuzztui.engines.mu2.table import MutantRecord
 __all__ = ["EPOCH", "AdaptiveSchedule", "FullSchedule", "MutantSchedule"]
 
 EPOCH: Final = 128
-"""Trials between two decisions whether to probe."""
+"""Trials between two decisions whether trials have probes."""
 
 
 class MutantSchedule(Protocol):
-    """Decides; knows nothing of how mutants are run."""
+    """Decides how many mutants run, and which first."""
 
     everything: bool
-    """Is each trial analysed in full, and each saved input before the next trial?"""
+    """Whether each trial is analysed in full, and each saved input before the next trial."""
     trial_turns: float
-    """What a trial costs on average, in turns of loops and calls."""
+    """Average cost of a trial, in iterations and calls."""
 
     @property
     def share(self) -> float:
-        """For the screen: the part of the work, 0 to 1, that mutants get now."""
+        """The current share of mutants in all work, from 0 to 1; for display."""
 
     def probes(self, trial: int, *, waiting: bool) -> bool:
-        """Is this trial to run with probes? ``waiting``: saved inputs wait for analysis."""
+        """Whether this trial has probes. ``waiting``: saved inputs wait for analysis."""
 
     def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
-        """Order, back-off and budget for the mutants that an input infects."""
+        """Order and filter the mutants that an input infects."""
 
     def may_work(self) -> bool:
-        """Is there something in the account for saved inputs?"""
+        """Whether the account for saved inputs allows work."""
 
     def sample(self, turns: int) -> None:
-        """A trial, taken at random, has cost so much, which is more than nothing."""
+        """Record the cost of a sampled trial, at least 1."""
 
     def trial(self, *, covered: bool) -> None:
-        """A trial has ended; ``covered``: it was kept for its coverage."""
+        """Record the end of a trial. ``covered``: its input was kept for coverage."""
 
     def spent(self, cost: int, kills: int, *, saved: bool) -> None:
-        """So much was spent on mutants of a saved input, or of a trial's."""
+        """Record the cost and kills of mutant runs on a saved input or a trial's input."""
 
 
 def _rank(row: MutantRecord) -> tuple[bool, int, int, int]:
@@ -65,7 +65,7 @@ def _rank(row: MutantRecord) -> tuple[bool, int, int, int]:
 
 
 class FullSchedule:
-    """Algorithms 2 and 3 as they stand: everything that is not soundly pruned, at once."""
+    """Algorithms 2 and 3 as published: run everything that is not soundly pruned, at once."""
 
     everything = True
     trial_turns = 1.0
@@ -76,7 +76,7 @@ class FullSchedule:
         return True
 
     def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
-        """All, in order."""
+        """All mutants, in order."""
         return sorted(rows, key=_rank)
 
     def may_work(self) -> bool:
@@ -94,31 +94,33 @@ class FullSchedule:
 
 
 class AdaptiveSchedule:
-    """The default: see the module."""
+    """The default schedule; the module's docstring describes it."""
 
     everything = False
     PATIENCE = 8
-    """Fruitless runs after which a mutant is run less and less."""
-    SAVED_AT_MOST = 16
-    """Mutants that have run before are run on a saved input: so many at most."""
+    """Runs without a kill after which a mutant is run less and less often."""
+    MAX_SAVED_REPEATS = 16
+    """Bound of the mutants with earlier runs that are run on one saved input."""
     SAVED_RATE = 0.05, 2.0
-    """What a trial pays into the account for saved inputs, as a part of its own cost:
-    while coverage grows, and when it is dry."""
-    LEAST, MOST = 0.05, 2.0
-    """Bounds of the same for the inputs of trials."""
+    """Payment of a trial into the account for saved inputs, as a share of the trial's cost:
+    while coverage grows, and when it has stopped growing."""
+    MIN_RATE, MAX_RATE = 0.05, 2.0
+    """Bounds of the payment into the account for trials, as a share of the trial's cost."""
     FRUITLESS = 200
-    """So many trials' worth without a kill lower the rate."""
+    """Cost of mutant runs without a kill, in average trials, after which the rate is lowered."""
     ADVANCE = 200
-    """Trials' worth that is in the account at the start: the first kills come at once."""
+    """Initial balance of the account for saved inputs, in average trials, so that the first kills
+    are found at once."""
     PROBED = 0.25, 1.0
-    """The part of trials that is probed, once no saved input waits: likewise."""
+    """Share of trials with probes when no saved input waits: while coverage grows, and when it has
+    stopped growing."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._saved = 0.0
         self._account = 0.0
         self._rate = 0.5
-        self._barren = 0.0
+        self._fruitless = 0.0
         self._trials = 0
         self._dry_since = 0
         self._pending = 0.0
@@ -129,7 +131,7 @@ class AdaptiveSchedule:
 
     @property
     def share(self) -> float:
-        """Of the cost, as it is counted."""
+        """The current share of mutants in the counted cost, from 0 to 1."""
         if self._working:
             rate = self._between(*self.SAVED_RATE)
         else:
@@ -137,12 +139,14 @@ class AdaptiveSchedule:
         return rate / (1 + rate)
 
     def _between(self, flowing: float, dry: float) -> float:
-        """Coverage counts as dry when a tenth of all trials has brought none."""
+        """Interpolate between a growing coverage and one that did not grow in a tenth of all
+        trials.
+        """
         since = (self._trials - self._dry_since) / (0.1 * self._trials + 1000)
-        return flowing + (dry - flowing) * min(1.0, since) ** 3  # late, but then decidedly
+        return flowing + (dry - flowing) * min(1.0, since) ** 3  # the power delays the change
 
     def probes(self, trial: int, *, waiting: bool) -> bool:
-        """Decided once an epoch."""
+        """Whether this trial has probes; decided once in an epoch."""
         self._working = waiting
         if trial % EPOCH == 0:
             self._pending += self._between(*self.PROBED)
@@ -152,9 +156,9 @@ class AdaptiveSchedule:
         return self._probing and not waiting
 
     def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
-        """Promoted and never run ones always; others as back-off and the account allow."""
+        """All promoted mutants and those without runs; others as back-off and account allow."""
         chosen: list[MutantRecord] = []
-        room = self.SAVED_AT_MOST if saved else int(self._account / self.trial_turns)
+        room = self.MAX_SAVED_REPEATS if saved else int(self._account / self.trial_turns)
         for row in sorted(rows, key=_rank):
             if row.promoted or not row.runs:
                 chosen.append(row)
@@ -166,18 +170,18 @@ class AdaptiveSchedule:
         return chosen
 
     def may_work(self) -> bool:
-        """Is the account for saved inputs not overdrawn?"""
+        """Whether the account for saved inputs is not overdrawn."""
         return self._saved > 0
 
     def sample(self, turns: int) -> None:
-        """A mean that forgets slowly: inputs grow."""
+        """Update the moving average of a trial's cost, which changes as inputs grow."""
         if not self._samples:
             self._saved += self.ADVANCE * turns
         self._samples = min(64, self._samples + 1)
         self.trial_turns += (turns - self.trial_turns) / self._samples
 
     def trial(self, *, covered: bool) -> None:
-        """Fill the accounts."""
+        """Pay into the accounts."""
         self._trials += 1
         if covered:
             self._dry_since = self._trials
@@ -188,16 +192,16 @@ class AdaptiveSchedule:
             self._account = min(most, self._account + self._rate * self.trial_turns)
 
     def spent(self, cost: int, kills: int, *, saved: bool) -> None:
-        """Empty them; learn what it brought."""
+        """Withdraw the cost; adjust the rate to the kills."""
         if saved:
             self._saved -= cost
             return
         self._account -= cost
         if kills:
-            self._barren = 0.0
-            self._rate = min(self.MOST, self._rate * 1.5)
+            self._fruitless = 0.0
+            self._rate = min(self.MAX_RATE, self._rate * 1.5)
         else:
-            self._barren += cost / self.trial_turns
-            if self._barren >= self.FRUITLESS:
-                self._barren = 0.0
-                self._rate = max(self.LEAST, self._rate * 0.8)
+            self._fruitless += cost / self.trial_turns
+            if self._fruitless >= self.FRUITLESS:
+                self._fruitless = 0.0
+                self._rate = max(self.MIN_RATE, self._rate * 0.8)

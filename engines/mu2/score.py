@@ -1,9 +1,9 @@
-"""The exact mutation score of any folder of inputs, whoever made them.
+"""Compute the exact mutation score of any folder of inputs.
 
-No journal and no schedule: child processes share the mutants out among them. Each runs
-those of its own that an input infects, input by input, and tells of each kill; when it
-dies, the mutant that it was running is tried once more alone, and the next child goes
-on. Prints JSON lines: ``progress`` now and then, at the end ``result``.
+There is no journal and no schedule: the mutants are divided among child processes. A child runs its
+share of the mutants that an input infects, input by input, and reports each kill. If a child dies,
+the next child continues, and the mutant that was running is tried again alone. Prints JSON lines:
+``progress`` repeatedly, and ``result`` at the end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fuzztui.engines.execute.loading import load
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.mu2.engine import SILENCE_TIMES, prepare
 from fuzztui.engines.mu2.isolated import IsolatedRunner
-from fuzztui.engines.mu2.kill_criterion import KillEvidence, Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mutants.program import CannotSwap, PythonMutant
 from fuzztui.engines.mutants.reimport import reload
@@ -38,18 +38,15 @@ __all__ = ["score"]
 
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005
-_LARGEST: Final = 16 << 20
+_MAX_INPUT_BYTES: Final = 16 << 20
 
 
 def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
-    """Score the files in ``folders`` (and below) with so many processes at once.
-
-    Returns the exit status.
-    """
+    """Score the files in and below ``folders`` with ``jobs`` processes. Returns the exit status."""
     inputs = list(_inputs(folders))
     if not inputs:
-        raise CannotStart(f"{', '.join(map(str, folders))}: no input there to score")
-    out, err = os.dup(1), os.dup(2)  # the target may close, replace or print to its own
+        raise CannotStart(f"{', '.join(map(str, folders))}: no readable input to score")
+    out, err = os.dup(1), os.dup(2)  # the target may close, replace or print to its copies
 
     def say(what: dict[str, Any]) -> None:
         os.write(out, json.dumps(what).encode() + b"\n")
@@ -58,7 +55,7 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
     try:
         scorer = _Scorer(spec, inputs, say)
         gc.collect()
-        gc.freeze()  # children that collect would copy what is loaded
+        gc.freeze()  # else garbage collection in children would copy the loaded objects
         scorer.run(max(1, jobs))
     except CannotStart as e:
         os.dup2(err, 2)
@@ -68,14 +65,14 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
 
 
 def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
-    """Regular files, each content once, in the order of their names."""
+    """Names and contents of regular files in order of their names, each content once."""
     seen: set[bytes] = set()
     for folder in folders:
         files = [folder] if folder.is_file() else sorted(folder.rglob("*"))
         for file in files:
             try:
                 status = file.lstat()
-                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_INPUT_BYTES:
                     continue
                 data = file.read_bytes()
             except OSError:
@@ -85,8 +82,8 @@ def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
                 yield str(file), data
 
 
-def _all_of(work: Iterable[Iterator[None]], jobs: int) -> None:
-    """Do all of it, with so many pieces in progress at a time."""
+def _run_all(work: Iterable[Iterator[None]], jobs: int) -> None:
+    """Run all pieces of work, ``jobs`` of them at a time."""
     waiting = iter(work)
     running = list(islice(waiting, jobs))
     while running:
@@ -98,7 +95,7 @@ def _all_of(work: Iterable[Iterator[None]], jobs: int) -> None:
 
 
 class _Scorer:
-    """Holds who is alive; children do the rest."""
+    """The state of all mutants, and the child processes that run them."""
 
     def __init__(
         self, spec: Spec, inputs: list[tuple[str, bytes]], say: Callable[[dict[str, Any]], None]
@@ -109,37 +106,37 @@ class _Scorer:
             spec,
             folder=Path.cwd(),
             table=EdgeTable(),
-            draw=random.Random(0).randbytes,  # what a recording lacks is the same in every run
+            draw=random.Random(0).randbytes,  # missing choices are the same in every run
             prepare=partial(prepare, spec),
         )
         executor = self._executor = loaded.executor
         program = self._program = loaded.prepared
         target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
-        self._oracle = Oracle(mode, target.compare, executor.guarded)
+        self._criterion = KillCriterion(mode, target.compare, executor.guarded)
         program.scan()
         self._silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
 
-        def anew(mutant: PythonMutant | None) -> Executor:
+        def reimport(mutant: PythonMutant | None) -> Executor:
             fresh = reload(program, spec.target, mutant)
             return executor.like(fresh.function, fresh.expected)
 
         self._memory_bytes = spec.target.memory_bytes
-        self._outside = IsolatedRunner(
+        self._isolated = IsolatedRunner(
             executor,
             program,
-            self._oracle,
-            anew,
+            self._criterion,
+            reimport,
             silence_s=self._silence_s,
             import_s=target.import_s,
             import_periods=executor.guard.spent,
             memory_bytes=self._memory_bytes,
         )
-        told = read_reported(spec.dir / "events.jsonl").mutants
-        self._said = {m.index: told[m.id] for m in program.mutants if m.id in told}
+        reported = read_reported(spec.dir / "events.jsonl").mutants
+        self._reported = {m.index: reported[m.id] for m in program.mutants if m.id in reported}
         verdicts = {
             at: event.state
-            for at, event in self._said.items()
+            for at, event in self._reported.items()
             if event.state in ("skipped", "equivalent")
         }
         self._state = {m.index: verdicts.get(m.index, "pending") for m in program.mutants}
@@ -151,40 +148,40 @@ class _Scorer:
         self._begin(0, "")
 
     def run(self, jobs: int) -> None:
-        """Everything."""
+        """Run all mutants on all inputs."""
         mutants = self._program.mutants
-        # Neighbours are alike in what they cost: dealt out one by one.
+        # Neighbouring mutants have similar costs, so they go to different children.
         shares = [frozenset(range(n, len(mutants), jobs)) for n in range(jobs)]
         self._begin(jobs * len(self._inputs), "inputs", jobs)
-        _all_of(map(self._swapped, shares), jobs)
-        while doubtful := self._acquit():
-            _all_of([self._swapped(doubtful)], jobs)
-        outside = [a for a in sorted(self._alive) if mutants[a].static or a in self._quarantine]
-        self._begin(len(outside), "mutants of module-level code")
-        _all_of(map(self._apart, outside), jobs)
+        _run_all(map(self._swapped, shares), jobs)
+        while doubtful := self._revoke_flaky_kills():
+            _run_all([self._swapped(doubtful)], jobs)
+        isolated = [a for a in sorted(self._alive) if mutants[a].static or a in self._quarantine]
+        self._begin(len(isolated), "mutants of module-level code")
+        _run_all(map(self._run_isolated, isolated), jobs)
 
     # --------------------------------------------------------------- the children
 
-    def _apart(self, a: int) -> Iterator[None]:
-        """One mutant on all inputs, in children of its own; yields while it waits."""
+    def _run_isolated(self, a: int) -> Iterator[None]:
+        """Run one isolated mutant on all inputs, in separate children; yields while it waits."""
         mutant = self._program.mutants[a]
         inputs = enumerate(data for _, data in self._inputs)
         pairs = [(mutant, key, data) for key, data in inputs if key not in self._flaky]
-        for told in self._outside.run(pairs):
-            if told is None:
+        for reported in self._isolated.run(pairs):
+            if reported is None:
                 yield
-            elif told.wrong:
-                self._invalid(a, told.wrong)
-            elif told.flaky:
+            elif reported.wrong:
+                self._invalid(a, reported.wrong)
+            elif reported.flaky:
                 continue
-            elif told.verdict is not None:
-                self._killed(a, told.key, told.verdict)
+            elif reported.verdict is not None:
+                self._killed(a, reported.key, reported.verdict)
             else:
                 self._state[a] = "alive"
         self._step()
 
-    def _acquit(self) -> frozenset[int]:
-        """Take back what an input killed that another share then found to be flaky."""
+    def _revoke_flaky_kills(self) -> frozenset[int]:
+        """Revoke the kills of inputs that another child found to be flaky. Returns the mutants."""
         flaky = {self._inputs[at][0] for at in self._flaky}
         taken = frozenset(a for a, (killer, _) in self._kills.items() if killer in flaky)
         for a in taken:
@@ -194,17 +191,17 @@ class _Scorer:
         return taken
 
     def _swapped(self, share: frozenset[int]) -> Iterator[None]:
-        """A share of the mutants on all inputs; yields while it waits."""
+        """Run a share of the mutants on all inputs; yields while it waits."""
         at = 0
         while at < len(self._inputs):
             at = yield from self._child(share, at)
 
     def _child(self, share: frozenset[int], start: int) -> Generator[None, None, int]:
-        """A child from input ``start`` on; returns where the next has to start."""
+        """Run a child from input ``start`` on. Returns the input at which the next child starts."""
         at, mutant = start, -1
         death: Death | None = None
         for message in in_child(
-            lambda tell: self._work(share, start, tell),
+            lambda send: self._work(share, start, send),
             silence_s=self._silence_s,
             memory_bytes=self._memory_bytes,
             patient=False,
@@ -240,29 +237,29 @@ class _Scorer:
                 f"scoring failed, please report this: the child process {death.words}"
             )
         if mutant >= 0:
-            # Alone in a child of its own: then its death is the mutant's doing.
+            # Alone in a separate child, a death is caused by the mutant.
             self._quarantine.add(mutant)
             return at
         self._step()
-        return at + 1  # the program itself dies on this input
+        return at + 1  # the original dies on this input
 
-    def _work(self, share: frozenset[int], start: int, tell: Callable[[Any], None]) -> None:
+    def _work(self, share: frozenset[int], start: int, send: Callable[[Any], None]) -> None:
         executor, program = self._executor, self._program
         executor.in_child()
-        attack = MutantExecutor(executor, program, self._oracle)
+        mutant_executor = MutantExecutor(executor, program, self._criterion)
         mutants = program.mutants
         mine = self._alive & share - self._quarantine
         alive = {a for a in mine if not mutants[a].static}
         probing = program.probing()
         probing.want(alive)
         for at in range(start, len(self._inputs)):
-            tell({"input": at})
+            send({"input": at})
             if at in self._flaky:
                 continue
             data = self._inputs[at][1]
-            program.clear_caches()  # or what an earlier input has cached would not be covered
+            program.clear_caches()  # else code behind a filled cache would not be covered
             plain = executor.run(data)
-            if not self._oracle.judges(plain.outcome):
+            if not self._criterion.judges(plain.outcome):
                 continue
             probing.cover(program.units_of(plain.observed))
             program.install(probing)
@@ -275,28 +272,28 @@ class _Scorer:
             kills = []
             ran: list[int] = []
             try:
-                turns = attack.measure(original)
+                turns = mutant_executor.measure(original)
             except Unstable:
-                tell({"flaky": True})
+                send({"flaky": True})
                 return
             for a in infected:
-                tell({"begin": a})
+                send({"begin": a})
                 ran.append(a)
                 try:
-                    verdict = attack.verdict(original, mutants[a], turns)
+                    verdict = mutant_executor.verdict(original, mutants[a], turns)
                 except CannotSwap as e:
-                    tell({"invalid": str(e)})
+                    send({"invalid": str(e)})
                     alive.discard(a)
                     continue
                 if verdict is not None:
                     alive.discard(a)
                     kills.append([a, verdict.oracle, verdict.detail])
-            if not attack.repeats(original):
-                # By itself, or did one of the mutants leave something behind?
-                tell({"flaky": True} if attack.varies(original) else {"leaked": ran})
+            if not mutant_executor.repeats(original):
+                # Either the input is flaky, or one of the mutants changed some state.
+                send({"flaky": True} if mutant_executor.varies(original) else {"leaked": ran})
                 return
             if kills:
-                tell({"kills": kills})
+                send({"kills": kills})
 
     # ---------------------------------------------------------------- the outcome
 
@@ -310,7 +307,7 @@ class _Scorer:
         self._state[mutant], self._reasons[mutant] = "invalid", why
 
     def _begin(self, total: int, what: str, each: int = 1) -> None:
-        """The next part has so many steps; ``each`` of them are one in what is told."""
+        """Start a part of ``total`` steps; ``each`` steps count as one in the reported progress."""
         self._done, self._total, self._what, self._each = 0, total, what, each
 
     def _step(self, steps: int = 1) -> None:
@@ -330,7 +327,7 @@ class _Scorer:
             )
 
     def result(self) -> dict[str, Any]:
-        """The object of the last line."""
+        """The object of the last JSON line."""
         mutants = self._program.mutants
         counts = {
             word: sum(s == word for s in self._state.values())

@@ -1,9 +1,9 @@
-"""Which mutants are settled with which saved input; outlives the worker, not its parent.
+"""The settled pairs of mutants and saved inputs, kept from worker to worker of one monitor.
 
-A mutant is *settled* with an input when it need not be run on it: soundly pruned, or run.
-An exact pass over a large corpus takes long, and a mutant may kill the worker in the
-middle of it: its successor continues from here. When the engine is started again, the
-program, its harness or its interpreter may be others, so nothing is taken over then.
+A mutant is *settled* with an input if it need not be run on the input any more: it was soundly
+pruned or has run. An exact pass over a large corpus takes long and a mutant may kill the worker, so
+the next worker continues from this file. After a restart of the engine nothing is reused, because
+the program, the harness or the interpreter may have changed.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from fuzztui.base.atomic import replace_text
 __all__ = ["NEVER", "Settled", "bits_of"]
 
 NEVER: Final = -1
-"""All bits: nothing is ever to be run on that input."""
+"""All bits: no mutant is ever run on the input."""
 
 _FILE: Final = ".settled"
 _LINES_TIMES: Final = 4
 _LINES_PLUS: Final = 1000
-"""The file is written again when it has so many lines more than entries."""
+"""The file is rewritten when it has more lines than 4 times the number of entries plus 1000."""
 _STARTED: Final = 19
-"""The index of the time at which a process was started, behind its name in /proc/PID/stat."""
+"""Index of a process's start time among the fields after its name in /proc/PID/stat."""
 
 
 def bits_of(indices: Iterable[int]) -> int:
-    """Each index as a bit."""
+    """An integer with the bits of these indices set."""
     bits = 0
     for at in indices:
         bits |= 1 << at
@@ -40,24 +40,24 @@ def bits_of(indices: Iterable[int]) -> int:
 
 
 class Settled:
-    """Bits of mutants, by the id of a queue entry.
+    """Bits of mutants by entry id.
 
-    The file is a line that says what it holds for, then a line an entry: its id and the
-    bits in hexadecimal. A later line of an entry replaces an earlier one.
+    The first line of the file identifies the process and the program that it is valid for. Each
+    other line has an entry's id and its bits in hexadecimal; a later line replaces an earlier one.
     """
 
     def __init__(self, directory: Path) -> None:
         self._file = directory / _FILE
         self._bits: dict[int, int] = {}
         self._left: dict[int, int] = {}
-        """What an earlier worker has left, of entries that are not in the corpus yet."""
+        """Bits from an earlier worker, of entries that are not in the corpus yet."""
         self._mask = 0
         self._changed: set[int] = set()
         self._head = ""
         self._lines = 0
 
     def __getitem__(self, entry: int) -> int:
-        """Of an entry that is not known: :data:`NEVER`."""
+        """The bits of an entry; :data:`NEVER` if it is unknown."""
         return self._bits.get(entry, NEVER)
 
     def __setitem__(self, entry: int, bits: int) -> None:
@@ -66,16 +66,16 @@ class Settled:
             self._changed.add(entry)
 
     def begin(self, entry: int, bits: int) -> None:
-        """The entry is in the corpus, with these bits beside what is known of it."""
+        """Add an entry of the corpus with these bits and those from an earlier worker."""
         self[entry] = self._bits.get(entry, 0) | self._left.pop(entry, 0) | bits
 
     def reopen(self, bits: int) -> None:
-        """These mutants are settled with nothing any more."""
+        """Make these mutants unsettled with every input."""
         for entry, settled in self._bits.items():
             if settled != NEVER:
                 self[entry] = settled & ~bits
         self._left.clear()
-        # A worker that dies before the next save must not leave the old bits behind.
+        # If the worker dies before the next save, the old bits must not be read again.
         self._lines = sys.maxsize
         with contextlib.suppress(OSError):
             self._file.unlink()
@@ -83,10 +83,10 @@ class Settled:
     # ------------------------------------------------------------------- restarts
 
     def load(self, mutants: Iterable[str], program: Iterable[str] = ()) -> None:
-        """Take over what a worker of the same parent has left, if all these are as they were.
+        """Read the file of an earlier worker of the same parent process, if nothing has changed.
 
-        ``mutants``: a word for each, by index; those that are found later are not kept.
-        ``program``: words that change when the program does.
+        ``mutants``: a text for each mutant, by index; mutants found later are not saved.
+        ``program``: texts that change when the program changes.
         """
         words = list(mutants)
         self._mask = (1 << len(words)) - 1
@@ -105,28 +105,28 @@ class Settled:
         self._rewrite()
 
     def save(self) -> None:
-        """Write what has changed. A disk that is full costs time later, no result."""
+        """Write changes. A failed write only causes repeated runs after a restart."""
         if self._lines > _LINES_TIMES * len(self._bits) + _LINES_PLUS:
             self._rewrite()
         elif self._changed:
-            lines = self._told(self._changed)
+            lines = self._lines_of(self._changed)
             try:
                 with self._file.open("a", encoding="ascii") as file:
                     file.writelines(lines)
             except OSError:
-                self._lines = sys.maxsize  # a torn line: nothing may be written behind it
+                self._lines = sys.maxsize  # rewrite the file: its last line may be torn
             else:
                 self._lines += len(lines)
                 self._changed.clear()
 
     def _rewrite(self) -> None:
         with contextlib.suppress(OSError):
-            lines = self._told({**self._left, **self._bits})
+            lines = self._lines_of({**self._left, **self._bits})
             replace_text(self._file, "".join([f"{self._head}\n", *lines]))
             self._lines = len(lines)
             self._changed.clear()
 
-    def _told(self, entries: Iterable[int]) -> list[str]:
+    def _lines_of(self, entries: Iterable[int]) -> list[str]:
         lines = []
         for entry in sorted(entries):
             bits = self._bits.get(entry, self._left.get(entry, 0))
@@ -135,7 +135,7 @@ class Settled:
 
 
 def _head(words: Iterable[str]) -> str:
-    """The parent process and the words; empty where there is no /proc to tell."""
+    """Identify the parent process and these texts; an empty string without /proc."""
     parent = os.getppid()
     try:
         stat = Path(f"/proc/{parent}/stat").read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""What a user says about mutants: commands to changes of the table."""
+"""The commands about mutants, which change the table and the backlog."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["MutantSteering"]
 
 
 class MutantSteering:
-    """Applied between trials; every change is told by the table, and so outlives a restart."""
+    """Executes commands between trials; the table reports each change, so restarts keep it."""
 
     def __init__(self, table: MutantTable, backlog: Backlog) -> None:
         self._table, self._backlog = table, backlog
 
-    def obey(self, command: Command) -> str:
-        """Do it; returns what was done. Raises :class:`SteerError`."""
+    def execute(self, command: Command) -> str:
+        """Execute a command. Returns the answer. Raises :class:`SteerError` if it is rejected."""
         if isinstance(command, ExactPass):
             self._backlog.begin_exact()
             return f"exact pass: {several(len(self._backlog), 'input')} to analyse"
@@ -34,40 +34,40 @@ class MutantSteering:
         match command:
             case SkipMutants():
                 rows = _living(rows)
-                self._table.judge(rows, "skipped")
-                return f"{_many(rows)} skipped"
+                self._table.set_verdict(rows, "skipped")
+                return f"{_mutants(rows)} skipped"
             case MarkEquivalent():
                 rows = _living(rows)
-                self._table.judge(rows, "equivalent", command.because)
+                self._table.set_verdict(rows, "equivalent", command.because)
                 because = f", because {command.because}" if command.because else ""
-                return f"{_many(rows)} marked equivalent{because}"
+                return f"{_mutants(rows)} marked equivalent{because}"
             case PromoteMutants():
                 rows = _living(rows)
                 self._table.promote(rows)
             case MoveMutants():
                 if command.to not in ("first", "last"):
-                    raise SteerError(f"to = {command.to!r}: it is first or last")
+                    raise SteerError(f"move to {command.to!r} is unknown; choose first or last")
                 rows = _living(rows)
                 self._table.move(rows, command.to)
-                return f"{_many(rows)} moved to be {command.to}"
+                return f"{_mutants(rows)} moved to run {command.to}"
             case RequeueMutants():
                 self._backlog.uncredit([row.killer for row in rows if row.killer])
                 self._table.requeue(rows)
             case _:
-                raise SteerError(f"mu2 does not know how to {command.name}")
-        self._backlog.again(row.mutant.index for row in rows)
+                raise SteerError(f"this engine does not support the command {command.name}")
+        self._backlog.reopen(row.mutant.index for row in rows)
         done = "promoted" if isinstance(command, PromoteMutants) else "queued again"
-        return f"{_many(rows)} {done}"
+        return f"{_mutants(rows)} {done}"
 
 
 def _living(rows: list[MutantRecord]) -> list[MutantRecord]:
-    """Those that a verdict can still concern: a kill is a fact. Raises :class:`SteerError`."""
+    """The mutants that are neither killed nor invalid. Raises :class:`SteerError` if none."""
     living = [row for row in rows if row.base in (PENDING, ALIVE)]
     if not living:
-        what = "it is" if len(rows) == 1 else "all are"
-        raise SteerError(f"{_many(rows)}: {what} killed or invalid; requeue to try again")
+        what = "is" if len(rows) == 1 else "are all"
+        raise SteerError(f"{_mutants(rows)} {what} killed or invalid; requeue to try again")
     return living
 
 
-def _many(rows: list[MutantRecord]) -> str:
+def _mutants(rows: list[MutantRecord]) -> str:
     return f"{len(rows)} mutant{'s' if len(rows) != 1 else ''}"

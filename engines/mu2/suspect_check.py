@@ -1,8 +1,8 @@
-"""Finding out, in a clean worker, why the program had changed under its mutants.
+"""Find, in a fresh worker, the mutant that changed the state of the program.
 
-The last worker stopped because the program no longer did on some input what it had
-done before. Either the input is flaky by itself, or one of the mutants that ran in
-between left something behind: each is tried in a child process of its own.
+The previous worker stopped because the original's behaviour on some input had changed. Either the
+input is flaky, or one of the mutants that had run changed some state: each of them is tried in a
+separate child process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import Death, in_child
 from fuzztui.engines.execute.isolation import Isolation
-from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 
@@ -24,73 +24,79 @@ _REPEATS = 20
 
 
 class SuspectCheck:
-    """Names the guilty in :class:`Isolation`."""
+    """Records in :class:`Isolation` the mutants that change the program's state."""
 
     def __init__(
         self,
         executor: Executor,
         program: Program,
-        oracle: Oracle,
+        criterion: KillCriterion,
         silence_s: float,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         """``meanwhile`` is called at least every 50 ms."""
-        self._executor, self._program, self._oracle = executor, program, oracle
+        self._executor, self._program, self._criterion = executor, program, criterion
         self._silence_s, self._meanwhile = silence_s, meanwhile
 
-    def hold(self, isolation: Isolation, say: Callable[[str, str], None]) -> None:
-        """Look into what the last worker noted, if it did."""
+    def run(self, isolation: Isolation, say: Callable[[str, str], None]) -> None:
+        """Examine the suspects that the previous worker recorded, if there are any."""
         suspects, isolation.suspects = isolation.suspects, None
         if suspects is None:
             return
         data = suspects.data
         if not self._in_child(partial(self._repeats, data)):
             isolation.mark_flaky(data)
-            say("warning", "an input does not always end alike: no mutant is judged by it")
+            say("warning", "an input is flaky: no mutant is run on it")
         else:
-            guilty = self._guilty(data, filter(None, map(self._program.by_id.get, suspects.ids)))
-            for mutant in guilty:
+            culprits = self._culprits(
+                data, filter(None, map(self._program.by_id.get, suspects.ids))
+            )
+            for mutant in culprits:
                 why = "it changed the program's state for later runs"
                 isolation.outside[mutant.id] = why
                 say("warning", f"mutant {mutant.id}: {why}; it runs in child processes from now on")
-            if not guilty:
+            if not culprits:
                 isolation.unexplained += 1
-                # Not twice for the same input, whatever it is.
+                # The same input must not cause this check again.
                 isolation.mark_flaky(data)
                 what = (
                     "mutants run in child processes from now on"
                     if isolation.all_isolated
-                    else "the input is left out"
+                    else "no mutant is run on this input any more"
                 )
-                say("warning", f"the program changed while mutants ran, and none did it: {what}")
+                say(
+                    "warning",
+                    "the program's behaviour changed while mutants ran,"
+                    f" but no single mutant causes this: {what}",
+                )
         isolation.save()
 
-    def _guilty(self, data: bytes, mutants: Iterable[PythonMutant]) -> list[PythonMutant]:
+    def _culprits(self, data: bytes, mutants: Iterable[PythonMutant]) -> list[PythonMutant]:
         return [m for m in mutants if not self._in_child(partial(self._after, data, m))]
 
     def _in_child(self, work: Callable[[Callable[[Any], None]], None]) -> bool:
-        """The one answer that the child gives; a child that dies or hangs says no."""
-        told = in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
-        answers = [m for m in told if not isinstance(m, Death)]
+        """The result that the child sends; False if the child dies or hangs."""
+        messages = in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
+        answers = [m for m in messages if not isinstance(m, Death)]
         return bool(answers) and answers[0] is True
 
-    def _repeats(self, data: bytes, tell: Callable[[Any], None]) -> None:
+    def _repeats(self, data: bytes, send: Callable[[Any], None]) -> None:
         self._executor.in_child()
-        attack = MutantExecutor(self._executor, self._program, self._oracle)
+        mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
         original = self._executor.call(data)
-        tell(all(attack.repeats(original) for _ in range(_REPEATS)))
+        send(all(mutant_executor.repeats(original) for _ in range(_REPEATS)))
 
-    def _after(self, data: bytes, mutant: PythonMutant, tell: Callable[[Any], None]) -> None:
-        """Does the program repeat itself after the mutant ran?"""
+    def _after(self, data: bytes, mutant: PythonMutant, send: Callable[[Any], None]) -> None:
+        """Send whether the original behaves as before after the mutant has run."""
         self._executor.in_child()
-        attack = MutantExecutor(self._executor, self._program, self._oracle)
+        mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
         original = self._executor.call(data)
         try:
-            attack.verdict(original, mutant)
+            mutant_executor.verdict(original, mutant)
         except CannotSwap:
-            tell(True)
+            send(True)
             return
         except Unstable:
-            tell(False)
+            send(False)
             return
-        tell(attack.repeats(original))
+        send(mutant_executor.repeats(original))

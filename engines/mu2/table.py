@@ -1,7 +1,7 @@
-"""What is known of each mutant: state, verdicts, place in the queue, counts.
+"""The table of mutants: state, verdict, order and counters of each.
 
-KILLED of Algorithm 2 is here, and everything that a user says about mutants.
-Every change is told as an event; those events are what a restart continues from.
+It contains the set KILLED of Algorithm 2 and a user's settings. Every change is reported as an
+event; a restart restores the table from these events.
 """
 
 from __future__ import annotations
@@ -18,79 +18,79 @@ from fuzztui.engines.mutants.program import PythonMutant
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
 
-__all__ = ["ALIVE", "DEAD", "INVALID", "PENDING", "MutantRecord", "MutantTable"]
+__all__ = ["ALIVE", "INVALID", "KILLED", "PENDING", "MutantRecord", "MutantTable"]
 
 PENDING: Final = "pending"
 ALIVE: Final = "alive"
-DEAD: Final = "killed"
+KILLED: Final = "killed"
 INVALID: Final = "invalid"
 _SKIPPED: Final = "skipped"
 _EQUIVALENT: Final = "equivalent"
 
 _FOUND_A_LINE: Final = 200
 _RUNS_A_LINE: Final = 500
-_FAVOURS: Final = 4
+_MAX_ENERGY_GRANTS: Final = 4
 
 
 class MutantRecord:
-    """One mutant's row. Has what :mod:`fuzztui.wire.selection` selects by."""
+    """The row of one mutant, with the attributes that :mod:`fuzztui.wire.selection` uses."""
 
     __slots__ = (
-        "base", "detail", "favours", "infected", "killer", "mutant", "oracle", "order", "outside",
-        "promoted", "reached", "reason", "runs", "told_runs", "trial", "verdict",
+        "base", "detail", "energy_grants", "infected", "isolated", "killer", "mutant", "oracle",
+        "order", "promoted", "reached", "reason", "reported_runs", "runs", "trial", "verdict",
     )  # fmt: skip
 
     def __init__(self, mutant: PythonMutant) -> None:
         self.mutant = mutant
         self.base = PENDING
-        """pending, alive, killed or invalid: what running it has shown."""
+        """pending, alive, killed or invalid: the result of running it."""
         self.verdict = ""
-        """What a user said: "", skipped or equivalent."""
+        """The user's verdict: "", skipped or equivalent."""
         self.reason = ""
         self.promoted = False
         self.order = 0
-        """Lower comes first: 0 unless somebody moved it."""
-        self.outside = mutant.static
-        """Must it run in a child process?"""
+        """Mutants with a lower number are run first; 0 unless a user moved the mutant."""
+        self.isolated = mutant.static
+        """Whether the mutant must run in a child process."""
         self.killer = self.oracle = self.detail = ""
         self.trial = -1
         self.reached = self.infected = self.runs = 0
-        self.told_runs = 0
-        self.favours = 0
+        self.reported_runs = 0
+        self.energy_grants = 0
 
     @property
     def id(self) -> str:
-        """The mutant's."""
+        """The id of the mutant."""
         return self.mutant.id
 
     @property
     def file(self) -> str:
-        """As shown."""
+        """The file as shown to users."""
         return self.mutant.file
 
     @property
     def function(self) -> str:
-        """Its qualified name."""
+        """The qualified name of the mutated function."""
         return self.mutant.function
 
     @property
     def operator(self) -> str:
-        """The mutation operator's name."""
+        """The name of the mutation operator."""
         return self.mutant.operator
 
     @property
     def line(self) -> int:
-        """In its file."""
+        """The line in the file."""
         return self.mutant.line
 
     @property
     def state(self) -> str:
-        """The word that is told: a kill or invalidity outranks nothing that a user said."""
+        """The reported state: the user's verdict, else :attr:`base`."""
         return self.verdict or self.base
 
     @property
     def steer(self) -> str:
-        """promoted, first, last or nothing."""
+        """promoted, first, last or an empty string."""
         if self.promoted:
             return "promoted"
         return "first" if self.order < 0 else "last" if self.order > 0 else ""
@@ -99,32 +99,31 @@ class MutantRecord:
 class MutantTable:
     """The rows by index of :attr:`Program.mutants`, and the sets that the pipeline needs.
 
-    ``survivors`` are the indices worth running in this process: neither dead nor
-    invalid nor skipped nor equivalent nor bound to a child process; ``outside`` the
-    same for those.
+    ``survivors`` are the indices of mutants that are worth running in this process: not killed,
+    invalid, skipped, equivalent or isolated. ``isolated`` are those worth running in a child.
     """
 
-    def __init__(self, log: EventLog, journal: TrialJournal, told: ReportedEvents) -> None:
-        self._log, self._words, self._told = log, journal.counters, told
+    def __init__(self, log: EventLog, journal: TrialJournal, reported: ReportedEvents) -> None:
+        self._log, self._words, self._reported = log, journal.counters, reported
         self.rows: list[MutantRecord] = []
         self._by_id: dict[str, MutantRecord] = {}
         self.survivors: set[int] = set()
-        self.outside: set[int] = set()
+        self.isolated: set[int] = set()
         self.promoted: set[int] = set()
         self.mask = 0
         """``survivors`` as bits."""
         self.dead = 0
-        """How many are killed."""
+        """Number of killed mutants."""
         self.changes = 0
-        """Grows whenever a survivor joined or left: who caches sets of them compares it."""
+        """Grows with every change of ``survivors``, for callers that cache sets of them."""
         self._changed_runs: set[int] = set()
 
     # ----------------------------------------------------------------- the rows
 
     def add(self, mutants: Sequence[PythonMutant], stale: set[str]) -> None:
-        """New mutants of the program; what was told of them before is taken up again.
+        """Add mutants and restore their state from the events of earlier workers.
 
-        ``stale``: ids whose function has changed since: what was told is about another.
+        ``stale``: ids of mutants whose function has changed, so that earlier events do not apply.
         """
         fresh = []
         for mutant in mutants:
@@ -132,27 +131,27 @@ class MutantTable:
             self.rows.append(row)
             self._by_id[mutant.id] = row
             if mutant.id in stale:
-                self._told.mutants.pop(mutant.id, None)
-                self._told.killed.pop(mutant.id, None)
-                self._told.runs.pop(mutant.id, None)
+                self._reported.mutants.pop(mutant.id, None)
+                self._reported.killed.pop(mutant.id, None)
+                self._reported.runs.pop(mutant.id, None)
                 fresh.append(row)
             else:
-                self._take_up(row)
+                self._restore(row)
             self._place(row)
         self._announce(mutants)
         for row in fresh:
-            self._tell(row)  # else its former state would go on standing in the log
+            self._report(row)  # else the log would continue to show the former state
 
-    def _take_up(self, row: MutantRecord) -> None:
-        last, kill = self._told.mutants.get(row.id), self._told.killed.get(row.id)
+    def _restore(self, row: MutantRecord) -> None:
+        last, kill = self._reported.mutants.get(row.id), self._reported.killed.get(row.id)
         if kill is not None:
-            row.base, row.killer, row.oracle = DEAD, kill.killer, kill.oracle
+            row.base, row.killer, row.oracle = KILLED, kill.killer, kill.oracle
             row.trial, row.detail = kill.trial, kill.detail
             self.dead += 1
-        counts = self._told.runs.get(row.id, [])
+        counts = self._reported.runs.get(row.id, [])
         if len(counts) == 3 and all(type(n) is int for n in counts):
             row.reached, row.infected, row.runs = counts
-            row.told_runs = row.runs
+            row.reported_runs = row.runs
         if last is None:
             return
         if last.state in (_SKIPPED, _EQUIVALENT):
@@ -163,10 +162,10 @@ class MutantTable:
         row.order = {"first": -1, "last": 1}.get(last.steer, 0)
 
     def _announce(self, mutants: Sequence[PythonMutant]) -> None:
-        """Tell of them, unless a worker before has told the same."""
+        """Report the mutants that no earlier worker has reported in the same form."""
         by_module: dict[str, list[PythonMutant]] = {}
         for mutant in mutants:
-            if self._told.found.get(mutant.id) == _described(mutant):
+            if self._reported.found.get(mutant.id) == _described(mutant):
                 continue
             by_module.setdefault(mutant.module, []).append(mutant)
         for module, those in by_module.items():
@@ -183,13 +182,13 @@ class MutantTable:
                 )
 
     def _place(self, row: MutantRecord) -> None:
-        """Put the row into the sets where it belongs."""
+        """Update the sets of indices after a change of the row."""
         at = row.mutant.index
         lives = not row.verdict and row.base in (PENDING, ALIVE)
         before = at in self.survivors
         for members, member in (
-            (self.survivors, lives and not row.outside),
-            (self.outside, lives and row.outside),
+            (self.survivors, lives and not row.isolated),
+            (self.isolated, lives and row.isolated),
             (self.promoted, lives and row.promoted),
         ):
             (members.add if member else members.discard)(at)
@@ -198,16 +197,16 @@ class MutantTable:
             self.changes += 1
             self.mask ^= 1 << at
 
-    def _tell(self, *rows: MutantRecord) -> None:
+    def _report(self, *rows: MutantRecord) -> None:
         self._log.write_all(
             MutantState(
                 self._log.instance,
                 row.id,
                 row.state,
-                row.killer if row.base == DEAD else "",
-                row.oracle if row.base == DEAD else "",
-                row.trial if row.base == DEAD else -1,
-                row.detail if row.base == DEAD else "",
+                row.killer if row.base == KILLED else "",
+                row.oracle if row.base == KILLED else "",
+                row.trial if row.base == KILLED else -1,
+                row.detail if row.base == KILLED else "",
                 row.reason,
                 row.steer,
             )
@@ -217,47 +216,47 @@ class MutantTable:
     # --------------------------------------------------------- what running shows
 
     def ran(self, at: int) -> None:
-        """The mutant was run on an input."""
+        """Count a run of the mutant on an input."""
         row = self.rows[at]
         row.runs += 1
         if row.base == PENDING:
             row.base = ALIVE
-            self._tell(row)
-        if row.runs >= 2 * row.told_runs:
+            self._report(row)
+        if row.runs >= 2 * row.reported_runs:
             self._changed_runs.add(at)
 
     def kill(self, at: int, verdict: KillEvidence, killer: str) -> None:
-        """The input saved as ``killer`` ("main/12") has killed it."""
+        """Record that the entry ``killer`` ("main/12") has killed the mutant."""
         row = self.rows[at]
-        self.dead += row.base != DEAD
-        row.base, row.killer, row.trial = DEAD, killer, self._words[j.TRIAL]
+        self.dead += row.base != KILLED
+        row.base, row.killer, row.trial = KILLED, killer, self._words[j.TRIAL]
         row.oracle, row.detail = verdict.oracle, verdict.detail
         self._place(row)
         self._changed_runs.add(at)
-        self._tell(row)
+        self._report(row)
 
     def kills_of(self, entry: int) -> int:
-        """How many mutants this instance's entry has killed."""
+        """The number of mutants that an entry of this instance has killed."""
         name = f"{self._log.instance}/{entry}"
         return sum(row.killer == name for row in self.rows)
 
     def invalidate(self, at: int, why: str) -> None:
-        """It cannot be made or run."""
+        """Record that the mutant cannot be built or run."""
         row = self.rows[at]
         row.base, row.reason = INVALID, why
         self._place(row)
-        self._tell(row)
+        self._report(row)
 
-    def send_outside(self, ids: Iterable[str]) -> None:
-        """These run in child processes from now on."""
+    def isolate(self, ids: Iterable[str]) -> None:
+        """Run these mutants in child processes from now on."""
         for id_ in ids:
             row = self._by_id.get(id_)
             if row is not None:
-                row.outside = True
+                row.isolated = True
                 self._place(row)
 
-    def tell_runs(self) -> None:
-        """Tell the counts that have about doubled."""
+    def report_runs(self) -> None:
+        """Report the counters of mutants whose runs have about doubled since their last report."""
         if not self._changed_runs:
             return
         changed = sorted(self._changed_runs)
@@ -266,68 +265,68 @@ class MutantTable:
             figures = {}
             for at in changed[start : start + _RUNS_A_LINE]:
                 row = self.rows[at]
-                row.told_runs = max(1, row.runs)
+                row.reported_runs = max(1, row.runs)
                 figures[row.id] = [row.reached, row.infected, row.runs]
             self._log.write(MutantRuns(self._log.instance, figures))
 
-    # ---------------------------------------------------------- what a user says
+    # ---------------------------------------------------------- user commands
 
     def alive(self, at: int) -> bool:
-        """Is it still worth a kill?"""
-        return at in self.survivors or at in self.outside
+        """Whether the mutant is still to be killed."""
+        return at in self.survivors or at in self.isolated
 
-    def favour(self, at: int) -> bool:
-        """May one more input that infects this promoted mutant get energy for that?"""
+    def grant_energy(self, at: int) -> bool:
+        """Whether one more input that infects this promoted mutant gets energy for it."""
         row = self.rows[at]
-        row.favours += 1
-        return row.favours <= _FAVOURS
+        row.energy_grants += 1
+        return row.energy_grants <= _MAX_ENERGY_GRANTS
 
     def select(self, text: str) -> list[MutantRecord]:
-        """The rows of a selection. Raises :class:`SteerError` when it names none."""
+        """The rows of a selection. Raises :class:`SteerError` if no mutant matches."""
         try:
             rows = parse_selection(text).of(self.rows)
         except SelectionError as e:
             raise SteerError(str(e)) from None
         if not rows:
-            raise SteerError(f"no mutant is named by {text!r}")
+            raise SteerError(f"no mutant matches {text!r}")
         return rows
 
-    def judge(self, rows: Sequence[MutantRecord], verdict: str, reason: str = "") -> None:
-        """skipped or equivalent."""
+    def set_verdict(self, rows: Sequence[MutantRecord], verdict: str, reason: str = "") -> None:
+        """Set the user's verdict: skipped or equivalent."""
         for row in rows:
             row.verdict, row.reason, row.promoted = verdict, reason, False
             self._place(row)
-        self._tell(*rows)
+        self._report(*rows)
 
     def promote(self, rows: Sequence[MutantRecord]) -> None:
-        """Their turn is now, and always; undoes a skip or a verdict."""
+        """Run these mutants on every input that infects them; undoes a skip or verdict."""
         for row in rows:
             row.verdict = row.reason = ""
-            row.promoted, row.order, row.favours = True, 0, 0
+            row.promoted, row.order, row.energy_grants = True, 0, 0
             self._place(row)
-        self._tell(*rows)
+        self._report(*rows)
 
     def move(self, rows: Sequence[MutantRecord], to: str) -> None:
-        """first or last among those that wait."""
+        """Run these mutants first or last."""
         for row in rows:
             row.order = -1 if to == "first" else 1
             row.promoted = False
             self._place(row)
-        self._tell(*rows)
+        self._report(*rows)
 
     def requeue(self, rows: Sequence[MutantRecord]) -> None:
-        """As if it had never been run or judged."""
+        """Reset the mutants to pending, without any results or settings."""
         for row in rows:
-            self.dead -= row.base == DEAD
+            self.dead -= row.base == KILLED
             row.verdict = row.reason = row.killer = row.oracle = row.detail = ""
             row.base, row.trial, row.promoted, row.order = PENDING, -1, False, 0
-            row.reached = row.infected = row.runs = row.told_runs = 0
+            row.reached = row.infected = row.runs = row.reported_runs = 0
             self._place(row)
-        self._tell(*rows)
+        self._report(*rows)
 
 
 def _described(m: PythonMutant) -> dict[str, object]:
-    told: dict[str, object] = {
+    reported: dict[str, object] = {
         "id": m.id,
         "line": m.line,
         "function": m.function,
@@ -336,5 +335,5 @@ def _described(m: PythonMutant) -> dict[str, object]:
         "after": m.after,
     }
     if m.static:
-        told["static"] = True
-    return told
+        reported["static"] = True
+    return reported

@@ -1,5 +1,5 @@
-"""Mutants of a Python program: what they are, running them in place, who may be affected.
+"""Mutants of a Python program: enumerate them, run them in place, observe which are infected.
 
-Nothing here knows of fuzzing. ``operators`` says what can be changed, ``sites`` finds where,
-``units`` compiles, ``program`` swaps, ``probing`` watches which mutants could matter.
+This package does not depend on fuzzing. ``operators`` defines the mutations, ``sites`` finds their
+places, ``units`` compiles, ``program`` swaps, and ``probe_recorder`` records infection.
 """

@@ -1,4 +1,4 @@
-"""Enumerating a program: its units, its mutants, and the live objects that they are in."""
+"""Enumerate the units of a program, their mutants, and the live function objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
-from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant, words
+from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant, before_and_after
 from fuzztui.engines.mutants.operators import Mutation, MutationOperator
 from fuzztui.engines.mutants.recompile import UnitPosition, flatten, future_flags, outermost
 from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes
@@ -22,7 +22,7 @@ Cache = functools._lru_cache_wrapper
 
 
 class Enumeration:
-    """All that was found so far; its lists only grow, except for ``units``."""
+    """The units and mutants found yet. The lists only grow, except for ``units``."""
 
     def __init__(
         self, application: Application, operators: Sequence[MutationOperator], only: Sequence[str]
@@ -38,7 +38,7 @@ class Enumeration:
         self.caches: list[Cache[object]] = []
         """The ``lru_cache``\\ s around functions of the application."""
         self.on_grown: Callable[[Unit], None] = lambda unit: None
-        """Called when a unit that was known has more live functions."""
+        """Called when a known unit has more live functions."""
         self._application, self._operators, self._only = application, operators, tuple(only)
         self._loaded: list[InstrumentedModule] = []  # not scanned yet
         self._codes: dict[int, tuple[Unit, int]] = {}  # imported code, by id
@@ -57,7 +57,7 @@ class Enumeration:
             ):
                 continue
             if module.name in self.sources:
-                continue  # loaded a second time: the mutants are those of the first
+                continue  # loaded a second time: the first load's mutants are used
             new_units += self._scan_module(module)
         self._find_functions()
         ran = self._application.coverage.collect()
@@ -110,7 +110,7 @@ class Enumeration:
     ) -> Unit | None:
         node = scope.node
         decorators = getattr(node, "decorator_list", ())
-        place = UnitPosition(
+        position = UnitPosition(
             line=node.lineno,
             column=node.col_offset,
             end_line=node.end_lineno,
@@ -121,12 +121,12 @@ class Enumeration:
         )
         cells = loaded.spans.get((node.lineno, node.col_offset))
         name = getattr(node, "name", "<lambda>")
-        codes = roots.get((name, place.first_line), [])
+        codes = roots.get((name, position.first_line), [])
         if len(codes) > 1:
-            codes = [c for c in codes if _within(c, place)]
+            codes = [c for c in codes if _within(c, position)]
         if cells is None or not codes:
             return None
-        unit = Unit(source, scope.name, scope.hash, place, cells)
+        unit = Unit(source, scope.name, scope.hash, position, cells)
         self._own(cells, unit)
         for root in codes:
             every = flatten(root)
@@ -154,7 +154,7 @@ class Enumeration:
             for i, (operator, change) in enumerate(point.changes):
                 first = ordinals.get(operator.name, 0)
                 sites[operator.name] = max(sites.get(operator.name, 0), change.site + 1)
-                before, after = words(source.text, point, change)
+                before, after = before_and_after(source.text, point, change)
                 mutant = PythonMutant(
                     index=len(self.mutants),
                     id=f"{source.module}:{scope.name}:{operator.name}"
@@ -181,7 +181,7 @@ class Enumeration:
                 ordinals[name] = ordinals.get(name, 0) + count
 
     def _make_static(self, unit: Unit) -> None:
-        """It ran while being imported and is gone."""
+        """Mark the unit's mutants as static: it ran at import and no live function has its code."""
         for number in unit.points:
             self.points[number].unit = None
             for index in self.points[number].mutants:
@@ -192,7 +192,7 @@ class Enumeration:
         self.owners[start:end] = [None] * (end - start)
 
     def _find_functions(self) -> None:
-        """The live function objects that run the code of our units, and caches around any."""
+        """Find the live function objects of all units, and the caches around functions."""
         caches: list[Cache[object]] = []
         grown: dict[Unit, None] = {}
         old = {unit for unit in self.units if unit.functions}
@@ -212,9 +212,9 @@ class Enumeration:
         for unit in grown:
             self.on_grown(unit)
         known = {id(c) for c in self.caches}
-        self.caches += [c for c in caches if id(c) not in known and self._is_ours(c)]
+        self.caches += [c for c in caches if id(c) not in known and self._in_application(c)]
 
-    def _is_ours(self, cache: Cache[object]) -> bool:
+    def _in_application(self, cache: Cache[object]) -> bool:
         wrapped = getattr(cache, "__wrapped__", None)
         return type(wrapped) is FunctionType and self._application.has(str(wrapped.__module__))
 
@@ -225,15 +225,17 @@ class Enumeration:
         return point.node, point.changes[mutant.change][1], point
 
 
-def _within(code: CodeType, place: UnitPosition) -> bool:
-    """Does the code come from this place? Told by columns: there are others on its line."""
-    first, last = (place.line, place.column), (place.end_line, place.end_column)
+def _within(code: CodeType, position: UnitPosition) -> bool:
+    """Whether the code comes from this position. Compares columns: a line may have several
+    units.
+    """
+    first, last = (position.line, position.column), (position.end_line, position.end_column)
     found = False
     for line, end_line, column, end_column in code.co_positions():
         if line is None or end_line is None or column is None or end_column is None:
             continue
         if (line, column) == (end_line, end_column):
-            continue  # the function's beginning, which is given no more than a line
+            continue  # the function's start, which has no column
         if not (first <= (line, column) and (end_line, end_column) <= last):
             return False
         found = True

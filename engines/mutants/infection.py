@@ -1,11 +1,10 @@
-"""Infection: may a mutated expression have another value than the original?
+"""Infection: whether a mutated expression may have had another value than the original.
 
-A *watch* is given the operands of an expression each time that the program evaluates it, and
-says False only if it is certain that the mutated expression would have had the very same
-value (paper, section IV-B2). It decides for exact ``int``, ``float``, ``str``, ``bytes``,
-``bool`` and ``None`` only: nothing of the program's is ever called, compared or hashed, and
-no exception gets out. Where neither is possible a mutant has no watch: whoever evaluates
-the expression is infected.
+A *watch* is called with the operands of an expression each time that the program evaluates the
+expression. It returns False only if the mutated expression would certainly have had the very same
+value (paper, section IV-B2). It decides only for exact ``int``, ``float``, ``str``, ``bytes``,
+``bool`` and ``None``: no method of the program's objects is ever called, and no exception is
+raised. For some mutations no watch is possible: every evaluation of the expression infects.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from typing import Any, Final
 __all__ = ["Watch", "arithmetic", "empty_of", "not_empty", "not_this", "not_zero", "ordering"]
 
 Watch = Callable[[Any, Any], bool]
-"""Takes both operands; the second is None where there is one only."""
+"""Called with both operands; the second is None if the expression has only one."""
 
 _HAVE_EMPTY: Final = (
     *(bool, int, float, complex, str, bytes, tuple, frozenset),
     *(list, dict, set, bytearray),
 )
-_LARGEST: Final = 1 << 64  # products and quotients up to here cost nothing worth mentioning
+_MAX_NUMBER: Final = 1 << 64  # products and quotients of numbers up to this size are cheap
 
 
 def ordering(a: Any, b: Any) -> bool:
-    """``a < b`` against ``a <= b``, and ``>`` likewise: they differ where a equals b.
+    """Compare ``a < b`` with ``a <= b``, and ``>`` likewise: they differ if a equals b.
 
-    Where the comparison raises, the words of the exception differ.
+    If the comparison raises, the messages of the exceptions differ.
     """
     x, y = type(a), type(b)
     if x is y:
@@ -39,15 +38,17 @@ def ordering(a: Any, b: Any) -> bool:
 
 
 def arithmetic(original: Callable[[Any, Any], Any], mutated: Callable[[Any, Any], Any]) -> Watch:
-    """Both operations are carried out on numbers of moderate size and compared."""
+    """A watch that performs both operations on numbers of moderate size and compares the
+    results.
+    """
 
     def watch(a: Any, b: Any) -> bool:
         x, y = type(a), type(b)
         if (
             (x is int or x is float or x is bool)
             and (y is int or y is float or y is bool)
-            and -_LARGEST < a < _LARGEST
-            and -_LARGEST < b < _LARGEST
+            and -_MAX_NUMBER < a < _MAX_NUMBER
+            and -_MAX_NUMBER < b < _MAX_NUMBER
         ):
             try:
                 return not _same(original(a, b), mutated(a, b))
@@ -59,17 +60,17 @@ def arithmetic(original: Callable[[Any, Any], Any], mutated: Callable[[Any, Any]
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Two numbers that nothing can tell apart. A NaN is like no other (it has a sign)."""
+    """Whether two numbers cannot be distinguished. A NaN is equal to no number (it has a sign)."""
     return type(a) is type(b) and a == b and (type(a) is not float or a != 0.0 or str(a) == str(b))
 
 
 def not_zero(a: Any, _: None) -> bool:
-    """``-a`` against ``a``."""
+    """Compare ``-a`` with ``a``."""
     return type(a) is not int or a != 0
 
 
 def not_this(constant: bool | None) -> Watch:
-    """A returned value against ``None``, ``True`` or ``False``."""
+    """A watch that compares a returned value with ``None``, ``True`` or ``False``."""
 
     def watch(value: Any, _: None) -> bool:
         return value is not constant
@@ -78,7 +79,7 @@ def not_this(constant: bool | None) -> Watch:
 
 
 def not_empty(value: Any, _: None) -> bool:
-    """A returned value against the empty one of its type (:func:`empty_of`)."""
+    """Compare a returned value with the empty value of its type (:func:`empty_of`)."""
     kind = type(value)
     if value is None or value is False:
         return False
@@ -88,6 +89,6 @@ def not_empty(value: Any, _: None) -> bool:
 
 
 def empty_of(value: object) -> object:
-    """The empty value of the same type; ``None`` where there is none that is known."""
+    """The empty value of the same type; ``None`` if the type is not known to have one."""
     kind = type(value)
     return kind() if any(kind is known for known in _HAVE_EMPTY) else None

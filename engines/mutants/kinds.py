@@ -1,4 +1,4 @@
-"""What an expression is for sure, without running it."""
+"""Static facts about an expression: its kind of value, if the syntax alone proves it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PREDICATES: Final = frozenset(
 
 
 def is_sequence(node: ast.AST) -> bool:
-    """Is it text, bytes or a list for sure: nothing that one calculates with?"""
+    """Whether the value is certainly a string, bytes or a container, hence not a number."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str | bytes)
     if isinstance(node, ast.BinOp):
@@ -29,7 +29,7 @@ def is_sequence(node: ast.AST) -> bool:
 
 
 def is_boolean(node: ast.expr) -> bool:
-    """Is its value True or False?"""
+    """Whether the value is certainly True or False."""
     if isinstance(node, ast.BoolOp):
         return all(is_boolean(v) for v in node.values)
     if isinstance(node, ast.Call):
@@ -42,7 +42,10 @@ def is_boolean(node: ast.expr) -> bool:
 
 
 def empty_literal(node: ast.expr) -> str | None:
-    """How its type's empty value is written; "" if the type is not known, None if it has none."""
+    """The literal of the empty value of the expression's type.
+
+    An empty string if the type is unknown; None if the type has no empty value.
+    """
     if isinstance(node, ast.Constant):
         empty = empty_of(node.value)
         return None if empty is None else repr(empty)
@@ -58,7 +61,7 @@ def empty_literal(node: ast.expr) -> str | None:
 
 
 def is_empty(node: ast.expr) -> bool:
-    """Is it the empty value of its type already?"""
+    """Whether the expression already is the empty value of its type."""
     if isinstance(node, ast.Constant):
         return not node.value
     return (isinstance(node, ast.List | ast.Tuple) and not node.elts) or (

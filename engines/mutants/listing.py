@@ -21,10 +21,10 @@ __all__ = ["described", "list_mutants", "program_of"]
 
 
 def list_mutants(spec: Spec, diff: str | None = None) -> int:
-    """Load the target and print its mutants as one JSON object; returns the exit status.
+    """Load the target and print its mutants as one JSON object. Returns the exit status.
 
-    ``{"mutants": [...], "warnings": [...]}``, or ``{"diff": "..."}`` of the mutant whose id
-    is ``diff``. What the target prints goes to stderr. Raises :class:`CannotStart`.
+    The object is ``{"mutants": [...], "warnings": [...]}``, or ``{"diff": "..."}`` for the mutant
+    with the id ``diff``. The target's own output goes to stderr. Raises :class:`CannotStart`.
     """
     os.environ.update(spec.target.env)
     out = os.dup(1)
@@ -53,7 +53,7 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
         answer = {"diff": program.diff(program.by_id[diff])}
     else:
         raise CannotStart(
-            f'there is no mutant "{diff:.200}" in the target: list them without --diff'
+            f'there is no mutant "{diff:.200}" in the target; list the ids without --diff'
         )
     with os.fdopen(out, "w", encoding="utf-8") as file:
         json.dump(answer, file)
@@ -64,7 +64,7 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
 
 
 def program_of(spec: Spec, application: Application) -> Program:
-    """The program as the ``[engine]`` table wants it mutated. Raises :class:`CannotStart`."""
+    """The program with the mutations of the ``[engine]`` table. Raises :class:`CannotStart`."""
     operators = _strings(spec, "operators") or list(DEFAULT_OPERATORS)
     return Program(application, operators, _strings(spec, "mutate"))
 
@@ -77,7 +77,7 @@ def _strings(spec: Spec, key: str) -> list[str]:
 
 
 def described(mutant: PythonMutant) -> dict[str, Any]:
-    """A mutant as JSON."""
+    """A mutant as a JSON object."""
     keys = ("id", "module", "file", "path", "line", "function", "operator")
     more = ("before", "after", "static", "hash")
     return {key: getattr(mutant, key) for key in (*keys, *more)}

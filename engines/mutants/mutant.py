@@ -14,9 +14,9 @@ from fuzztui.engines.mutants.sites import Point
 from fuzztui.engines.mutants.text import Cut, ModuleText, one_line
 from fuzztui.engines.mutants.units import Code, Unit
 
-__all__ = ["PointInfo", "PythonMutant", "cuts", "made", "words"]
+__all__ = ["PointInfo", "PythonMutant", "before_and_after", "cuts", "mutated_node"]
 
-_F_STRINGS_HAVE_PLACES = sys.version_info >= (3, 12)
+_F_STRINGS_HAVE_POSITIONS = sys.version_info >= (3, 12)
 
 
 @dataclass(slots=True, eq=False)
@@ -24,31 +24,31 @@ class PythonMutant:
     """One mutation of one expression of the program."""
 
     index: int
-    """Dense, in this process only: its place in :attr:`Program.mutants`."""
+    """Index in :attr:`Program.mutants`; valid in this process only."""
     id: str
-    """``module:scope:operator:ordinal:variant``: lasts while unrelated code changes."""
+    """``module:scope:operator:ordinal:variant``: unchanged when unrelated code changes."""
     module: str
     file: str
-    """As people see it: ``package/module.py``."""
+    """The file as shown to users: ``package/module.py``."""
     path: str
     line: int
     function: str
-    """The innermost function or class that it is in, or ``<module>``."""
+    """The innermost function or class around the expression, or ``<module>``."""
     operator: str
     before: str
     after: str
     hash: str
-    """12 hex digits of its scope's tree: what was found out of another version is stale."""
+    """Hash of the scope's syntax tree, 12 hex digits: results of another version are stale."""
     static: bool
-    """It is in code that runs at import, so it cannot be swapped in."""
+    """Whether it is in code that runs at import, so that it cannot be swapped in."""
     unit: Unit | None
     point: int = -1
-    """Number of its point, the same for all changes of one node."""
+    """Number of the point, which is shared by all mutations of one node."""
     change: int = 0
-    """Which of the changes of its point it is."""
+    """Index among the mutations of the point."""
     watch: Watch | None = None
     code: Code | None = field(default=None, repr=False)
-    """Compiled, once it was entered."""
+    """The compiled code; None until the mutant is entered for the first time."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,23 +59,23 @@ class PointInfo:
     mutants: list[int]
 
 
-def made(change: Mutation, node: ast.AST) -> ast.AST:
-    """The mutated node, at the place of the original."""
+def mutated_node(change: Mutation, node: ast.AST) -> ast.AST:
+    """The mutated node, with the source position of the original node."""
     return placed(change.make(), node)
 
 
-def words(text: ModuleText, point: Point, change: Mutation) -> tuple[str, str]:
+def before_and_after(text: ModuleText, point: Point, change: Mutation) -> tuple[str, str]:
     """The expression before and after, each on one line."""
     node = point.node
-    if point.text is not None and not _F_STRINGS_HAVE_PLACES:
-        # Positions inside an f-string are not to be relied on.
-        return one_line(ast.unparse(node)), one_line(ast.unparse(made(change, node)))
+    if point.text is not None and not _F_STRINGS_HAVE_POSITIONS:
+        # Positions inside an f-string are not reliable before Python 3.12.
+        return one_line(ast.unparse(node)), one_line(ast.unparse(mutated_node(change, node)))
     return one_line(text.of(node)), one_line(text.changed(node, change.cuts(text)))
 
 
 def cuts(text: ModuleText, point: Point, change: Mutation) -> list[Cut]:
-    """The change as edits of the source; of the whole f-string, where that has no places."""
-    if point.text is None or _F_STRINGS_HAVE_PLACES:
+    """The mutation as edits of the source; of the whole f-string if its parts have no positions."""
+    if point.text is None or _F_STRINGS_HAVE_POSITIONS:
         return list(change.cuts(text))
-    Slots(point.text).put(point.node, made(change, point.node))
+    Slots(point.text).put(point.node, mutated_node(change, point.node))
     return [Cut(*text.span(point.text), ast.unparse(point.text))]

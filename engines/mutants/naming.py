@@ -1,6 +1,7 @@
-"""What scopes are called, and how it is told that one has changed.
+"""Names and hashes of scopes.
 
-Names are made to last: by what code says, not by where it stands.
+They depend on the content of the code and not on its position, so they stay valid when other code
+changes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def import_name(statement: ast.stmt, digest: str) -> str:
 
 
 def digest(nodes: Sequence[ast.AST]) -> str:
-    """12 hex digits of what the nodes say, wherever they stand."""
+    """A hash of the nodes without their positions, 12 hex digits."""
     parts: list[str] = []
     for node in nodes:
         _write(node, parts)
@@ -54,7 +55,7 @@ def _write(node: ast.AST, parts: list[str]) -> None:
 
 
 def headers(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The part of a statement that is its scope: what nested statements are not in."""
+    """The parts of a statement that belong to its own scope, without nested statements."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from statement.decorator_list
         yield statement.args

@@ -1,9 +1,8 @@
-"""What can be mutated: PIT's default operators (paper, section II-B) on Python's syntax tree.
+"""The mutation operators: PIT's defaults (paper, section II-B) on Python's syntax tree.
 
-An operator is a generator over one node: it yields the node's :class:`Mutation`\\ s. A change
-makes the mutated node out of the original's own operands, which it evaluates anyway,
-and in the same order: so what only the operands do is no difference, and the free variables
-of the function stay what they are.
+An operator is a generator function that yields the :class:`Mutation`\\ s of one node. The mutated
+node evaluates the original's operands in the same order. Side effects of the operands are therefore
+no difference, and the free variables of the function do not change.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ __all__ = [
     "MutationOperator",
 ]
 
-# How a node is used, where that matters.
+# The roles of a node: how its value is used.
 VALUE: Final = "value"
 TEST: Final = "test"
-"""A boolean leaf of a condition: only its truth counts."""
+"""A boolean leaf of a condition: only its truth value matters."""
 PREDICATE: Final = "predicate"
-"""A ``return`` of a function that says ``-> bool``."""
+"""A ``return`` of a function that is annotated with ``-> bool``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
     """One mutation of one node.
 
-    ``site`` tells apart places within the node (the operators of ``a < b < c``),
-    ``variant`` the mutations of one place. ``make`` gives the mutated node, ``cuts`` the
-    same as edits of the source. ``watch`` is None where every evaluation infects.
+    ``site`` distinguishes places within the node (the operators of ``a < b < c``), ``variant`` the
+    mutations of one place. ``make`` returns the mutated node, ``cuts`` the edits of the source.
+    ``watch`` is None if every evaluation infects.
     """
 
     variant: str
@@ -56,10 +55,10 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class MutationOperator:
-    """``words`` is for users; ``roles`` are the uses of a node that it looks at."""
+    """A rule that makes mutations. ``roles``: the roles of a node to which the rule applies."""
 
     name: str
-    words: str
+    description: str
     changes: Callable[[ast.AST, str], Iterator[Mutation]]
     roles: tuple[str, ...] = (VALUE,)
 
@@ -85,7 +84,7 @@ _MATH: Final[dict[type[ast.operator], type[ast.operator]]] = {
     **{ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd},
     **{ast.LShift: ast.RShift, ast.RShift: ast.LShift},
 }
-# Without ** and shifts: what those cost cannot be told from the size of the operands.
+# Without ** and shifts, whose cost cannot be estimated from the size of the operands.
 _CALCULATED: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     **{ast.Add: op.add, ast.Sub: op.sub, ast.Mult: op.mul, ast.Div: op.truediv},
     **{ast.FloorDiv: op.floordiv, ast.Mod: op.mod},
@@ -156,7 +155,12 @@ def _math(node: ast.AST, role: str) -> Iterator[Mutation]:
 
     def cuts(text: ModuleText) -> list[Cut]:
         cuts = [text.between(node.left, node.right, _SYMBOL[old], _SYMBOL[new])]
-        if old in (ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor):  # the new one binds otherwise
+        if old in (
+            ast.Pow,
+            ast.BitAnd,
+            ast.BitOr,
+            ast.BitXor,
+        ):  # the new operator has another precedence
             for part in (node, node.left, node.right):
                 if isinstance(part, ast.BinOp | ast.UnaryOp) and not text.stands_alone(part):
                     start, end = text.span(part)
@@ -200,7 +204,7 @@ def _negatives(node: ast.AST, role: str) -> Iterator[Mutation]:
 
 
 def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
-    """Two small constants, and the result is no other: the mutant would be equivalent."""
+    """Whether both operands are constants and the result is unchanged: an equivalent mutant."""
     a, b = getattr(node.left, "value", None), getattr(node.right, "value", None)
     if not all(isinstance(n, ast.Constant) for n in (node.left, node.right)):
         return False
@@ -213,9 +217,9 @@ def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
 
 
 def _returns(node: ast.AST, role: str) -> Iterator[Mutation]:
-    """``None`` and the empty value of its type, or the other of ``True`` and ``False``.
+    """Return ``None`` and the empty value of the type, or the other of ``True`` and ``False``.
 
-    The expression is evaluated, then the constant is returned.
+    The mutated statement evaluates the expression, then returns the constant.
     """
     if not isinstance(node, ast.Return) or node.value is None:
         return
@@ -298,4 +302,4 @@ OPERATORS: Final = (
 """All operators. Their order is part of the mutants' order."""
 
 DEFAULT_OPERATORS: Final = tuple(o.name for o in OPERATORS if o.name != "void-call")
-"""PIT's defaults."""
+"""The default operators of PIT."""

@@ -1,8 +1,8 @@
-"""Watching which mutants an input reaches and which it may infect, while P runs.
+"""Record which mutants an input reaches and may infect, while the original runs.
 
-Reach, infect, propagate (the PIE model, paper section IV-B2): a mutant whose expression was
-not evaluated, or whose mutated expression had the same value each time, cannot be killed.
-Probes stand only where a wanted mutant is, so a campaign pays for its survivors.
+Reach, infect, propagate (the PIE model, paper section IV-B2): a mutant cannot be killed if its
+expression was not evaluated, or if the mutated expression had the same value each time. Only points
+with wanted mutants have probes, so killed mutants cost nothing.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any, Protocol
 
 from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant
-from fuzztui.engines.mutants.probes import NOBODY, put_probe
+from fuzztui.engines.mutants.probes import NO_OPERAND, put_probe
 from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, UnitCompiler
 
 __all__ = ["Probing"]
 
 _Watching = Callable[[Any, Any], None] | None
-"""What is called with the operands of a point; None when there is nothing left to learn."""
+"""Called with the operands of a point; None when all mutants of the point are infected."""
 
 
 class _Watches:
-    """Holds the list of watches by point. Hashable, as what is among a code's constants must be."""
+    """The list of watches by point. It is a constant of code objects, so it must be hashable."""
 
     __slots__ = ("at",)
 
@@ -46,9 +46,9 @@ class ProbedProgram(Protocol):
 
     points: list[PointInfo]
     mutants: list[PythonMutant]
-    workshop: UnitCompiler
+    compiler: UnitCompiler
 
-    def rests(self, probing: Probing, unit: Unit, code: Code) -> None:
+    def on_compiled(self, probing: Probing, unit: Unit, code: Code) -> None:
         """Called when a unit was compiled again."""
 
     def clear_caches(self) -> None:
@@ -56,7 +56,7 @@ class ProbedProgram(Protocol):
 
 
 class Probing:
-    """A set of mutants that is watched while P runs."""
+    """A set of mutants whose reach and infection are recorded while the original runs."""
 
     def __init__(self, program: ProbedProgram) -> None:
         self._program = program
@@ -71,12 +71,12 @@ class Probing:
         self._reached: list[int] = []  # points
         self._infected: list[int] = []  # mutants
         self.watched: set[int] = set()
-        """Wanted mutants that have a probe: the others may be reached unseen."""
+        """Wanted mutants that have a probe; whether the others are reached is unknown."""
 
     # ------------------------------------------------------------------ choosing
 
     def want(self, mutants: Iterable[int]) -> None:
-        """Watch these mutants (their indices) and no others."""
+        """Set the wanted mutants, by their indices."""
         program = self._program
         wanted = set(mutants)
         missing = len(program.points) - len(self._fresh)
@@ -97,10 +97,10 @@ class Probing:
         self.watched = {i for i in self.watched if i in wanted}
 
     def cover(self, units: Iterable[Unit], at_most: int = sys.maxsize) -> bool:
-        """See to it that the wanted mutants of these units have probes.
+        """Compile probes for the wanted mutants of these units, for ``at_most`` units.
 
-        ``at_most`` so many units are compiled: then False, there are more. A unit that
-        cannot be probed stays as it is: its mutants are not ``watched``.
+        Returns False if more units remain. A unit that cannot be compiled with probes is unchanged,
+        and its mutants are not ``watched``.
         """
         for unit in units:
             if id(unit) in self._stale:
@@ -114,7 +114,7 @@ class Probing:
     def _build(self, unit: Unit) -> None:
         wanted = frozenset(p for p in unit.points if p in self._by_point)
         built = self._probed.get(id(unit))
-        # A probe that is not wanted any more costs little: not worth compiling for one.
+        # An unwanted probe costs less than compiling the unit again.
         if built is None or not wanted <= built.points or 2 * len(wanted) < len(built.points):
             built = self._probed.pop(id(unit), None)
             code = unit.plain
@@ -126,12 +126,12 @@ class Probing:
                     wanted = frozenset()
                 else:
                     self._probed[id(unit)] = _Probed(unit, code, wanted)
-            self._program.rests(self, unit, code)
+            self._program.on_compiled(self, unit, code)
         for point in wanted:
             self.watched.update(self._by_point[point])
 
     def forget(self, unit: Unit) -> None:
-        """What was compiled for this unit is of no use any more; it runs plainly."""
+        """Drop the code compiled for a unit, which then runs without probes."""
         self._probed.pop(id(unit), None)
         self._stale.add(id(unit))
         for point in unit.points:
@@ -142,14 +142,14 @@ class Probing:
         return [p.unit for p in self._probed.values()]
 
     def code_of(self, unit: Unit) -> Code:
-        """What the unit runs while this probing is installed."""
+        """The code that the unit runs while these probes are installed."""
         built = self._probed.get(id(unit))
         return unit.plain if built is None else built.code
 
     # ------------------------------------------------------------------- running
 
     def clear(self) -> None:
-        """Before each run of P: forget the last one."""
+        """Clear the results. Must be called before each run of the original."""
         at, fresh = self._watches.at, self._fresh
         for point in self._reached:
             at[point] = fresh[point]
@@ -166,7 +166,7 @@ class Probing:
         return sorted(found)
 
     def infected(self) -> list[int]:
-        """Those of :meth:`reached` whose mutated expression may have had another value."""
+        """Reached mutants whose mutated expression may have had another value."""
         found = {i for i in self._infected if i in self._wanted}
         for point in self._hits:
             found.update(self._by_point.get(point, ()))
@@ -175,24 +175,24 @@ class Probing:
         return sorted(found)
 
     def _watch(self, point: int, wanted: list[int]) -> _Watching:
-        """The point's watch before a run: notes that it is reached, then looks for infection.
+        """The watch of a point at the start of a run: records the reach, then checks infection.
 
-        Most evaluations that reach a point infect its mutants at once: that is the fast path.
+        Most evaluations infect the mutants of a point at once; this is the fast path.
         """
         if not wanted:
             return None
         at, reached, infected = self._watches.at, self._reached, self._infected
         mutants = self._program.mutants
-        every = [(i, watch) for i in wanted if (watch := mutants[i].watch) is not None]
-        if not every:
+        watches = [(i, watch) for i in wanted if (watch := mutants[i].watch) is not None]
+        if not watches:
 
             def touch(a: object, b: object) -> None:
                 reached.append(point)
                 at[point] = None
 
             return touch
-        if len(every) == 1:
-            ((index, differs),) = every
+        if len(watches) == 1:
+            ((index, differs),) = watches
 
             def again(a: object, b: object) -> None:
                 if differs(a, b):
@@ -224,7 +224,7 @@ class Probing:
 
         def first_of_several(a: object, b: object) -> None:
             reached.append(point)
-            look(a, b, every)
+            look(a, b, watches)
 
         return first_of_several
 
@@ -232,11 +232,11 @@ class Probing:
 
     def _compile(self, unit: Unit, wanted: frozenset[int]) -> Code:
         program = self._program
-        prepared = program.workshop.for_probes(unit)
+        prepared = program.compiler.for_probes(unit)
         for number, point in zip(unit.points, prepared.points, strict=True):
             if number in wanted:
                 here = program.points[number].mutants
                 watched = any(program.mutants[i].watch is not None for i in here)
                 put_probe(prepared.slots, number, point, watched=watched)
-        constants = {"watches": self._watches, "hit": self._hits.add, "nobody": NOBODY}
-        return program.workshop.compile(unit, prepared, constants)
+        constants = {"watches": self._watches, "hit": self._hits.add, "nobody": NO_OPERAND}
+        return program.compiler.compile(unit, prepared, constants)

@@ -1,10 +1,10 @@
-"""Putting probes into a unit's instrumented tree, beside the program's own expressions.
+"""Insert probes into a unit's instrumented syntax tree, in front of the original expressions.
 
-Those stay where they were and are evaluated once, by the program:
+The original expressions remain and are evaluated once:
 
-* ``a < b`` becomes ``watches.at[7] and watches.at[7](a, b) or a < b``, with operands that
-  are more than a name kept in locals; a watch is gone (``None``) once it has seen infection;
-* where no local can be kept, or there is no watch: ``hit(7) or a < b``.
+* ``a < b`` becomes ``watches.at[7] and watches.at[7](a, b) or a < b``; operands that are not just a
+  name or a constant are kept in local variables. A watch is ``None`` after it has seen infection.
+* if local variables cannot be used or there is no watch: ``hit(7) or a < b``.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from fuzztui.engines.instrument.markers import marker, placed
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
 
-__all__ = ["NOBODY", "put_probe"]
+__all__ = ["NO_OPERAND", "put_probe"]
 
-NOBODY = object()
-"""What no operand is (the marker ``nobody``)."""
+NO_OPERAND = object()
+"""An object that is no operand (the marker ``nobody``)."""
 
 
 def put_probe(slots: Slots, number: int, point: Point, *, watched: bool) -> None:
-    """Put the probe of point ``number`` in; with a watch for infection if there may be one.
+    """Insert the probe of point ``number``; ``watched``: with a watch, if one is possible.
 
-    The points of a unit come in their order: inner ones first.
+    Must be called for the points of a unit in their order: inner points first.
     """
     node = point.node
     if isinstance(node, ast.stmt):
@@ -35,7 +35,7 @@ def put_probe(slots: Slots, number: int, point: Point, *, watched: bool) -> None
 
 
 def _probe_statement(number: int, point: Point, *, watched: bool) -> None:
-    """``return e``, ``x += e`` and ``f(e)``: the probe stands before or around ``e``."""
+    """``return e``, ``x += e`` and ``f(e)``: insert the probe before or around ``e``."""
     node: Any = point.node
     value: ast.expr = node.value
     if watched and isinstance(node, ast.Return) and point.temporaries:
@@ -46,7 +46,7 @@ def _probe_statement(number: int, point: Point, *, watched: bool) -> None:
 
 
 def _probed_expression(number: int, point: Point, value: ast.expr, *, watched: bool) -> ast.expr:
-    """``value`` is the point's node, or that with the probe of another point around it."""
+    """``value``: the point's node, maybe already inside the probe of another point."""
     node: Any = point.node
     if not watched:
         return _either([_hit(number)], value, node)
@@ -70,7 +70,7 @@ def _all_simple(operands: list[ast.expr]) -> bool:
 
 
 def _kept(operands: list[ast.expr], number: int) -> tuple[list[ast.expr], list[ast.expr]]:
-    """Expressions (all false) that evaluate and keep the operands; how to read them then.
+    """Expressions (all false) that evaluate and store the operands, and expressions to read them.
 
     A name may be read twice only if nothing else is evaluated in between.
     """
@@ -80,7 +80,7 @@ def _kept(operands: list[ast.expr], number: int) -> tuple[list[ast.expr], list[a
         if isinstance(operand, ast.Constant) or _all_simple(operands[i:]):
             seen.append(operand)
             continue
-        name = f".{number}.{i}"  # not an identifier: cannot meet a name of the program
+        name = f".{number}.{i}"  # not an identifier, so not a name of the program
         stored = placed(ast.NamedExpr(ast.Name(name, ast.Store()), operand), operand)
         test = ast.Compare(stored, [ast.Is()], [marker("nobody")])
         keep.append(placed(test, operand))
@@ -89,7 +89,7 @@ def _kept(operands: list[ast.expr], number: int) -> tuple[list[ast.expr], list[a
 
 
 def _either(before: list[ast.expr], value: ast.expr, at: ast.AST) -> ast.expr:
-    """``before or value``, where all of ``before`` is false: the value."""
+    """``before or value``; all of ``before`` are false, so the result is ``value``."""
     return placed(ast.BoolOp(ast.Or(), [*(placed(b, at) for b in before), value]), at)
 
 
@@ -98,7 +98,7 @@ def _hit(number: int) -> ast.expr:
 
 
 def _call(number: int, operands: list[ast.expr]) -> ast.expr:
-    """``watches.at[k] and watches.at[k](a, b)``; ``b`` is None where there is one operand."""
+    """``watches.at[k] and watches.at[k](a, b)``; ``b`` is None if there is one operand."""
     watch: list[ast.expr] = [
         ast.Subscript(
             ast.Attribute(marker("watches"), "at", ast.Load()),

@@ -1,8 +1,8 @@
-"""A program and its mutants, run in place by exchanging the code of live functions.
+"""A program and its mutants, which run in place: the code of live functions is exchanged.
 
-At any time each unit runs one of: *plain* P (as imported: coverage, fuel in loops that may
-not end), P with *probes*, its *base* (as mutants are compiled, unmutated), or one *mutant*
-of it (no coverage, fuel everywhere).
+At any time each unit runs one of four codes: *plain* (as imported: coverage, fuel in loops that may
+not end), plain with *probes*, the *base* (compiled like a mutant but unmutated), or one *mutant*
+(no coverage, fuel everywhere).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.enumeration import Enumeration
 from fuzztui.engines.mutants.infection import empty_of
-from fuzztui.engines.mutants.mutant import PythonMutant, cuts, made
+from fuzztui.engines.mutants.mutant import PythonMutant, cuts, mutated_node
 from fuzztui.engines.mutants.operators import OPERATORS, Mutation, MutationOperator
 from fuzztui.engines.mutants.probe_recorder import Probing
 from fuzztui.engines.mutants.sites import Point
@@ -29,7 +29,10 @@ _KEEP_BYTES: Final = 64 << 20
 
 
 def chosen(names: Sequence[str]) -> tuple[MutationOperator, ...]:
-    """The operators of these names, in the table's order. Raises :class:`CannotStart`."""
+    """The operators with these names, in the order of :data:`OPERATORS`.
+
+    Raises :class:`CannotStart` if a name is unknown.
+    """
     known = {o.name for o in OPERATORS}
     for name in names:
         if name not in known:
@@ -41,28 +44,28 @@ def chosen(names: Sequence[str]) -> tuple[MutationOperator, ...]:
 
 
 class Program:
-    """The application's mutants. Make it before the target is loaded, :meth:`scan` after."""
+    """The application's mutants. Create it before the target is loaded, call :meth:`scan` after."""
 
     def __init__(
         self, application: Application, operators: Sequence[str], only: Sequence[str] = ()
     ) -> None:
-        """``only``: the modules (or packages) to mutate; empty for all of the application.
+        """``only``: the modules or packages to mutate; empty: the whole application.
 
-        Raises :class:`CannotStart` for an operator that does not exist.
+        Raises :class:`CannotStart` if an operator is unknown.
         """
         self.application = application
         self.operators = chosen(operators)
-        self._census = census = Enumeration(application, self.operators, only)
-        self.mutants = census.mutants
-        self.by_id = census.by_id
-        self.units = census.units
-        self.points = census.points
-        """By their numbers."""
-        self.warnings = census.warnings
-        """Modules that could not be mutated, in words."""
+        self._enumeration = enumeration = Enumeration(application, self.operators, only)
+        self.mutants = enumeration.mutants
+        self.by_id = enumeration.by_id
+        self.units = enumeration.units
+        self.points = enumeration.points
+        """The points by their numbers."""
+        self.warnings = enumeration.warnings
+        """Messages about modules that could not be mutated."""
         self.keep_bytes = _KEEP_BYTES
-        """How much memory compiled mutants may take, about."""
-        self.workshop = UnitCompiler(
+        """Approximate bound of the memory for compiled mutants, in bytes."""
+        self.compiler = UnitCompiler(
             self.operators,
             {**application.constants, "empty": empty_of},
             counting=application.coverage.counting,
@@ -73,27 +76,27 @@ class Program:
         self._quiet: set[Unit] = set()
         self._kept: deque[tuple[PythonMutant, int]] = deque()  # compiled mutants and their size
         self._kept_bytes = 0
-        census.on_grown = self._grown
+        enumeration.on_grown = self._grown
 
     @property
     def compile_ns(self) -> int:
-        """Time spent preparing and compiling units so far."""
-        return self.workshop.compile_ns
+        """Total time for preparing and compiling units, in nanoseconds."""
+        return self.compiler.compile_ns
 
     def scan(self) -> list[PythonMutant]:
-        """Enumerate the mutants of modules loaded since the last time; returns the new ones.
+        """Enumerate and return the mutants of modules that were loaded since the last call.
 
-        Finds the live functions of their units, so it must come before ``gc.freeze()``, and
-        before the coverage of the import is cleared.
+        Must be called before ``gc.freeze()``, because it finds live functions, and before the
+        coverage of the import is cleared.
         """
-        return self._census.scan()
+        return self._enumeration.scan()
 
     def _grown(self, unit: Unit) -> None:
-        """A unit has more live functions: what was compiled for it does not know them."""
+        """Drop the compiled code of a unit with more live functions, which the code lacks."""
         self.leave()
-        self.loud()
+        self.end_quiet()
         unit.run(unit.plain)
-        unit.rest, unit.base = unit.plain, None
+        unit.resting, unit.base = unit.plain, None
         for number in unit.points:
             for index in self.points[number].mutants:
                 self.mutants[index].code = None
@@ -103,31 +106,31 @@ class Program:
     # ------------------------------------------------------------------ swapping
 
     def install(self, probing: Probing | None) -> None:
-        """Have P run plainly (None) or with probes, until the next call."""
+        """Run the original with these probes until the next call; None: without probes."""
         if probing is self._probing:
             return
         self.leave()
         changed = [u for p in (self._probing, probing) if p is not None for u in p.units()]
         self._probing = probing
         for unit in dict.fromkeys(changed):
-            self._rest(unit, unit.plain if probing is None else probing.code_of(unit))
+            self._set_resting(unit, unit.plain if probing is None else probing.code_of(unit))
 
-    def rests(self, probing: Probing, unit: Unit, code: Code) -> None:
-        """A probing has compiled a unit again."""
+    def on_compiled(self, probing: Probing, unit: Unit, code: Code) -> None:
+        """Use the code of a unit that ``probing`` has compiled, if ``probing`` is installed."""
         if probing is self._probing:
-            self._rest(unit, code)
+            self._set_resting(unit, code)
 
-    def _rest(self, unit: Unit, code: Code) -> None:
-        if unit.rest is not code:
-            unit.rest = code
+    def _set_resting(self, unit: Unit, code: Code) -> None:
+        if unit.resting is not code:
+            unit.resting = code
             if unit not in self._quiet:
                 unit.run(code)
 
     def enter(self, mutant: PythonMutant) -> None:
-        """Swap the mutant in. Raises :class:`CannotSwap`; then P runs as before."""
+        """Swap the mutant in. Raises :class:`CannotSwap`; the original is then unchanged."""
         unit = mutant.unit
         if unit is None:
-            raise CannotSwap("it is in code that runs at import")
+            raise CannotSwap("the mutant is in code that runs at import")
         code = mutant.code
         if code is None:
             code = self._compile(unit, mutant)
@@ -137,14 +140,14 @@ class Program:
         self._entered = unit
         for function, body in code:
             function.__code__ = body
-        if self._census.caches:
+        if self._enumeration.caches:
             self.clear_caches()
 
     def enter_base(self, mutant: PythonMutant) -> None:
-        """Swap in the mutant's unit, compiled as the mutant is but unmutated."""
+        """Swap in the base of the mutant's unit: compiled like a mutant, but unmutated."""
         unit = mutant.unit
         if unit is None:
-            raise CannotSwap("it is in code that runs at import")
+            raise CannotSwap("the mutant is in code that runs at import")
         code = self._base(unit)
         self.leave()
         self._entered = unit
@@ -152,18 +155,18 @@ class Program:
         self.clear_caches()
 
     def leave(self) -> None:
-        """Put back what :meth:`enter` replaced."""
+        """Restore the code that :meth:`enter` or :meth:`enter_base` replaced."""
         unit = self._entered
         if unit is None:
             return
         self._entered = None
-        for function, body in unit.base if unit in self._quiet and unit.base else unit.rest:
+        for function, body in unit.base if unit in self._quiet and unit.base else unit.resting:
             function.__code__ = body
-        if self._census.caches:
+        if self._enumeration.caches:
             self.clear_caches()
 
     def quiet(self, units: Iterable[Unit]) -> None:
-        """While many mutants run on one input: these units run without coverage and probes."""
+        """Run these units without coverage and probes, while many mutants run on one input."""
         self.leave()
         for unit in units:
             try:
@@ -173,21 +176,22 @@ class Program:
             self._quiet.add(unit)
             unit.run(code)
 
-    def loud(self) -> None:
+    def end_quiet(self) -> None:
         """End :meth:`quiet`."""
         self.leave()
         quiet, self._quiet = self._quiet, set()
         for unit in quiet:
-            unit.run(unit.rest)
+            unit.run(unit.resting)
 
     def clear_caches(self) -> None:
-        """Empty the ``lru_cache``\\ s around the application's functions: a mutant's results
-        must not be taken for P's, nor those of P for a mutant's."""
-        for cache in self._census.caches:
+        """Clear the ``lru_cache``\\ s around the application's functions, so that the original and
+        mutants do not use each other's results.
+        """
+        for cache in self._enumeration.caches:
             cache.cache_clear()
 
     def _keep(self, mutant: PythonMutant, code: Code) -> None:
-        """Keep compiled code, and drop the oldest where there is too much of it."""
+        """Cache compiled code, and drop the oldest if the cache is too large."""
         mutant.code = code
         self._kept.append((mutant, size := size_of(code)))
         self._kept_bytes += size
@@ -198,38 +202,38 @@ class Program:
 
     def _base(self, unit: Unit) -> Code:
         if unit.base is None:
-            unit.base = self.workshop.compile(unit, self.workshop.for_mutants(unit), {})
+            unit.base = self.compiler.compile(unit, self.compiler.for_mutants(unit), {})
         return unit.base
 
     def _compile(self, unit: Unit, mutant: PythonMutant) -> Code:
-        prepared = self.workshop.for_mutants(unit)
+        prepared = self.compiler.for_mutants(unit)
         point = prepared.points[mutant.point - unit.points[0]]
         node = point.node
         _, change = point.changes[mutant.change]
-        prepared.slots.put(node, made(change, node))
+        prepared.slots.put(node, mutated_node(change, node))
         try:
-            return self.workshop.compile(unit, prepared, {})
+            return self.compiler.compile(unit, prepared, {})
         finally:
             prepared.slots.put(node, node)
 
-    # ------------------------------------------------------------------- looking
+    # ------------------------------------------------------------------- queries
 
     def units_of(self, observed: int) -> list[Unit]:
-        """The units of which a cell is covered in an observation of the coverage map."""
+        """The units with a covered cell in an observation of the coverage map."""
         data = observed.to_bytes(self.application.coverage.size, "little")
-        return [u for u in dict.fromkeys(compress(self._census.owners, data)) if u is not None]
+        return [u for u in dict.fromkeys(compress(self._enumeration.owners, data)) if u is not None]
 
     def probing(self) -> Probing:
-        """A new set of watched mutants, empty."""
+        """A new, empty set of mutants with probes."""
         self._probings.append(Probing(self))
         return self._probings[-1]
 
     def diff(self, mutant: PythonMutant) -> str:
         """The mutant as a unified diff of its file, for users."""
-        source = self._census.sources[mutant.module]
+        source = self._enumeration.sources[mutant.module]
         _, change, point = self.locate(ast.parse(source.text.data), mutant)
         return source.text.diff(source.file, cuts(source.text, point, change))
 
     def locate(self, tree: ast.Module, mutant: PythonMutant) -> tuple[ast.AST, Mutation, Point]:
         """The mutant's node, change and point in a plain tree of its module."""
-        return self._census.locate(tree, mutant)
+        return self._enumeration.locate(tree, mutant)

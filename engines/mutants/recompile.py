@@ -1,9 +1,9 @@
-"""Compiling one unit on its own, as the module's compilation would have.
+"""Compile one unit separately, with the same result as in the compilation of its module.
 
-The unit is parsed again from its lines, put into empty shells of the classes around it
-(so that ``super()``, ``__class__``, private names and type parameters mean the same) and
-compiled. What does not belong to its code object is left out: defaults, annotations; a
-decorator stays as a constant, because a function's first line is that of its decorator.
+The unit is parsed again from its lines, put into empty copies (shells) of the surrounding classes,
+and compiled. The shells preserve the meaning of ``super()``, ``__class__``, private names and type
+parameters. Defaults and annotations are left out, because they do not belong to the code object; a
+decorator is replaced by a constant, because a function's first line is that of its decorator.
 """
 
 from __future__ import annotations
@@ -40,45 +40,45 @@ _FUNCTION: Final = 0x1  # CO_OPTIMIZED: has fast locals, so it is no class body
 
 @dataclass(frozen=True, slots=True)
 class UnitPosition:
-    """Where a unit is in its module: positions as the syntax tree has them."""
+    """The position of a unit in its module, as in the syntax tree."""
 
     line: int
     column: int
     end_line: int
     end_column: int
     first_line: int
-    """Of the first decorator."""
+    """Line of the first decorator; ``line`` if the unit has none."""
     is_lambda: bool
     shells: tuple[Shell, ...]
 
 
-def parse_unit(text: ModuleText, place: UnitPosition) -> Function | ast.Lambda:
-    """The unit's plain tree, with the positions that it has in the module."""
-    if place.is_lambda:
+def parse_unit(text: ModuleText, position: UnitPosition) -> Function | ast.Lambda:
+    """The unit's syntax tree, with its positions in the module."""
+    if position.is_lambda:
         node = ast.Expr(ast.Constant(None))
-        start, end = text.span(_at(node, place))
+        start, end = text.span(_at(node, position))
         source = text.data[start:end].decode("utf-8", "surrogatepass")
-        # Within brackets neither newlines nor blanks matter.
-        before = "\n" * (place.line - 1) + " " * (place.column - (place.line == 1))
+        # Inside brackets newlines and blanks have no meaning.
+        before = "\n" * (position.line - 1) + " " * (position.column - (position.line == 1))
         expression: Any = ast.parse(f"({before}{source}\n)").body[0]
         return expression.value  # type: ignore[no-any-return]
-    source = text.lines(place.line, place.end_line)
-    if place.column == 0:
-        function: Any = ast.parse("\n" * (place.line - 1) + source).body[0]
+    source = text.lines(position.line, position.end_line)
+    if position.column == 0:
+        function: Any = ast.parse("\n" * (position.line - 1) + source).body[0]
     else:
-        outer: Any = ast.parse("if 1:" + "\n" * (place.line - 1) + source).body[0]
+        outer: Any = ast.parse("if 1:" + "\n" * (position.line - 1) + source).body[0]
         function = outer.body[0]
     return function  # type: ignore[no-any-return]
 
 
-def _at(node: ast.stmt, place: UnitPosition) -> ast.stmt:
-    node.lineno, node.col_offset = place.line, place.column
-    node.end_lineno, node.end_col_offset = place.end_line, place.end_column
+def _at(node: ast.stmt, position: UnitPosition) -> ast.stmt:
+    node.lineno, node.col_offset = position.line, position.column
+    node.end_lineno, node.end_col_offset = position.end_line, position.end_column
     return node
 
 
-def strip(node: Function | ast.Lambda, place: UnitPosition) -> None:
-    """Leave out what is evaluated outside the unit."""
+def strip(node: Function | ast.Lambda, position: UnitPosition) -> None:
+    """Remove the parts that are evaluated outside the unit."""
     args = node.args
     args.defaults = []
     args.kw_defaults = [None] * len(args.kwonlyargs)
@@ -90,9 +90,9 @@ def strip(node: Function | ast.Lambda, place: UnitPosition) -> None:
             arg.annotation = None
     node.returns = None
     node.decorator_list = []
-    if place.first_line != place.line:
+    if position.first_line != position.line:
         decorator = ast.Constant(None)
-        decorator.lineno = decorator.end_lineno = place.first_line
+        decorator.lineno = decorator.end_lineno = position.first_line
         decorator.col_offset = decorator.end_col_offset = 0
         node.decorator_list = [decorator]
     for param in getattr(node, "type_params", ()):
@@ -102,7 +102,7 @@ def strip(node: Function | ast.Lambda, place: UnitPosition) -> None:
 
 
 def shelled(node: Function | ast.Lambda, shells: tuple[Shell, ...]) -> ast.Module:
-    """A module with nothing but the unit, inside its classes."""
+    """A module that contains only the unit, inside shells of its classes."""
     inner: ast.stmt = node if not isinstance(node, ast.Lambda) else placed(ast.Expr(node), node)
     for shell in reversed(shells):
         outer: Any = ast.ClassDef(
@@ -115,13 +115,13 @@ def shelled(node: Function | ast.Lambda, shells: tuple[Shell, ...]) -> ast.Modul
 
 
 def only_unit(code: CodeType) -> list[CodeType]:
-    """The one unit in the code of a :func:`shelled` module, as :func:`flatten` gives it."""
+    """The code objects (:func:`flatten`) of the only unit in a :func:`shelled` module."""
     (root,) = outermost(code)
     return flatten(root)
 
 
 def outermost(code: CodeType) -> Iterator[CodeType]:
-    """The functions made by a module's or class's code, through class bodies and type scopes."""
+    """The functions in a module's or class's code, also those in class bodies and type scopes."""
     for const in code.co_consts:
         if isinstance(const, CodeType):
             transparent = const.co_name.startswith("<generic parameters")
@@ -132,7 +132,7 @@ def outermost(code: CodeType) -> Iterator[CodeType]:
 
 
 def flatten(code: CodeType) -> list[CodeType]:
-    """A code object and all those nested in it, outer ones first."""
+    """A code object and all nested ones, outer ones first."""
     found = [code]
     for const in code.co_consts:
         if isinstance(const, CodeType):
@@ -147,7 +147,7 @@ def future_flags(code: CodeType) -> int:
 
 
 class Slots:
-    """For each node of a tree the place that holds it, so that another can be put there."""
+    """For each node of a tree, the field that contains it, so that the node can be replaced."""
 
     __slots__ = ("_slots",)
 
@@ -168,13 +168,13 @@ class Slots:
                             todo.append(item)
 
     def now(self, old: ast.AST) -> Any:
-        """What is where ``old`` was found: a node may have been wrapped already."""
+        """The node that is now in the field of ``old``, which may have been replaced."""
         parent, name, index = self._slots[id(old)]
         value = getattr(parent, name)
         return value if index < 0 else value[index]
 
     def put(self, old: ast.AST, new: ast.AST) -> None:
-        """Put ``new`` where ``old`` was found (whatever is there now)."""
+        """Put ``new`` into the field of ``old``, even if ``old`` was replaced already."""
         parent, name, index = self._slots[id(old)]
         if index < 0:
             setattr(parent, name, new)

@@ -1,10 +1,9 @@
-"""Where a module can be mutated, in the order of its source.
+"""Find the places of a module that can be mutated, in source order.
 
-A *scope* is what is compiled and changes its hash as one: a *unit* (the outermost function
-or lambda below module and class bodies), or a piece of code that runs at import, such as
-one statement of a class body or a function's defaults. A *point* is a node of a scope with
-the changes that operators offer there. Left alone: annotations, assertions, patterns,
-``__all__``, and what runs for type checkers or scripts only.
+A *scope* is compiled as a whole and has one hash. It is a *unit* (an outermost function or lambda
+in a module or class body), or code that runs at import, such as one statement of a class body or
+the defaults of a function. A *point* is a node of a scope with its mutations. Annotations,
+assertions, patterns, ``__all__``, and code for type checkers or scripts only are not mutated.
 """
 
 from __future__ import annotations
@@ -25,7 +24,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """A class around a unit: names in it are mangled for it and may be its type parameters."""
+    """A class around a unit. Private names are mangled with its name; it may have type
+    parameters.
+    """
 
     name: str
     type_params: tuple[str, ...]
@@ -33,11 +34,11 @@ class Shell:
 
 @dataclass(slots=True, eq=False)
 class Point:
-    """A node and what can be done to it.
+    """A node and its mutations.
 
-    ``function`` is the qualified name of the innermost function or class around it,
-    ``temporaries`` tells whether the values of operands can be kept in locals there.
-    ``text`` is the f-string that it is in, where that has no positions of its own.
+    ``function``: the qualified name of the innermost function or class around the node.
+    ``temporaries``: whether operands can be stored in local variables there.
+    ``text``: the f-string around the node if nodes inside it have no positions; else None.
     """
 
     node: Any
@@ -49,7 +50,7 @@ class Point:
 
 @dataclass(slots=True, eq=False)
 class MutationScope:
-    """``name`` identifies it within the module; ``hash`` is 12 hex digits of its tree."""
+    """A scope. ``name`` is unique in the module; ``hash``: 12 hex digits of its tree's hash."""
 
     node: Any
     name: str
@@ -60,7 +61,7 @@ class MutationScope:
 
 
 def find_scopes(tree: ast.Module, operators: Sequence[MutationOperator]) -> list[MutationScope]:
-    """All scopes of a module that have points. Raises RecursionError."""
+    """All scopes of a module that have points. Raises RecursionError if it is nested too deeply."""
     finder = _Finder(operators)
     finder.statements(tree.body)
     taken: dict[str, int] = {}
@@ -72,7 +73,7 @@ def find_scopes(tree: ast.Module, operators: Sequence[MutationOperator]) -> list
 
 
 def find_unit(node: Function | ast.Lambda, operators: Sequence[MutationOperator]) -> MutationScope:
-    """The points of one unit, as :func:`find_scopes` finds them, from its own tree."""
+    """The scope of one unit from its own tree, with the points as in :func:`find_scopes`."""
     finder = _Finder(operators)
     finder.unit(node, "")
     return finder.scopes[0]
@@ -94,7 +95,7 @@ class _Finder(ast.NodeVisitor):
     # ------------------------------------------------------------------ scopes
 
     def statements(self, body: Sequence[ast.stmt]) -> None:
-        """A block; at import each statement is a scope of its own."""
+        """Visit a block; in code that runs at import, each statement is a separate scope."""
         for statement in body:
             if self._in_unit:
                 self.visit(statement)
@@ -112,7 +113,7 @@ class _Finder(ast.NodeVisitor):
         self._scope = outer
 
     def unit(self, node: Function | ast.Lambda, known_hash: str | None = None) -> None:
-        """An outermost function: its body, without defaults and decorators."""
+        """Visit an outermost function's body, without defaults and decorators."""
         unit_hash = digest([node]) if known_hash is None else known_hash
         name = lambda_name(unit_hash) if isinstance(node, ast.Lambda) else node.name
         scope = MutationScope(node, ".".join([*self._names, name]), True, self._shells, unit_hash)
@@ -251,10 +252,10 @@ class _Finder(ast.NodeVisitor):
             self.statements(case.body)
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """An assertion is a check, not the program."""
+        """Skip assertions, which are checks."""
 
     def visit_TypeAlias(self, node: ast.AST) -> None:
-        """For type checkers."""
+        """Skip type aliases, which are for type checkers."""
 
     def visit_Assign(self, node: ast.Assign) -> None:
         names = [t.id for t in node.targets if isinstance(t, ast.Name)]
@@ -281,7 +282,7 @@ class _Finder(ast.NodeVisitor):
     # ------------------------------------------------------------- expressions
 
     def _test(self, node: ast.expr) -> None:
-        """A condition: its leaves below ``and``, ``or`` and ``not``."""
+        """Visit a condition: its leaves below ``and``, ``or`` and ``not``."""
         if isinstance(node, ast.BoolOp):
             for value in node.values:
                 self._test(value)
@@ -329,7 +330,7 @@ class _Finder(ast.NodeVisitor):
 
 
 def _is_special(test: ast.expr) -> bool:
-    """Is it ``TYPE_CHECKING``, ``__debug__`` or ``__name__ == "__main__"``?"""
+    """Whether a condition is ``TYPE_CHECKING``, ``__debug__`` or ``__name__ == "__main__"``."""
     if isinstance(test, ast.Compare):
         names = [n.id for n in (test.left, *test.comparators) if isinstance(n, ast.Name)]
         return names == ["__name__"]

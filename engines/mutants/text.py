@@ -1,4 +1,4 @@
-"""The source of a module, as people see mutants in it."""
+"""The source text of a module, to show mutants to users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 __all__ = ["Cut", "ModuleText", "one_line"]
 
-_SHOWN: Final = 120
+_MAX_CHARS: Final = 120
 _COMMENT: Final = re.compile(rb"#[^\n]*")
 _OPENED: Final = re.compile(rb"([(\[{,=:]|\breturn)\s*\Z")
 _CLOSED: Final = re.compile(rb"[ \t]*([)\]},:;#\n]|\Z)")
@@ -31,12 +31,12 @@ class ModuleText:
     __slots__ = ("_starts", "data")
 
     def __init__(self, source: bytes) -> None:
-        """Raises SyntaxError or UnicodeDecodeError where the import would have."""
+        """Raises SyntaxError or UnicodeDecodeError if the source cannot be decoded."""
         self.data = decode_source(source).encode("utf-8", "surrogatepass")
         self._starts = [0, *(m.end() for m in re.finditer(b"\n", self.data))]
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Where the node begins and ends."""
+        """The byte offsets of the node's start and end."""
         at: Any = node
         return (
             self._starts[at.lineno - 1] + at.col_offset,
@@ -44,7 +44,7 @@ class ModuleText:
         )
 
     def of(self, node: ast.AST) -> str:
-        """The node's own text."""
+        """The text of the node."""
         start, end = self.span(node)
         return self.data[start:end].decode("utf-8", "replace")
 
@@ -57,7 +57,7 @@ class ModuleText:
     def between(self, left: ast.AST, right: ast.AST, old: str, new: str) -> Cut:
         """The cut that replaces the operator ``old`` between two operands."""
         start, end = self.span(left)[1], self.span(right)[0]
-        # Comments may hold anything: blanked, at the same length.
+        # A comment may contain the operator, so comments are blanked, at the same length.
         gap = _COMMENT.sub(lambda m: b" " * len(m[0]), self.data[start:end])
         pattern = rb"[\s\\]+".join(re.escape(word.encode()) for word in old.split())
         found = re.search(pattern, gap)
@@ -66,13 +66,13 @@ class ModuleText:
         return Cut(start + found.start(), start + found.end(), new)
 
     def stands_alone(self, node: ast.AST) -> bool:
-        """Is the node bounded by brackets, commas and the like, so that none bind to it?"""
+        """Whether brackets, commas or the like surround the node, so that it needs no brackets."""
         start, end = self.span(node)
         before, after = self.data[max(0, start - 200) : start], self.data[end : end + 200]
         return bool(_OPENED.search(before) and _CLOSED.match(after))
 
     def changed(self, node: ast.AST, cuts: Sequence[Cut]) -> str:
-        """The node's text after the cuts, which lie within it."""
+        """The node's text after applying the cuts, which are inside the node."""
         start, end = self.span(node)
         return _cut(self.data[start:end], cuts, start).decode("utf-8", "replace")
 
@@ -94,6 +94,6 @@ def _cut(data: bytes, cuts: Sequence[Cut], offset: int) -> bytes:
 
 
 def one_line(text: str) -> str:
-    """For a row of a table: blanks run together, at most 120 characters."""
+    """The text for a table row: white space collapsed, at most 120 characters."""
     text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return text if len(text) <= _MAX_CHARS else text[: _MAX_CHARS - 1] + "…"

@@ -1,8 +1,8 @@
-"""A unit in the running program: its live function objects and the codes they can run.
+"""A unit in the running program: its live function objects and the codes that they can run.
 
-A function object keeps its identity while its ``__code__`` is exchanged, which takes a
-fraction of a microsecond. Nested functions that live already (made while the module was
-imported) are matched by their place in the tree of code objects.
+A function object keeps its identity when its ``__code__`` is exchanged, which takes a fraction of a
+microsecond. Live nested functions (created while the module was imported) are matched by their
+position in the tree of code objects.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from fuzztui.engines.mutants.text import ModuleText
 
 __all__ = ["CannotSwap", "Code", "ModuleCode", "Prepared", "Unit", "UnitCompiler", "size_of"]
 
-_KEPT: Final = 64
+_MAX_PREPARED: Final = 64
 
 Code = list[tuple[FunctionType, CodeType]]
-"""What each live function of a unit is to run."""
+"""The code object for each live function of a unit."""
 
 
 class CannotSwap(Exception):
-    """A mutant (or unit) that cannot be made to run in place. The words say why."""
+    """A mutant or unit that cannot run in place. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ModuleCode:
 
     module: str
     file: str
-    """As people see it: ``package/module.py``."""
+    """The file as shown to users: ``package/module.py``."""
     path: str
     text: ModuleText
     flags: int
@@ -60,50 +60,50 @@ class ModuleCode:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """``cells`` are its first cell and the one after its last."""
+    """An outermost function or lambda. ``cells``: its first cell and the one after its last."""
 
     source: ModuleCode
     name: str
     hash: str
-    place: UnitPosition
+    position: UnitPosition
     cells: tuple[int, int]
     points: list[int] = field(default_factory=list)
-    """Numbers of its points, in their order."""
+    """Numbers of its points, in source order."""
     functions: list[tuple[FunctionType, int]] = field(default_factory=list)
-    """Live functions with their place among :func:`flatten`'s codes."""
+    """Live functions with the index of their code in the result of :func:`flatten`."""
     shape: list[str] = field(default_factory=list)
-    """Names of the codes of the unit and in it: all its compilations must agree."""
+    """Names of the unit's code and the codes nested in it; equal in all its compilations."""
     plain: Code = field(default_factory=list)
-    """As imported."""
-    rest: Code = field(default_factory=list)
-    """What is installed between mutants: ``plain`` or that with probes."""
+    """The code as imported."""
+    resting: Code = field(default_factory=list)
+    """The code that runs between mutants: ``plain``, or the code with probes."""
     base: Code | None = None
-    """Compiled as mutants are, but unmutated."""
+    """The code compiled like a mutant, but unmutated; None: not compiled yet."""
     ran_at_import: bool = False
 
     def __post_init__(self) -> None:
-        self.rest = self.plain
+        self.resting = self.plain
 
     def run(self, code: Code) -> None:
-        """Have the functions run this."""
+        """Install this code in the live functions."""
         for function, body in code:
             function.__code__ = body
 
     def fit(self, codes: Sequence[CodeType]) -> Code:
-        """The codes for the live functions; raises :class:`CannotSwap` if they do not fit."""
+        """Assign codes to the live functions. Raises :class:`CannotSwap` if they do not fit."""
         if [c.co_name for c in codes] != self.shape:
-            raise CannotSwap("it changes which functions are nested in this one")
+            raise CannotSwap("the mutation changes which functions are nested in this one")
         found = []
         for function, index in self.functions:
             if codes[index].co_freevars != function.__code__.co_freevars:
-                raise CannotSwap("it changes which variables of outer functions are used")
+                raise CannotSwap("the mutation changes which outer variables are used")
             found.append((function, codes[index]))
         return found
 
 
 @dataclass(slots=True)
 class Prepared:
-    """A unit's tree, ready to be compiled; ``points`` in the unit's order."""
+    """A unit's syntax tree, ready to be compiled; ``points`` in source order."""
 
     module: ast.Module
     points: list[Point]
@@ -111,7 +111,7 @@ class Prepared:
 
 
 def size_of(code: Code) -> int:
-    """About how many bytes of memory a unit's compiled code takes."""
+    """The approximate size of a unit's compiled code, in bytes."""
     parts = [part for _, root in code for part in flatten(root)]
     return sum(
         sys.getsizeof(c) + len(c.co_linetable) + 8 * (len(c.co_consts) + len(c.co_names))
@@ -120,7 +120,7 @@ def size_of(code: Code) -> int:
 
 
 class UnitCompiler:
-    """Prepares and compiles units, and counts the time that it takes."""
+    """Prepares and compiles units, and measures the time."""
 
     def __init__(
         self, operators: Sequence[MutationOperator], constants: Mapping[str, Any], *, counting: bool
@@ -135,19 +135,21 @@ class UnitCompiler:
         return self._parse(unit)[1]
 
     def for_mutants(self, unit: Unit) -> Prepared:
-        """The unit with fuel everywhere and no coverage. Shared: undo what you put in."""
+        """The unit with fuel everywhere and no coverage. Shared: callers must undo their
+        changes.
+        """
         found = self._ready.get(id(unit))
         if found is None:
             found = self._prepare(unit, add_fuel)
             self._ready[id(unit)] = found
-            if len(self._ready) > _KEPT:
+            if len(self._ready) > _MAX_PREPARED:
                 self._ready.popitem(last=False)
         else:
             self._ready.move_to_end(id(unit))
         return found
 
     def for_probes(self, unit: Unit) -> Prepared:
-        """The unit instrumented as at import, with the same cells. Not shared."""
+        """The unit instrumented as at import, with the same cells. A new tree for each call."""
 
         def instrument(node: Any) -> None:
             Instrumenter(unit.cells[0], counting=self._counting).visit(node)
@@ -155,19 +157,19 @@ class UnitCompiler:
         return self._prepare(unit, instrument)
 
     def _parse(self, unit: Unit) -> tuple[Any, list[Point]]:
-        node = parse_unit(unit.source.text, unit.place)
+        node = parse_unit(unit.source.text, unit.position)
         points = find_unit(node, self._operators).points
         if len(points) != len(unit.points):
-            raise CannotSwap("its source cannot be distinguished from what is around it")
+            raise CannotSwap("its source cannot be separated from the surrounding code")
         return node, points
 
     def _prepare(self, unit: Unit, instrument: Callable[[Any], None]) -> Prepared:
         began = time.perf_counter_ns()
         try:
             node, points = self._parse(unit)
-            strip(node, unit.place)
+            strip(node, unit.position)
             instrument(node)
-            module = shelled(node, unit.place.shells)
+            module = shelled(node, unit.position.shells)
             return Prepared(module, points, Slots(module))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
             raise CannotSwap(f"its function cannot be compiled on its own: {e}") from None
@@ -175,7 +177,7 @@ class UnitCompiler:
             self.compile_ns += time.perf_counter_ns() - began
 
     def compile(self, unit: Unit, prepared: Prepared, constants: Mapping[str, Any]) -> Code:
-        """The prepared tree as it is now. Raises :class:`CannotSwap`."""
+        """Compile the prepared tree in its current state. Raises :class:`CannotSwap`."""
         began = time.perf_counter_ns()
         try:
             names = {**self._constants, **constants}
@@ -184,6 +186,6 @@ class UnitCompiler:
             codes = only_unit(code)
             return unit.fit(codes)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
-            raise CannotSwap(f"it does not compile: {type(e).__name__}: {e}") from None
+            raise CannotSwap(f"the mutant does not compile: {type(e).__name__}: {e}") from None
         finally:
             self.compile_ns += time.perf_counter_ns() - began

@@ -1,1 +1,1 @@
-"""Which types un-annotated parameters have when a target runs (docs/targets.md, "Annotations")."""
+"""Observe the types of un-annotated parameters while a target runs (docs/targets.md)."""

@@ -1,8 +1,8 @@
-"""Of what type a value is, as an annotation could say it.
+"""The types of values, in a form that annotations can express.
 
-What was seen is a *kinds*: by name of a type, the kinds of its arguments. ``list[date | None]``
-is ``{"builtins.list": [{"datetime.date": [], "None": []}]}``. ``?`` stands for what has no name
-that can be imported: a function, a class within a function.
+*Kinds* are observed types: a mapping from a type's name to the kinds of its arguments.
+``list[date | None]`` is ``{"builtins.list": [{"datetime.date": [], "None": []}]}``. ``?`` means a
+class that cannot be imported by its name, such as a class within a function.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Kinds: TypeAlias = dict[str, list[Any]]
 
 UNNAMED: Final = "?"
 MAX_TYPES: Final = 8
-"""Types of one parameter; more become a class that several are derived from."""
+"""Bound of the types of one parameter; more are replaced by common base classes."""
 
 _NONE: Final = "None"
 _TUPLE: Final = "builtins.tuple"
@@ -28,15 +28,15 @@ _ANY: Final = "typing.Any"
 _DEEPEST: Final = 3
 _ELEMENTS: Final = 8
 _LONGEST: Final = 4
-"""Of a tuple of at most so many elements each has its own type."""
+"""Elements of a tuple up to which each element has its own type."""
 _PLATFORMS: Final = ("Posix", "Windows")
 
 _mro = type.__dict__["__mro__"].__get__
-_attribute = type.__getattribute__  # what a metaclass makes of it does not count
+_attribute = type.__getattribute__  # ignores methods of a metaclass
 
 
 def merge(into: Kinds, more: Mapping[str, list[Any]]) -> bool:
-    """Add what was seen; was any of it new?"""
+    """Add the kinds of ``more``. Returns whether anything was new."""
     changed = False
     for name, arguments in more.items():
         if name not in into:
@@ -48,15 +48,15 @@ def merge(into: Kinds, more: Mapping[str, list[Any]]) -> bool:
 
 
 class Namer:
-    """Names of classes, and of what they are derived from."""
+    """The names of classes and of their base classes."""
 
     def __init__(self) -> None:
         self._names: dict[type, str] = {}
         self.bases: dict[str, list[str]] = {}
-        """By name of a class: names of those that it is derived from, the nearest first."""
+        """By name of a class: the names of its base classes, the nearest first."""
 
     def kinds(self, value: object, depth: int = _DEEPEST) -> Kinds:
-        """Of a value, and of the first elements of a container. Runs nothing of the target's."""
+        """The kinds of a value and of a container's first elements. Runs no code of the target."""
         cls = type(value)
         if value is None:
             return {_NONE: []}
@@ -72,7 +72,7 @@ class Namer:
         return {self.name(cls): []}
 
     def elements(self, values: Iterable[object]) -> Kinds:
-        """Of the first of them, together."""
+        """The merged kinds of the first values."""
         return self._of(values, _DEEPEST)
 
     def _of(self, values: Iterable[object], depth: int) -> Kinds:
@@ -89,7 +89,7 @@ class Namer:
         return {f"{_TUPLE}/*": [self._of(value, depth)]}
 
     def name(self, cls: type) -> str:
-        """Of the class, or the nearest above it that can be imported by its name."""
+        """The name of the class, or of its nearest base class that can be imported by name."""
         known = self._names.get(cls)
         if known is None:
             names = [n for n in map(_full, _mro(cls)[:-1]) if n]
@@ -100,29 +100,29 @@ class Namer:
 
 
 def _full(cls: type) -> str:
-    """``module.Class``, if that is what importing gives; else ""."""
+    """``module.Class`` if the class can be imported by this name; else an empty string."""
     qualname = _attribute(cls, "__qualname__")
     module = _attribute(cls, "__module__")
     if not isinstance(module, str):
         return ""
     if module.partition(".")[0] == "fuzztui" and ".generators" not in module:
-        return ""  # a source of choices: the static analysis wants none of ours, either
+        return ""  # for example Source; the static analysis does not use fuzztui's classes either
     if module.partition(".")[0] == "pathlib" and qualname.removeprefix("Pure").startswith(
         _PLATFORMS
     ):
-        return ""  # what is meant is a Path
-    for home in _homes(module):
-        found: Any = sys.modules.get(home)
+        return ""  # Path is the name that annotations use
+    for name in _importable_modules(module):
+        found: Any = sys.modules.get(name)
         for part in qualname.split("."):
             inside = isinstance(found, ModuleType | type)
             found = vars(found).get(part) if inside else None
         if found is cls:
-            return f"{home}.{qualname}"
+            return f"{name}.{qualname}"
     return ""
 
 
-def _homes(module: str) -> Iterator[str]:
-    """Where a class may be known; Python's own private modules are known by public ones."""
+def _importable_modules(module: str) -> Iterator[str]:
+    """Modules from which a class may be imported: public ones first for Python's private ones."""
     parts = module.split(".")
     private = [at for at, part in enumerate(parts) if part.startswith("_")]
     if private and parts[0] in sys.stdlib_module_names:
@@ -130,19 +130,19 @@ def _homes(module: str) -> Iterator[str]:
     yield module
 
 
-# ------------------------------------------------------------------ in words
+# --------------------------------------------------------------- annotations
 
 
 def alternatives(kinds: Kinds, bases: Mapping[str, list[str]]) -> list[str]:
-    """The parts of an annotation by full names, sorted; ``typing.Any`` if nothing is known."""
+    """The alternatives of an annotation by full names, sorted; ``typing.Any`` if unknown."""
     found = _few(_one_tuple(kinds), bases)
     names = sorted(name for name in found if name not in (_NONE, UNNAMED))
-    words = [_words(name, found[name], bases) for name in names]
-    words += [_NONE] * (_NONE in found) + [_ANY] * (UNNAMED in found or not found)
-    return words
+    parts = [_annotation(name, found[name], bases) for name in names]
+    parts += [_NONE] * (_NONE in found) + [_ANY] * (UNNAMED in found or not found)
+    return parts
 
 
-def _words(name: str, arguments: list[Kinds], bases: Mapping[str, list[str]]) -> str:
+def _annotation(name: str, arguments: list[Kinds], bases: Mapping[str, list[str]]) -> str:
     if not arguments:
         return name
     inner = ", ".join(" | ".join(alternatives(kinds, bases)) for kinds in arguments)
@@ -151,7 +151,7 @@ def _words(name: str, arguments: list[Kinds], bases: Mapping[str, list[str]]) ->
 
 
 def _one_tuple(kinds: Kinds) -> Kinds:
-    """Tuples of several lengths are tuples of any."""
+    """Merge tuples of several lengths into tuples of any length."""
     tuples = [name for name in kinds if name.startswith(f"{_TUPLE}/")]
     if len(tuples) < 2:
         return kinds
@@ -164,14 +164,14 @@ def _one_tuple(kinds: Kinds) -> Kinds:
 
 
 def _few(kinds: Kinds, bases: Mapping[str, list[str]]) -> Kinds:
-    """At most :data:`MAX_TYPES`: the class above the most of them stands for those."""
+    """At most :data:`MAX_TYPES`: the base class of the most types replaces these types."""
     found = dict(kinds)
     while len(found) > MAX_TYPES:
         above: dict[str, list[str]] = {}
         for name in sorted(found):
             for base in (name, *bases.get(name, ())):
                 above.setdefault(base, []).append(name)
-        # Of those above as many the one that is derived from most, which says more.
+        # Among base classes of as many types, the most derived one, which is most specific.
         best = max(above, key=lambda base: (len(above[base]), len(bases.get(base, ())), base))
         if len(above[best]) < 2:
             return {name: found[name] for name in sorted(found)[:MAX_TYPES]}

@@ -1,14 +1,14 @@
-"""Runs of a target in which types of parameters are observed, outside of a campaign.
+"""Run a target outside of a campaign to observe the types of parameters.
 
-The target is loaded once, and instrumented, so that no input takes longer than it may; forked
-children run the inputs, one after the other. One that dies or hangs takes the types with it that
-its last input has shown; the next child continues behind that input.
+The target is loaded once, instrumented to enforce time limits. Forked children run the inputs one
+after the other. If a child dies or hangs, the types of its last input are lost; the next child
+continues after this input.
 
 The request is a JSON file: ``functions`` (names of parameters, and ``return``, by function by
-module) and ``inputs`` (how many a generator makes). Prints JSON lines:
-``{"progress"}`` now and then; last ``{"observed", "inputs", "of", "lost"}``: full names of types by
-parameter by function, how many of the inputs were run, and how many of those killed their process
-or took too long.
+module) and ``inputs`` (number of inputs that a generator makes). Prints JSON lines:
+``{"progress"}`` repeatedly, and at the end ``{"observed", "inputs", "of", "lost"}``: full names of
+types by parameter by function, the number of inputs that were run, of all inputs, and of inputs
+that killed their process or exceeded the time limit.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ _MAX_SEEDS: Final = 36
 _MAX_LOST: Final = 8
 _PATIENCE_S: Final = 40.0
 _SLOWER: Final = 3
-"""So many times the time limit of a trial: watching takes time, too."""
+"""Factor of the time limit of a trial, because observing takes time."""
 _FIRST: Final = 64
-"""Choices of a made input that are there from the beginning, in bytes: an input of its own."""
+"""Bytes of random choices with which a generated input starts."""
 _EVERY_S: Final = 1.0
-_TELL_NOTHING: Final = ("builtins.", "typing.", "None", UNNAMED)
+_UNSPECIFIC: Final = ("builtins.", "typing.", "None", UNNAMED)
 
 
 def observe(spec: Spec, file: Path) -> int:
-    """Do what the request in ``file`` asks for; returns the exit status."""
+    """Execute the request in ``file``. Returns the exit status."""
     try:
         request = json.loads(file.read_bytes())
     except (OSError, ValueError) as e:
@@ -58,7 +58,7 @@ def observe(spec: Spec, file: Path) -> int:
     with answering() as say:
         runner = _Runner(spec, request)
         gc.collect()
-        gc.freeze()  # children that collect would copy what is loaded
+        gc.freeze()  # else garbage collection in children would copy the loaded objects
         runner.run(lambda words: say({"progress": words}))
         done, of = runner.done, len(runner.inputs)
         say({"observed": runner.observed(), "inputs": done, "of": of, "lost": runner.lost})
@@ -66,7 +66,7 @@ def observe(spec: Spec, file: Path) -> int:
 
 
 class _Runner:
-    """Holds the loaded target and what is known; children do the rest."""
+    """The loaded target, the observed types, and the children that run the inputs."""
 
     def __init__(self, spec: Spec, request: dict[str, Any]) -> None:
         target = replace(spec.target, timeout_s=_SLOWER * spec.target.timeout_s)
@@ -83,7 +83,7 @@ class _Runner:
         self.done = self.lost = 0
 
     def _seeds(self) -> list[bytes]:
-        """Some of the campaign's, from all over the list; the built-in ones if there are none."""
+        """Some of the campaign's seeds, evenly spread; the built-in seeds if there are none."""
         limit = self._spec.engine.max_size
         files = list_seeds(self._spec.engine.seeds, limit, lambda level, words: None)
         if not files and not self._executor.form.choices:
@@ -95,7 +95,7 @@ class _Runner:
         return found
 
     def run(self, progress: Any) -> None:
-        """Everything; as far as that, where too many inputs are lost or all take too long."""
+        """Run all inputs; fewer if too many are lost or the total time is used up."""
         until, told = time.monotonic() + _PATIENCE_S, time.monotonic()
         while self._goes_on(until):
             for message in in_child(
@@ -137,31 +137,31 @@ class _Runner:
             try:
                 executor.fixture.check()
             except Limited:
-                return  # the next child has its limits again
+                return  # the next child starts with the limits restored
             executor.guard.check()
             self._rng.seed(at)
             random.seed(0)
             data = self._rng.randbytes(_FIRST) if isinstance(item, int) else item
             if at == self.done:
-                executor.call(data)  # what is imported now is not worth watching
+                executor.call(data)  # a first run without tracing, which may import modules
             with watch:
                 outcome = executor.call(data).outcome
             late = outcome is Outcome.TIMEOUT
             tell({"seen": watch.news(), "bases": watch.bases, "late": late})
 
     def observed(self) -> dict[str, dict[str, list[str]]]:
-        """Types by parameter by function: builtin types alone are left out."""
+        """Types by parameter by function; parameters with only builtin types are left out."""
         found: dict[str, dict[str, list[str]]] = {}
         for full, parameters in sorted(self._seen.items()):
             for name, kinds in sorted(parameters.items()):
-                if _tells(kinds):
+                if _is_specific(kinds):
                     found.setdefault(full, {})[name] = alternatives(kinds, self._bases)
         return found
 
 
-def _tells(kinds: Kinds) -> bool:
-    """Is there more in it than builtin types? Those alone would only make code unreachable."""
+def _is_specific(kinds: Kinds) -> bool:
+    """Whether other than builtin types were observed, which would only make code unreachable."""
     return any(
-        not name.startswith(_TELL_NOTHING) or any(map(_tells, arguments))
+        not name.startswith(_UNSPECIFIC) or any(map(_is_specific, arguments))
         for name, arguments in kinds.items()
     )

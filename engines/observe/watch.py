@@ -1,7 +1,7 @@
-"""Watching calls: what parameters are given, and what comes back.
+"""Trace calls: the types of arguments and of return values.
 
-``sys.monitoring`` tells from Python 3.12 on and can be silenced where enough was seen; before,
-a profile function tells of everything.
+Uses ``sys.monitoring`` from Python 3.12 on, which can be disabled for single functions; before, a
+profile function that is called for every call.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ __all__ = ["RETURN", "CallTracer", "Seen", "Wanted"]
 Wanted: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
 """Names of parameters (and :data:`RETURN`) by function, by module."""
 Seen: TypeAlias = dict[str, dict[str, Kinds]]
-"""What each has been, by the function's full name."""
+"""Observed types by parameter, by the function's full name."""
 
 RETURN: Final = "return"
 _MAX_CALLS: Final = 32
-"""Calls of one function that are looked at in one trial."""
+"""Calls of one function that are examined in one trial."""
 _TOOL: Final = 4
-"""Of ``sys.monitoring``: a number that is nobody's by name."""
+"""Tool id for ``sys.monitoring``: one without a predefined purpose."""
 _RETURNS: Final = dis.opmap["RETURN_VALUE"]
 _YIELDS: Final = dis.opmap["YIELD_VALUE"]
 
 
 class _Function:
-    """A function that is watched."""
+    """A traced function."""
 
     def __init__(self, code: CodeType, full: str, wanted: Sequence[str]) -> None:
-        self.code = code  # kept, so that its number is nobody else's
+        self.code = code  # kept alive, so that its id is not reused
         self.full = full
         at = code.co_argcount + code.co_kwonlyargcount
         self.stars = code.co_varnames[at : at + 1] if code.co_flags & inspect.CO_VARARGS else ()
@@ -51,16 +51,16 @@ class _Function:
 
 
 class CallTracer:
-    """Collects what parameters of the wanted functions are, while it is entered."""
+    """A context manager that collects the types of the wanted functions' parameters."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._functions: dict[int, _Function | CodeType] = {}
-        """By number of the code object; the code itself if nobody wants it."""
+        """By id of the code object; the code itself if the function is not wanted."""
         self._namer = Namer()
         self.seen: Seen = {}
         self.changed: set[str] = set()
-        """Functions of which something new was seen since :meth:`news`."""
+        """Functions with new types since the last call of :meth:`news`."""
         if sys.version_info >= (3, 12):
             self._tool = _TOOL
             sys.monitoring.use_tool_id(self._tool, "fuzztui")
@@ -75,7 +75,7 @@ class CallTracer:
         return self._namer.bases
 
     def news(self) -> Seen:
-        """What is known of functions of which something new was seen."""
+        """All observed types of the functions with new types since the last call."""
         changed, self.changed = sorted(self.changed), set()
         return {full: self.seen[full] for full in changed}
 
@@ -97,10 +97,10 @@ class CallTracer:
         else:
             sys.setprofile(None)
 
-    # -------------------------------------------------------------- what is told
+    # ---------------------------------------------------------------- collecting
 
     def _function(self, code: CodeType, module: object) -> _Function | None:
-        """None: nobody wants to know."""
+        """The traced function of a code object; None if it is not wanted."""
         known = self._functions.get(id(code))
         if known is None:
             functions = self._wanted.get(module, {}) if isinstance(module, str) else {}
@@ -132,7 +132,7 @@ class CallTracer:
         if merge(known, kinds):
             self.changed.add(function.full)
 
-    # ------------------------------------------------------------- who tells it
+    # ---------------------------------------------------------------- callbacks
 
     def _monitored_start(self, code: CodeType, offset: int) -> Any:
         frame = sys._getframe(1)
@@ -169,12 +169,12 @@ class CallTracer:
         if function is None or frame.f_lasti < 0:
             return
         operation, argument = function.bytecode[frame.f_lasti : frame.f_lasti + 2]
-        if event == "call":  # a generator's further steps are calls, too
+        if event == "call":  # further steps of a generator are calls too
             if argument == 0 and function.calls < _MAX_CALLS:
                 function.calls += 1
                 self._start(function, frame)
         elif operation != (_YIELDS if function.yields else _RETURNS):
-            return  # it ends by an exception, or does not end yet
+            return  # the call ends by an exception, or does not end yet
         elif function.returns and function.ends < _MAX_CALLS:
             function.ends += 1
             self._end(function, value)

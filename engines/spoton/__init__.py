@@ -1,1 +1,1 @@
-"""spoton: zest that aims its mutations at the types that decide uncovered branches."""
+"""spoton: zest whose mutations are directed at the types that decide uncovered branches."""

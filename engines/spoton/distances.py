@@ -1,9 +1,8 @@
-"""Which type is mutated next: the distances of types, and what moves them.
+"""Choose the type to mutate next, from the distances, factors and weights of types.
 
-Three things are kept apart, so that none undoes another: the *distance* of a type, which the
-static analysis and what is left to cover say; its *factor*, which grows with each input that has no
-choice of the type and shrinks again with each that has one; its *weight*, which only a user
-changes.
+Three numbers of a type are independent, so that no change undoes another. The *distance* follows
+from the static analysis and the uncovered goals. The *factor* grows with each input that has no
+choice of the type, and shrinks with each that has one. Only a user changes the *weight*.
 """
 
 from __future__ import annotations
@@ -23,27 +22,27 @@ __all__ = ["Distances", "TypeStats", "label_of", "unify"]
 
 MATCH: Final = 3 / 4
 MISS: Final = 4 / 3
-MOST: Final = 8.0
-"""Of a factor: a type that most inputs lack is still asked for now and then."""
-
+MAX_FACTOR: Final = 8.0
+"""Bound of a factor, so that a type that most inputs lack is still picked now and then."""
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.<>]")
 
 
 def label_of(name: str) -> str:
-    """A type's name as it stands in names of files: nothing else, and not too long."""
+    """A type's name as file names contain it: only harmless characters, the last 80 at most."""
     return _NO_NAME.sub("_", name)[-80:]
 
 
-def unify(targets: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """One distance a type, of the distances in each target: where the most types influence it.
+def unify(goals: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """One distance for each type: the distance to the goal that the most types influence.
 
-    The SpotOn paper, III-B, type unification pass; of two that are as large, the smaller distance.
+    The SpotOn paper, III-B, type unification pass; between goals with equally many types, the
+    smaller distance.
     """
     best: dict[str, tuple[int, int]] = {}
-    for target in targets:
-        size = len(target)
-        for name, distance in target.items():
+    for goal in goals:
+        size = len(goal)
+        for name, distance in goal.items():
             now = (-size, distance)
             if name not in best or now < best[name]:
                 best[name] = now
@@ -52,100 +51,99 @@ def unify(targets: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class TypeStats:
-    """What is known of one type, over the whole life of the instance."""
+    """Counters, factor and weight of one type, over all restarts of the instance."""
 
     weight: float = 1.0
-    """A person's; 0 bans it."""
+    """The user's multiplier; 0 bans the type."""
     factor: float = 1.0
     picks: int = 0
     matches: int = 0
     misses: int = 0
     new_arms: int = 0
-    """Cells that children which aimed at this type were the first to cover."""
+    """Cells that were first covered by a child of a mutation directed at this type."""
 
 
 class Distances:
-    """A roulette over the types that matter now: p ~ weight / ((1 + distance) * factor).
+    """Weighted random choice among the types of the goals: p ~ weight / ((1 + distance) * factor).
 
-    A type that no choice of any entry that was mutated so far has been of is not drawn: it could
-    only be missed.
+    A type that has not occurred in any mutated entry yet is never picked: it could only be missed.
 
-    The paper scales a distance that is never 0; here 0 is the nearest, so what is scaled is one
-    more: else a type at 0 that no generator makes would never lose a chance.
+    The paper multiplies the factor with a distance that is never 0. Here 0 is the nearest, so 1 is
+    added: else a type at distance 0 that no generator makes would never become less probable.
     """
 
-    def __init__(self, rng: random.Random, kin: TypeRelations | None = None) -> None:
-        """``kin`` knows which types entries have had; without it, all types are drawn."""
-        self._random, self._kin = rng.random, kin
-        self.standings: dict[str, TypeStats] = {}
+    def __init__(self, rng: random.Random, relations: TypeRelations | None = None) -> None:
+        """``relations``: the types that occurred in entries; None: every type may be picked."""
+        self._random, self._relations = rng.random, relations
+        self.stats_by_type: dict[str, TypeStats] = {}
         self.now: dict[str, int] = {}
-        """The types of what is left to cover, and their distances."""
+        """The types of the current goals, and their distances."""
         self._chances: dict[str, float] = {}
         self._names: list[str] = []
         self._sums: list[float] = []
         self._age = 0
-        """Of what ``kin`` knew when the chances were made out."""
+        """``relations.age`` when the chances were computed."""
 
-    def aim(self, targets: Iterable[Goal]) -> None:
-        """These are what is to be covered now."""
-        self.now = unify(target.types for target in targets)
+    def set_goals(self, goals: Iterable[Goal]) -> None:
+        """Replace the goals that mutations are directed at."""
+        self.now = unify(goal.types for goal in goals)
         for name in self.now:
-            self.standings.setdefault(name, TypeStats())
+            self.stats_by_type.setdefault(name, TypeStats())
         self._renew()
 
     def probability(self, name: str) -> float:
-        """How probable a type was to be picked, when that was last made out.
+        """The probability that a type is picked, as last computed.
 
-        It looks at nothing: whoever asks does so by the clock, and classes that are looked for
-        sooner or later may be there or not.
+        Recomputes nothing. Callers follow the clock, and a recomputation looks for classes that may
+        have been imported meanwhile, so that runs with one seed would differ.
         """
         total = self._sums[-1] if self._sums else 0.0
         return self._chances.get(name, 0.0) / total if total else 0.0
 
     def pick(self) -> str | None:
-        """A type; None: there is none, or all are banned."""
-        if self._kin is not None and self._age != self._kin.age:
+        """Pick a type; None if no type is available or all are banned."""
+        if self._relations is not None and self._age != self._relations.age:
             self._renew()
         if not self._sums or not self._sums[-1]:
             return None
         at = bisect_right(self._sums, self._random() * self._sums[-1])
         name = self._names[min(at, len(self._names) - 1)]
-        self.standings[name].picks += 1
+        self.stats_by_type[name].picks += 1
         return name
 
-    def matched(self, name: str) -> None:
-        """The input has choices of the type."""
-        standing = self.standings[name]
-        standing.matches += 1
-        self._scale(standing, MATCH)
+    def record_match(self, name: str) -> None:
+        """Count an input that has choices of the picked type."""
+        stats = self.stats_by_type[name]
+        stats.matches += 1
+        self._scale(stats, MATCH)
 
-    def missed(self, name: str) -> None:
-        """It has none."""
-        standing = self.standings[name]
-        standing.misses += 1
-        self._scale(standing, MISS)
+    def record_miss(self, name: str) -> None:
+        """Count an input that has no choice of the picked type."""
+        stats = self.stats_by_type[name]
+        stats.misses += 1
+        self._scale(stats, MISS)
 
     def weigh(self, name: str, weight: float) -> None:
-        """A person's word; also about a type that does not matter now. Raises ValueError."""
+        """Set a user's weight; the type may be unused now. Raises ValueError if out of range."""
         if not 0 <= weight <= 1e6:
             raise ValueError(f"a weight is from 0 to 1,000,000, not {weight:g}")
-        self.standings.setdefault(name, TypeStats()).weight = weight
+        self.stats_by_type.setdefault(name, TypeStats()).weight = weight
         self._renew()
 
-    def _scale(self, standing: TypeStats, by: float) -> None:
-        factor = min(MOST, max(1.0, standing.factor * by))
-        if factor != standing.factor:
-            standing.factor = factor
+    def _scale(self, stats: TypeStats, by: float) -> None:
+        factor = min(MAX_FACTOR, max(1.0, stats.factor * by))
+        if factor != stats.factor:
+            stats.factor = factor
             self._renew()
 
     def _chance(self, name: str) -> float:
-        if self._kin is not None and not self._kin.met(name):
+        if self._relations is not None and not self._relations.met(name):
             return 0.0
-        standing = self.standings[name]
-        return standing.weight / ((1 + self.now[name]) * standing.factor)
+        stats = self.stats_by_type[name]
+        return stats.weight / ((1 + self.now[name]) * stats.factor)
 
     def _renew(self) -> None:
-        self._age = self._kin.age if self._kin is not None else 0
+        self._age = self._relations.age if self._relations is not None else 0
         self._chances = {name: self._chance(name) for name in self.now}
         self._names = list(self._chances)
         self._sums = list(accumulate(self._chances.values()))

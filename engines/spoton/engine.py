@@ -1,8 +1,8 @@
 """spoton (Hussein, McCamant, Whalen: "Generator-Based Fuzzers with Type-Based Targeted
-Mutation"): zest whose mutations aim at the types that decide about uncovered branches.
+Mutation"): zest whose mutations are directed at the types that decide uncovered branches.
 
-The same loop, corpus, scheduler and feedback; another form of inputs, another mutator, and a
-feedback that keeps what is left to cover (Algorithm 1, lines 13, 14, 20 and 29).
+Loop, corpus, scheduler and coverage feedback are zest's. The form of inputs and the mutator are
+different, and one more feedback records the uncovered goals (Algorithm 1, lines 13, 14, 20, 29).
 """
 
 from __future__ import annotations
@@ -33,43 +33,43 @@ from fuzztui.engines.spoton.goals import AnalysisFile, Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.steering import TargetingCommands
-from fuzztui.engines.spoton.types_file import TYPES, Figures
+from fuzztui.engines.spoton.types_file import TYPES, TypesFile
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.analysed import stale_words
 
 __all__ = ["FORM", "build", "fit"]
 
 FORM: Final = TypedInput
-"""The form of its inputs (``engines/process/worker.py``)."""
+"""The form of this engine's inputs (``engines/process/worker.py``)."""
 
 
-_VISIT: Final = 5
-"""Children in one visit, a tenth of Zest's: a new entry, which is nearest to what is left to cover,
-must not wait until each of the others has had its thousand."""
+_CHILDREN_PER_VISIT: Final = 5
+"""Children of an entry before the next entry follows, a tenth of zest's number: a new entry, which
+is nearest to the uncovered goals, must not wait for a thousand children of each other entry."""
 
 
-_AIMLESS: Final = 500
-"""After so many trials it is told if no mutation could aim."""
+_UNTARGETED_TRIALS: Final = 500
+"""Trials without a targeted mutation after which a warning is logged."""
 _SHOWN: Final = 4
-"""Types that are reported then."""
+"""Types that the warning names."""
 
 
 class Sometimes:
-    """A stage that proposes what another one does for a share of the trials."""
+    """A stage that asks another stage for candidates in a share of the trials."""
 
     def __init__(self, stage: Stage, corpus: Corpus, rng: random.Random, share: float) -> None:
         self._stage, self._corpus = stage, corpus
         self._random, self._share = rng.random, share
 
     def propose(self) -> Candidate | None:
-        """Its proposal; nothing before there is a corpus to be turned from."""
+        """A candidate of the other stage; None in other trials and while the corpus is empty."""
         if not self._corpus.entries or self._random() >= self._share:
             return None
         return self._stage.propose()
 
 
 def fit(form: InputForm) -> TypedInput:
-    """The form. Raises :class:`CannotStart` for inputs that no generator makes."""
+    """Return ``form``. Raises :class:`CannotStart` if no generator makes the inputs."""
     if not isinstance(form, TypedInput):
         raise CannotStart(
             'target.generator is missing: engine.kind = "spoton" mutates the choices of a'
@@ -85,19 +85,19 @@ def build(context: Context) -> Parts:
     form.on_drawn = context.journal.rewrite
     settings = _Settings(spec.engine.options)
     base = zest.build(context)
-    kin = TypeRelations(form.stacks, settings.aliases)
-    targets, distances = Goals(settings.document, _where(context)), Distances(rng, kin)
-    feedback = GoalFeedback(targets, distances, base.coverage, settings.mode)
+    relations = TypeRelations(form.stacks, settings.aliases)
+    goals, distances = Goals(settings.document, _module_lookup(context)), Distances(rng, relations)
+    feedback = GoalFeedback(goals, distances, base.coverage, settings.mode)
     mutator = TypedMutator(
         rng,
-        Choices(_annotating(context, form)),
+        Choices(_annotator(context, form)),
         form.expect,
         feedback.distances,
-        kin,
+        relations,
         targeted=settings.targeted,
     )
-    figures = Figures(spec.dir / TYPES, feedback, mutator, context.store.replace)
-    scheduler = Steerable(ZestScheduler(base.corpus, _VISIT), base.corpus)
+    types_file = TypesFile(spec.dir / TYPES, feedback, mutator, context.store.replace)
+    scheduler = Steerable(ZestScheduler(base.corpus, _CHILDREN_PER_VISIT), base.corpus)
     fresh = Sometimes(Fresh(rng, choices=True), base.corpus, rng, settings.fresh)
     stages: list[Stage] = []
     for stage in base.stages:
@@ -107,36 +107,39 @@ def build(context: Context) -> Parts:
             stages.append(stage)
 
     def on_modules() -> None:
-        kin.forget()
+        relations.forget()
         if changed := feedback.renew():
-            context.log.message("warning", f"{stale_words(changed)}; until then nothing aims there")
+            text = f"{stale_words(changed)}; until then no mutation is directed there"
+            context.log.message("warning", text)
 
     def on_covered(location: str) -> None:
-        context.log.message(
-            "info", f"{location} was pinned and is covered: all that is left counts"
-        )
-        figures.write()
+        text = f"{location} was pinned and is covered: mutations are directed at all goals again"
+        context.log.message("info", text)
+        types_file.write()
 
     def tick() -> None:
         if context.journal.counters[j.STOP]:
-            figures.write()
-        figures.tick()
+            types_file.write()
+        types_file.tick()
 
     def before(candidate: Candidate) -> None:
         feedback.begin(candidate)
-        if context.journal.counters[j.TRIAL] == _AIMLESS and (words := _aimless(feedback, kin)):
-            context.log.message("warning", words)
+        if context.journal.counters[j.TRIAL] == _UNTARGETED_TRIALS and (
+            message := _untargeted_message(feedback, relations)
+        ):
+            context.log.message("warning", message)
 
     feedback.on_covered = on_covered
     feedback.on_lost = partial(context.log.message, "warning")
     on_modules()
-    trials = context.journal.counters[j.TRIAL]
-    if not trials and not any(t.types for t in settings.document.targets):
-        why = "; ".join(settings.document.notes[:3]) or "it has found no branch that a type decides"
+    if not context.journal.counters[j.TRIAL] and not any(t.types for t in settings.document.goals):
+        why = "; ".join(settings.document.notes[:3]) or (
+            "the static analysis found no branch that a type decides"
+        )
         context.log.message(
             "warning",
-            "no mutation aims at a type, all are random:"
-            f" {why} (fuzztui targets shows what is known)",
+            "no mutation is directed at a type, all are random:"
+            f" {why} (fuzztui targets shows the analysis)",
         )
     return replace(
         base,
@@ -146,36 +149,39 @@ def build(context: Context) -> Parts:
         before=before,
         on_modules=on_modules,
         tick=tick,
-        finish=figures.write,
-        execute=TargetingCommands(feedback, mutator, kin, figures).obey,
+        finish=types_file.write,
+        execute=TargetingCommands(feedback, mutator, relations, types_file).execute,
     )
 
 
-def _aimless(feedback: GoalFeedback, kin: TypeRelations) -> str:
-    """What to say if no entry that was mutated has a choice of any type that decides; else ""."""
-    now, standings = feedback.distances.now, feedback.distances.standings
-    has_aimed = any(standing.matches for standing in standings.values())
-    if has_aimed or not kin.anything_met or not now or any(map(kin.met, now)):
+def _untargeted_message(feedback: GoalFeedback, relations: TypeRelations) -> str:
+    """A warning if no mutated entry has a choice of any deciding type; else an empty string."""
+    now, stats_by_type = feedback.distances.now, feedback.distances.stats_by_type
+    has_aimed = any(stats.matches for stats in stats_by_type.values())
+    if has_aimed or not relations.any_met or not now or any(map(relations.met, now)):
         return ""
-    wanted = sorted(now, key=lambda name: (now[name], name))
-    made = kin.made()
+    names = sorted(now, key=lambda name: (now[name], name))
+    made = relations.made()
     has = f"their choices make {listed(made, _SHOWN)}" if made else "their choices have no type"
     return (
-        f"after {_AIMLESS} trials no mutation has aimed: the inputs have no part of a type that"
-        f" decides ({listed(wanted, _SHOWN)}); {has}: mutations are random (docs/hypothesis.md"
-        " tells which strategies give types; engine.aliases, which types are alike)"
+        f"after {_UNTARGETED_TRIALS} trials no mutation was directed at a type: the inputs have no"
+        f" part of a type that decides ({listed(names, _SHOWN)}); {has}: mutations are random"
+        " (docs/hypothesis.md lists the strategies that give types; engine.aliases declares"
+        " types as equal)"
     )
 
 
 class _Settings:
-    """The engine's keys, with the campaign file's defaults."""
+    """The keys of ``[engine]``, with their defaults. Raises :class:`CannotStart` if one is bad."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self.targeted = _part(options, "targeted", 0.5)
-        self.fresh = _part(options, "fresh", 0.05)
+        self.targeted = _share_of(options, "targeted", 0.5)
+        self.fresh = _share_of(options, "fresh", 0.05)
         mode = options.get("distances", "frontier")
         if mode not in ("frontier", "global"):
-            raise CannotStart(f"engine.distances = {mode!r:.60}: choose frontier or global")
+            raise CannotStart(
+                f"engine.distances = {mode!r:.60} is unknown: choose frontier or global"
+            )
         self.mode = cast("Mode", mode)
         aliases = options.get("aliases") or {}
         if not isinstance(aliases, dict):
@@ -188,15 +194,18 @@ class _Settings:
         self.document = read_document(Path(file)) if file else AnalysisFile({})
 
 
-def _part(options: Mapping[str, Any], key: str, default: float) -> float:
+def _share_of(options: Mapping[str, Any], key: str, default: float) -> float:
     value = options.get(key, default)
     if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise CannotStart(f"engine.{key} = {value!r:.60}: a part is from 0 to 1")
+        raise CannotStart(f"engine.{key} = {value!r:.60}: a share must be a number from 0 to 1")
     return float(value)
 
 
-def _where(context: Context) -> Callable[[str], tuple[str, int] | None]:
-    """Of a module that is loaded: the hash of its source and its first cell."""
+def _module_lookup(context: Context) -> Callable[[str], tuple[str, int] | None]:
+    """A function from a module's name to the hash of its source and its first cell.
+
+    The function returns None for a module that is not loaded.
+    """
     modules = context.application.table.modules
 
     def where(name: str) -> tuple[str, int] | None:
@@ -206,10 +215,11 @@ def _where(context: Context) -> Callable[[str], tuple[str, int] | None]:
     return where
 
 
-def _annotating(context: Context, form: TypedInput) -> Callable[[CorpusEntry], Annotated | None]:
-    """Learns what an entry's choices are, under the guard and the journal.
+def _annotator(context: Context, form: TypedInput) -> Callable[[CorpusEntry], Annotated | None]:
+    """A function that annotates an entry's choices, under the guard and the journal.
 
-    For the journal it is an entry that is run again: one that kills the worker is left out.
+    The journal records the generator's run as one more run of the entry. Entries that have killed
+    a worker are left out: the function returns None for them.
     """
     executor, journal = context.executor, context.journal
     unsafe = Unsafe(context.spec.dir).load()

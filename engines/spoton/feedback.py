@@ -1,4 +1,4 @@
-"""What is left to cover, kept up to date as the corpus grows; it judges nothing."""
+"""The uncovered goals, kept up to date as the corpus grows; no input is kept for them."""
 
 from __future__ import annotations
 
@@ -20,173 +20,183 @@ __all__ = ["GoalFeedback", "Mode"]
 Mode = Literal["frontier", "global"]
 
 _EACH: Final = 32
-"""Trials between two that are asked which decisions they came to."""
+"""Every so many trials one is examined for the decisions that it reached."""
 
 
 class GoalFeedback:
-    """Comes before the coverage feedback: what is new to that is new here.
+    """Updates goals and distances. Runs before the coverage feedback, to see which cells are new.
 
-    Algorithm 1, line 29: what is covered is no target any more. Here distances are made again when
-    that happens, from the targets that are left and, in the mode "frontier", lie on it.
+    Algorithm 1, line 29: a covered branch is no longer a goal. Distances are then recomputed from
+    the uncovered goals; in the mode "frontier" from those on the frontier.
     """
 
     def __init__(
-        self, targets: Goals, distances: Distances, coverage: CoverageFeedback, mode: Mode
+        self, goals: Goals, distances: Distances, coverage: CoverageFeedback, mode: Mode
     ) -> None:
-        self.targets, self.distances = targets, distances
+        self.goals, self.distances = goals, distances
         self._coverage, self._mode = coverage, mode
-        self._aimed = ""
-        """At what the running trial's candidate aims, as its label has it."""
+        self._targeted_type = ""
+        """The type in the label of the current candidate; empty: the mutation is random."""
         self._trials = 0
-        self.asked = 0
-        """Trials that were asked."""
+        self.sampled_trials = 0
+        """Trials that were examined for the decisions that they reached."""
         self.reached: dict[str, int] = {}
-        """How many of them came to the decision of a target; by location."""
+        """How many of the sampled trials reached a goal's decision; by location."""
         self.pinned = ""
-        """The location of the one target that is aimed at until it is covered."""
+        """The location of the only goal used until it is covered; empty: none is pinned."""
         self.ignored: frozenset[str] = frozenset()
-        """The locations of targets that are not aimed at. What is pinned is none of them."""
-        self.resting_pin = ""
-        self.resting: frozenset[str] = frozenset()
-        """The same of targets whose modules are not what was analysed: until they are again."""
-        self.doubted: frozenset[str] = frozenset()
-        """Locations in files that were others when something was set there; told of once."""
+        """The locations of goals that no mutation is directed at; never the pinned one."""
+        self.suspended_pin = ""
+        self.suspended: frozenset[str] = frozenset()
+        """Pin and ignored goals in modules that have changed since the analysis: they are active
+        again when the analysis fits the module."""
+        self.uncertain: frozenset[str] = frozenset()
+        """Locations of settings made for an earlier version of the file; reported once."""
         self.on_covered: Callable[[str], None] = lambda location: None
-        """Told when the pinned target is covered, and so pinned no more."""
-        self.on_lost: Callable[[str], None] = lambda words: None
-        """Told in words what rests or has ended because its target is none, or may be another."""
+        """Called with the location when the pinned goal is covered, which removes the pin."""
+        self.on_lost: Callable[[str], None] = lambda message: None
+        """Called with a message when a pin or an ignore is suspended or removed because its goal
+        is gone or may have moved."""
 
     def begin(self, candidate: Candidate) -> None:
-        """A trial begins."""
+        """Remember the type that the candidate of the starting trial is directed at."""
         op = candidate.op
-        self._aimed = op[len(TYPED) :].rpartition(",rep:")[0] if op.startswith(TYPED) else ""
+        typed = op.startswith(TYPED)
+        self._targeted_type = op[len(TYPED) :].rpartition(",rep:")[0] if typed else ""
 
     def renew(self) -> list[str]:
-        """Modules were loaded: aim again. Returns files that are not what was analysed."""
-        changed = self.targets.place()
-        self._take_up()
-        self._end_lost()
-        self._tell_doubts()
+        """Update the goals after modules were loaded.
+
+        Returns the files among them that have changed since the analysis.
+        """
+        changed = self.goals.add_loaded()
+        self._reactivate()
+        self._drop_lost()
+        self._warn_uncertain()
         self._cover(self._coverage.seen)
-        self.distances.aim(self.wanted())
+        self.distances.set_goals(self.targeted_goals())
         return changed
 
-    def _take_up(self) -> None:
-        """What rested counts where its target is there; if an analysis found none, it ends next."""
-        targets = self.targets
+    def _reactivate(self) -> None:
+        """Make suspended settings active whose goal is found, or whose goal no analysis found:
+        the latter are removed next.
+        """
+        goals = self.goals
 
-        def rests(at: str) -> bool:
-            return targets.analysed(at) and targets.find(at) is None
+        def stays(at: str) -> bool:
+            return goals.was_analysed(at) and goals.find(at) is None
 
-        back = {at for at in self.resting if not rests(at)}
-        self.resting -= back
-        if (pin := self.resting_pin) and not rests(pin):
-            self.pinned, self.resting_pin = pin, ""
+        back = {at for at in self.suspended if not stays(at)}
+        self.suspended -= back
+        if (pin := self.suspended_pin) and not stays(pin):
+            self.pinned, self.suspended_pin = pin, ""
         self.ignored = (self.ignored | back) - {self.pinned}
 
-    def _tell_doubts(self) -> None:
-        """Another branch may be where a user has set something: that is no reason to end it."""
-        pins = sorted(self.doubted & {self.pinned, self.resting_pin})
-        others = sorted(self.doubted & (self.ignored | self.resting))
-        self.doubted = frozenset()
+    def _warn_uncertain(self) -> None:
+        """Warn about settings whose location may be another branch now; the settings remain."""
+        pins = sorted(self.uncertain & {self.pinned, self.suspended_pin})
+        others = sorted(self.uncertain & (self.ignored | self.suspended))
+        self.uncertain = frozenset()
         if not pins and not others:
             return
         files = sorted({at.partition(":")[0] for at in [*pins, *others]})
-        said = [f"{at}, which is pinned," for at in pins]
-        said += [f"{listed(others)}, which {_are(others)} ignored,"] if others else []
-        what = "another branch" if len(pins) + len(others) == 1 else "other branches"
-        self.on_lost(f"{have_changed(files)}: {listed(said)} may be {what} now")
+        parts = [f"{at}, which is pinned," for at in pins]
+        parts += [f"{listed(others)}, which {_are(others)} ignored,"] if others else []
+        noun = "another branch" if len(pins) + len(others) == 1 else "other branches"
+        self.on_lost(f"{have_changed(files)}: {listed(parts)} may be {noun} now")
 
-    def _end_lost(self) -> None:
-        """What a user has set about targets that there are not aims at nothing: it rests where
-        an analysis may bring them back, else it ends.
+    def _drop_lost(self) -> None:
+        """Suspend settings whose goal is gone and may return with the next analysis; remove the
+        other settings whose goal is gone.
         """
-        targets = self.targets
-        lost = {at for at in self.ignored if targets.lost(at)}
+        goals = self.goals
+        lost = {at for at in self.ignored if goals.is_lost(at)}
         self.ignored -= lost
-        resting = {at for at in lost if targets.analysed(at)}
-        self.resting |= resting
-        if ended := sorted(lost - resting):
-            what = "target" if len(ended) == 1 else "targets"
-            self.on_lost(f"{listed(ended)} {_are(ended)} ignored no more: no code {what} now")
-        if (pinned := self.pinned) and targets.lost(pinned):
+        suspended = {at for at in lost if goals.was_analysed(at)}
+        self.suspended |= suspended
+        if ended := sorted(lost - suspended):
+            noun = "a goal" if len(ended) == 1 else "goals"
+            self.on_lost(f"{listed(ended)} {_are(ended)} no longer ignored: not {noun} now")
+        if (pinned := self.pinned) and goals.is_lost(pinned):
             self.pinned = ""
-            if targets.analysed(pinned):
-                self.resting_pin = pinned
-                self.on_lost(f"{pinned} is pinned, which rests until the program is analysed again")
+            if goals.was_analysed(pinned):
+                self.suspended_pin = pinned
+                self.on_lost(f"the pin of {pinned} is suspended until the next analysis")
             else:
-                self.on_lost(f"{pinned} is pinned no more: it is no goal now")
+                self.on_lost(f"{pinned} is no longer pinned: not a goal now")
 
     def pin(self, location: str) -> None:
-        """Aim at this target, which is uncovered, alone until it is covered; "": at all again."""
-        self.pinned, self.resting_pin = location, ""
+        """Direct mutations at this uncovered goal alone, until it is covered; "": at all again."""
+        self.pinned, self.suspended_pin = location, ""
         self.ignored -= {location}
-        self.distances.aim(self.wanted())
+        self.distances.set_goals(self.targeted_goals())
 
     def ignore(self, location: str, ignored: bool) -> None:
-        """Leave this target out of what is aimed at, also if it is pinned; or do so no more."""
+        """Direct no mutation at this goal, which also removes its pin; or undo that."""
         if not ignored:
-            self.ignored, self.resting = self.ignored - {location}, self.resting - {location}
-        elif location not in self.resting:
+            self.ignored, self.suspended = self.ignored - {location}, self.suspended - {location}
+        elif location not in self.suspended:
             self.ignored |= {location}
         if ignored and self.pinned == location:
             self.pinned = ""
-        self.distances.aim(self.wanted())
+        self.distances.set_goals(self.targeted_goals())
 
-    def wanted(self) -> list[Goal]:
-        """The targets that are aimed at now: pinned, or on the frontier, or any that is left."""
-        targets = self.targets
-        if self.pinned and (number := targets.find(self.pinned)) in targets.uncovered:
-            return targets.with_types([number])
-        if self._mode == "frontier" and (rows := self._minded(targets.frontier)):
+    def targeted_goals(self) -> list[Goal]:
+        """The goals that mutations are directed at: the pinned one, else those on the frontier,
+        else all uncovered ones that can be reached.
+        """
+        goals = self.goals
+        if self.pinned and (number := goals.find(self.pinned)) in goals.uncovered:
+            return goals.with_types([number])
+        if self._mode == "frontier" and (rows := self._targetable(goals.frontier)):
             return rows
-        return [t for t in self._minded(targets.uncovered) if t.reachable]
+        return [t for t in self._targetable(goals.uncovered) if t.reachable]
 
-    def _minded(self, numbers: Iterable[int]) -> list[Goal]:
-        """Those of them that some type decides about and nobody ignores."""
-        return [t for t in self.targets.with_types(numbers) if t.location not in self.ignored]
+    def _targetable(self, numbers: Iterable[int]) -> list[Goal]:
+        """The goals with these numbers that have types and are not ignored."""
+        return [t for t in self.goals.with_types(numbers) if t.location not in self.ignored]
 
     # ------------------------------------------------------- core's feedback
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
-        """No reasons; now and then what the trial reached is counted."""
+        """Count the decisions that a sampled trial reached. Returns no reasons."""
         self._trials += 1
         if self._trials % _EACH == 0:
-            self.asked += 1
-            for number in self.targets.met(execution.observed):
-                location = self.targets.all[number].location
+            self.sampled_trials += 1
+            for number in self.goals.met(execution.observed):
+                location = self.goals.all[number].location
                 self.reached[location] = self.reached.get(location, 0) + 1
         return ()
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """There is no news to be lost."""
+        """Always true: this feedback keeps no entry."""
         return True
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
-        """Which type was aimed at, if it covered anything new; and what is left."""
+        """Credit new cells to the type that the mutation was directed at; update the goals."""
         seen = self._coverage.seen
         now = seen | execution.observed
-        if self._aimed and (new := _cells(now) - _cells(seen)):
-            for name, standing in self.distances.standings.items():
-                if label_of(name) == self._aimed:
-                    standing.new_arms += new
+        if self._targeted_type and (new := _cells(now) - _cells(seen)):
+            for name, stats in self.distances.stats_by_type.items():
+                if label_of(name) == self._targeted_type:
+                    stats.new_arms += new
         self._cover(now)
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
-        """The same after a restart, when nobody aimed."""
+        """Update the goals with an entry that is run again after a restart."""
         self._cover(self._coverage.seen | execution.observed)
         return False
 
     def _cover(self, seen: int) -> None:
-        if not self.targets.cover(seen):
+        if not self.goals.cover(seen):
             return
         pinned = self.pinned
-        covered = pinned and self.targets.find(pinned) not in (None, *self.targets.uncovered)
+        covered = pinned and self.goals.find(pinned) not in (None, *self.goals.uncovered)
         if covered:
             self.pinned = ""
         if self.ignored:
-            self.ignored -= self.targets.covered()
-        self.distances.aim(self.wanted())
+            self.ignored -= self.goals.covered()
+        self.distances.set_goals(self.targeted_goals())
         if covered:
             self.on_covered(pinned)
 
@@ -196,6 +206,6 @@ def _are(names: list[str]) -> str:
 
 
 def _cells(observed: int) -> int:
-    """How many cells an observation has."""
+    """The number of covered cells in an observation."""
     size = observed.bit_length() + 7 >> 3
     return size - observed.to_bytes(size, "little").count(0)

@@ -1,4 +1,4 @@
-"""How choices become the target's argument, and how one learns what each choice is."""
+"""Make the target's argument from choices, and annotate each choice with its types and index."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ __all__ = ["TypedInput"]
 
 
 class TypedInput(GeneratedInput):
-    """A generator's choices; those of a child are found by their execution indexes.
+    """Inputs that are a generator's choices; a child's choices are found by execution index.
 
-    What is kept of an input is the plain sequence of what was drawn, so files, the journal and
-    other engines need to know nothing of all this.
+    The stored input is the plain sequence of drawn bytes, so files, the journal and other engines
+    do not depend on execution indexes.
     """
 
     def __init__(self, *args: Any) -> None:
-        """As :class:`GeneratedInput`'s."""
+        """The arguments are those of :class:`GeneratedInput`."""
         super().__init__(*args)
         self.stacks = TypeStacks()
         self.on_drawn: Callable[[bytes], None] | None = None
-        """Told what was drawn for a child, once its generator is through (the journal)."""
+        """Called with the bytes drawn for a child when its generator has ended (the journal)."""
         self._expected: tuple[bytes, Annotated] | None = None
 
     def expect(self, data: bytes, parent: Annotated) -> None:
-        """When exactly this object is built next: its choices lie in it as the parent's do."""
+        """Announce a child: if :meth:`build` is called next with this very object ``data``, the
+        choices in it have the same offsets as those of ``parent``.
+        """
         self._expected = data, parent
 
     def build(self, data: bytes) -> object:
-        """Run the generator."""
+        """Run the generator on ``data``."""
         expected, self._expected = self._expected, None
         if expected is None or expected[0] is not data:
             return super().build(data)
@@ -41,35 +43,34 @@ class TypedInput(GeneratedInput):
         try:
             made = self._made(source)
             if isinstance(made, Pending):
-                made.on_draw = self._tell
+                made.on_draw = self._report_drawn
             return made
         finally:
-            self._tell()
+            self._report_drawn()
 
-    def _tell(self) -> None:
+    def _report_drawn(self) -> None:
         if self.on_drawn is not None and self._source is not None:
             self.on_drawn(self._source.drawn())
 
     def detach(self) -> None:
-        """The journal belongs to another process."""
+        """Stop writing to the journal, which belongs to another process."""
         super().detach()
         self.on_drawn = None
 
     def annotate(self, data: bytes, *, whole: bool = True) -> Annotated:
-        """What each choice is: runs the generator, so only under the guard.
+        """Run the generator and return what each choice is. Must be called under the guard.
 
-        Nothing random is drawn for it: choices that are missing are zeros. ``whole``: also a
-        test that draws while it runs.
+        Missing choices are zeros, not random. ``whole``: also run a test that draws while running.
         """
         source = self._typed(data, bytes)
         made = self._made(source)
         if whole and isinstance(made, Pending) and made.more:
             with contextlib.suppress(Exception):
-                made.run()  # it draws the rest
+                made.run()  # the test draws the remaining choices
         return source.annotated()
 
     def _made(self, source: Typed) -> object:
-        """Always called from here: whence the generator is called is a part of the indexes."""
+        # The only call of the generator: its call site is a part of the execution indexes.
         return self._generator(source)
 
     def _typed(

@@ -1,8 +1,8 @@
-"""Code targets: which arms of branches are left, and which types decide about them.
+"""Goals: the uncovered branches, and the types that decide them.
 
-``targets.json`` is made by the static analysis (``fuzztui/targeting/analysis``; docs/targets.md has
-it). What lies on the *frontier*, its decision taken but this arm never, is what an input can
-be expected to cover next.
+The static analysis (``fuzztui/targeting/analysis``) writes ``targets.json``; docs/targets.md
+describes it. A goal is on the *frontier* if its decision was executed but the branch never was: an
+input is most likely to cover such a goal next.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from fuzztui.wire.analysed import analysis_of
 
 __all__ = ["AnalysisFile", "Goal", "Goals", "read_document"]
 
-_HANDLER: Final = "except"
-"""An arm that none beside it tells of: most of the time no handler is run at all."""
+_EXCEPT: Final = "except"
+"""A branch whose decision is not proved by other covered branches: usually no handler runs."""
 
 
 _SET: Final = re.compile(rb"[^\0]")
@@ -28,28 +28,29 @@ _SET: Final = re.compile(rb"[^\0]")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """An arm of a branch. Cells are those of the coverage map, 0 being the module's first one
-    as long as it is not loaded.
+    """A branch of a decision. Cells are indexes in the coverage map; relative to the module's first
+    cell while the module is not loaded.
     """
 
     location: str
     module: str
     decision: int
-    """Those of a module with the same number are the arms of one branch."""
-    arm: str
+    """Number of the decision in its module; the branches of one decision share it."""
+    branch: str
+    """Kind of the branch: then, else, except, ..."""
     cells: tuple[int, ...]
-    """Any of them tells that it is covered."""
+    """The branch is covered if any of these cells is covered."""
     within: tuple[int, ...]
-    """Any of them tells that the block was entered which the branch is in."""
+    """The block around the decision was entered if any of these cells is covered."""
     reachable: bool
-    """May it be reached from the entry point, as far as the static analysis can tell?"""
+    """Whether the static analysis found a path from the entry point."""
     types: Mapping[str, int]
     """Distance of each influencing type, in steps of the data flow; 0 is nearest."""
     never: bool = False
-    """Is it proved that it is not taken? Then it counts as none."""
+    """Whether the branch is proved never to be taken; it is then no goal."""
 
-    def placed(self, base: int) -> Goal:
-        """The same where the module's cells begin at ``base``."""
+    def at_base(self, base: int) -> Goal:
+        """The same goal in a loaded module whose first cell is ``base``."""
         return replace(
             self,
             cells=tuple(base + cell for cell in self.cells),
@@ -59,36 +60,36 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisFile:
-    """What ``targets.json`` says."""
+    """The content of ``targets.json``."""
 
     modules: Mapping[str, str]
-    """The hash of each module's source when it was analysed."""
-    targets: tuple[Goal, ...] = ()
+    """The hash of each module's source at the time of the analysis."""
+    goals: tuple[Goal, ...] = ()
     types: frozenset[str] = frozenset()
-    """All that were found, those of the targets among them."""
+    """All types that the analysis found, including those of the goals."""
     notes: tuple[str, ...] = ()
-    """What should be known of it, in words."""
+    """Remarks of the analysis for users."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """What people call the source of a module, as locations do: ``package/module.py``."""
+    """The source file of each module as in locations: ``package/module.py``."""
 
     @property
     def analysis(self) -> str:
-        """What tells it from documents of other programs."""
+        """An identifier that is different for analyses of other programs or other versions."""
         return analysis_of(self.modules)
 
 
 def read_document(file: Path) -> AnalysisFile:
-    """Read ``targets.json``. Raises :class:`CannotStart` with what is wrong."""
+    """Read ``targets.json``. Raises :class:`CannotStart` if the file is missing or malformed."""
     try:
         data = json.loads(file.read_bytes())
         modules = {str(m["name"]): str(m["sha"]) for m in data["modules"]}
         files = {str(m["name"]): _file(str(m["name"]), m.get("file")) for m in data["modules"]}
-        targets = tuple(
+        goals = tuple(
             Goal(
                 location=str(t["location"]),
                 module=str(t["module"]),
                 decision=int(t["decision"]),
-                arm=str(t["arm"]),
+                branch=str(t["arm"]),
                 cells=_cells(t["cells"]),
                 within=_cells(t.get("within", ())),
                 reachable=bool(t.get("reachable", True)),
@@ -103,8 +104,8 @@ def read_document(file: Path) -> AnalysisFile:
         raise CannotStart(f"{file}: {e.strerror or e}") from None
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise CannotStart(f"{file} is not a targets.json: {type(e).__name__}: {e}") from None
-    known = frozenset(types.union(*(t.types for t in targets)))
-    return AnalysisFile(modules, targets, known, notes, files)
+    known = frozenset(types.union(*(t.types for t in goals)))
+    return AnalysisFile(modules, goals, known, notes, files)
 
 
 def _file(module: str, path: object) -> str:
@@ -114,38 +115,38 @@ def _file(module: str, path: object) -> str:
 
 def _cells(numbers: Iterable[object]) -> tuple[int, ...]:
     if not all(type(n) is int and n >= 0 for n in numbers):
-        raise ValueError(f"{numbers!r:.60} are no cells")
+        raise ValueError(f"{numbers!r:.60} are not cell numbers")
     return tuple(cast("Iterable[int]", numbers))
 
 
 class Goals:
-    """The targets of the modules that are loaded, numbered, and what is covered of them.
+    """The goals of the loaded modules, numbered, and which of them are covered.
 
-    Those that are proved never to be taken are none of them.
+    Branches that are proved never to be taken are not among them.
     """
 
     def __init__(
         self, document: AnalysisFile, loaded: Callable[[str], tuple[str, int] | None]
     ) -> None:
-        """``loaded(module)``: hash of its source and its first cell; None: it is not there."""
+        """``loaded(module)`` returns the hash of its source and its first cell, or None."""
         self.document, self._loaded = document, loaded
         self._waiting = set(document.modules)
         self.changed: list[str] = []
-        """The files that are not what was analysed: their targets are left out."""
+        """Files that have changed since the analysis; their goals are left out."""
         self.all: list[Goal] = []
-        self._taken: dict[int, list[int]] = {}
-        """The targets that a cell covers, and those whose decision it tells of."""
-        self._met: dict[int, list[int]] = {}
+        self._goals_of_cell: dict[int, list[int]] = {}
+        """By cell: the goals that it covers, and the goals whose decision it shows as executed."""
+        self._goals_of_decision: dict[int, list[int]] = {}
         self._seen = 0
-        """The cells that are taken account of."""
-        self._reached: set[int] = set()
-        """The targets whose decision was seen."""
+        """The covered cells that have been processed."""
+        self._decided: set[int] = set()
+        """The goals whose decision was executed."""
         self.uncovered: set[int] = set()
         self.frontier: set[int] = set()
 
-    def place(self) -> list[str]:
-        """Take notice of modules that were loaded meanwhile; returns what is new of ``changed``."""
-        placed: dict[str, int] = {}
+    def add_loaded(self) -> list[str]:
+        """Add the goals of newly loaded modules. Returns the files that are new in ``changed``."""
+        at_base: dict[str, int] = {}
         changed: list[str] = []
         for name in sorted(self._waiting):
             at = self._loaded(name)
@@ -154,73 +155,73 @@ class Goals:
             self._waiting.discard(name)
             sha, base = at
             if sha == self.document.modules[name]:
-                placed[name] = base
+                at_base[name] = base
             else:
                 changed.append(self.document.files.get(name, name))
         self.changed += changed
-        new = [t.placed(placed[t.module]) for t in self.document.targets if t.module in placed]
+        new = [t.at_base(at_base[t.module]) for t in self.document.goals if t.module in at_base]
         arms: dict[tuple[str, int], list[int]] = {}
-        for target in new:
-            arms.setdefault((target.module, target.decision), []).extend(target.cells)
-        for target in (t for t in new if not t.never):
+        for goal in new:
+            arms.setdefault((goal.module, goal.decision), []).extend(goal.cells)
+        for goal in (t for t in new if not t.never):
             number = len(self.all)
             self.uncovered.add(number)
-            self.all.append(target)
-            beside = arms[target.module, target.decision]
-            alone = target.arm == _HANDLER or len(beside) == len(target.cells)
-            for cell in target.cells:
-                self._taken.setdefault(cell, []).append(number)
-            for cell in {*beside, *target.within} if alone else set(beside):
-                self._met.setdefault(cell, []).append(number)
+            self.all.append(goal)
+            beside = arms[goal.module, goal.decision]
+            alone = goal.branch == _EXCEPT or len(beside) == len(goal.cells)
+            for cell in goal.cells:
+                self._goals_of_cell.setdefault(cell, []).append(number)
+            for cell in {*beside, *goal.within} if alone else set(beside):
+                self._goals_of_decision.setdefault(cell, []).append(number)
         if new:
-            self._seen = 0  # of those nothing is known yet
+            self._seen = 0  # all covered cells must be processed for the new goals
         return changed
 
     def cover(self, seen: int) -> bool:
-        """``seen``: all cells that are covered, 8 bits each; a cell once covered stays covered.
+        """Remove covered goals. ``seen``: all cells covered yet, 8 bits each; it only grows.
 
-        True: what is left has changed.
+        Returns whether the uncovered goals or the frontier have changed.
         """
         left, before = len(self.uncovered), self.frontier
         for cell in _numbers(seen & ~self._seen):
-            self.uncovered.difference_update(self._taken.get(cell, ()))
-            self._reached.update(self._met.get(cell, ()))
+            self.uncovered.difference_update(self._goals_of_cell.get(cell, ()))
+            self._decided.update(self._goals_of_decision.get(cell, ()))
         self._seen |= seen
-        self.frontier = self._reached & self.uncovered
+        self.frontier = self._decided & self.uncovered
         return len(self.uncovered) != left or self.frontier != before
 
     def met(self, observed: int) -> list[int]:
-        """Targets of the frontier whose decision an input came to."""
-        met = {n for cell in _numbers(observed) for n in self._met.get(cell, ())}
+        """The goals on the frontier whose decision was executed in this observation."""
+        met = {n for cell in _numbers(observed) for n in self._goals_of_decision.get(cell, ())}
         return sorted(met & self.frontier)
 
     def with_types(self, numbers: Iterable[int]) -> list[Goal]:
-        """Those of them that some type decides about, in their order."""
+        """The goals with these numbers that some type decides, in order of their numbers."""
         return [self.all[n] for n in sorted(numbers) if self.all[n].types]
 
     def find(self, location: str) -> int | None:
-        """The number of the target there, if there is one."""
+        """The number of the goal with this location; None if no loaded module has it."""
         return next((n for n, t in enumerate(self.all) if t.location == location), None)
 
     def covered(self) -> set[str]:
-        """The locations of those that are covered."""
+        """The locations of the covered goals."""
         return {t.location for n, t in enumerate(self.all) if n not in self.uncovered}
 
-    def waits(self, target: Goal) -> bool:
-        """Is its module not loaded yet?"""
-        return target.module in self._waiting
+    def is_waiting(self, goal: Goal) -> bool:
+        """Whether the goal's module is not loaded yet."""
+        return goal.module in self._waiting
 
-    def lost(self, location: str) -> bool:
-        """Is there no target, nor can there be one while this document counts?"""
-        there = (t for t in self.document.targets if t.location == location)
-        return self.find(location) is None and not any(map(self.waits, there))
+    def is_lost(self, location: str) -> bool:
+        """Whether no goal has this location, and no module that is loaded later can add one."""
+        there = (t for t in self.document.goals if t.location == location)
+        return self.find(location) is None and not any(map(self.is_waiting, there))
 
-    def analysed(self, location: str) -> bool:
-        """Was there a target when the program was analysed?"""
-        return any(t.location == location and not t.never for t in self.document.targets)
+    def was_analysed(self, location: str) -> bool:
+        """Whether the static analysis found a goal at this location."""
+        return any(t.location == location and not t.never for t in self.document.goals)
 
 
 def _numbers(cells: int) -> Iterator[int]:
-    """The cells that an observation has."""
+    """The indexes of the covered cells in an observation."""
     data = cells.to_bytes(cells.bit_length() + 7 >> 3, "little")
     return (cell.start() for cell in _SET.finditer(data))

@@ -1,8 +1,8 @@
-"""Which choices belong to a type that the static analysis names.
+"""Find the choices that belong to a type which the static analysis names.
 
-A generator says what it makes (``@generator``), the application what it takes: the same class,
-one that is derived from the other, or, where a library stands between them, one that the user
-calls an alias of it (``[engine] aliases``).
+A generator declares the type that it makes (``@generator``); the application uses a type. They
+match if they are the same class, if one is derived from the other, or if the user declares one as
+an alias of the other (``[engine] aliases``), which is needed for types that a library converts.
 """
 
 from __future__ import annotations
@@ -15,60 +15,60 @@ from fuzztui.engines.inputs.typed import TypeStacks
 
 __all__ = ["TypeRelations"]
 
-_UNTOLD: Final = ("builtins.", "hypothesis.", "dataclasses._")
-"""Types of what strategies have made on the way: nobody's code depends on them."""
+_BUILT_IN: Final = ("builtins.", "hypothesis.", "dataclasses._")
+"""Prefixes of types that strategies use internally; no application depends on them."""
 
 
 class TypeRelations:
-    """Type stacks by the types that they hold, one way or another."""
+    """The type stacks that contain a type or a related one."""
 
     def __init__(self, stacks: TypeStacks, aliases: Mapping[str, Sequence[str]]) -> None:
-        """``aliases``: a type of the application, and the types that generators make for it."""
+        """``aliases``: for a type of the application, the types that generators make for it."""
         self._stacks, self._aliases = stacks, aliases
         self._holding: dict[str, set[int]] = {}
-        self._looked_at: dict[str, int] = {}
+        self._stacks_checked: dict[str, int] = {}
         self._same: dict[tuple[str, str], bool] = {}
-        self._met: set[int] = set()
+        self._seen_stacks: set[int] = set()
         self.age = 0
-        """Changes when :meth:`met` may say something else."""
+        """Grows whenever :meth:`met` may return another result."""
 
     def forget(self) -> None:
-        """Modules were loaded: classes may be there that were not."""
+        """Drop cached results, since newly loaded modules may define more classes."""
         self._holding.clear()
-        self._looked_at.clear()
+        self._stacks_checked.clear()
         self.age += 1
 
     def meet(self, stacks: Set[int]) -> None:
-        """Choices of an input have these."""
-        if not stacks <= self._met:
-            self._met |= stacks
+        """Record the type stacks of an entry's choices."""
+        if not stacks <= self._seen_stacks:
+            self._seen_stacks |= stacks
             self.age += 1
 
     @property
-    def anything_met(self) -> bool:
-        """Has any entry been met?"""
-        return bool(self._met)
+    def any_met(self) -> bool:
+        """Whether any type stack was recorded."""
+        return bool(self._seen_stacks)
 
     def met(self, name: str) -> bool:
-        """Has a choice of any entry that was seen so far been of that type?"""
-        return not self._met.isdisjoint(self.holding(name))
+        """Whether a recorded type stack contains the type."""
+        return not self._seen_stacks.isdisjoint(self.holding(name))
 
     def made(self) -> list[str]:
-        """All types that a choice of any entry that was seen so far has, sorted; for users."""
-        names = {name for stack in self._met for name in self._stacks.types(stack)}
-        return sorted(name for name in names if not name.startswith(_UNTOLD))
+        """All types of the recorded type stacks, sorted, without those that are internal."""
+        names = {name for stack in self._seen_stacks for name in self._stacks.types(stack)}
+        return sorted(name for name in names if not name.startswith(_BUILT_IN))
 
     def holding(self, name: str) -> set[int]:
-        """The stacks that hold a type; do not change the set, it grows as stacks are met."""
+        """The stacks that contain a type. The caller must not change the set; it grows later."""
         known = self._holding.setdefault(name, set())
-        done, there = self._looked_at.get(name, 0), len(self._stacks)
+        done, there = self._stacks_checked.get(name, 0), len(self._stacks)
         if done < there:
             wanted = (name, *self._aliases.get(name, ()))
             for stack in range(done, there):
                 made = self._stacks.types(stack)
                 if any(self._is(w, m) for w in wanted for m in made):
                     known.add(stack)
-            self._looked_at[name] = there
+            self._stacks_checked[name] = there
         return known
 
     def _is(self, wanted: str, made: str) -> bool:
@@ -76,27 +76,27 @@ class TypeRelations:
             return True
         pair = wanted, made
         if pair not in self._same:
-            a, b = _named(wanted), _named(made)
+            a, b = _object_named(wanted), _object_named(made)
             if a is None or b is None:
-                return False  # its module may be imported yet
+                return False  # not cached: the module may be imported later
             self._same[pair] = a is b or _related(a, b)
         return self._same[pair]
 
 
 def _related(a: object, b: object) -> bool:
-    """Is one class derived from the other? Everything is an object: that is no relation."""
+    """Whether one class is derived from the other; being derived from ``object`` does not count."""
     if not (isinstance(a, type) and isinstance(b, type)) or object in (a, b):
         return False
     try:
         return issubclass(a, b) or issubclass(b, a)
-    except TypeError:  # a metaclass of its own
+    except TypeError:  # raised by a custom metaclass
         return False
 
 
-def _named(name: str) -> object | None:
-    """What has that name (a class, a ``NewType``), if its module is loaded: nothing is imported.
+def _object_named(name: str) -> object | None:
+    """The object with this name (a class, a ``NewType``), or None. Imports nothing.
 
-    One thing may have several names: where it is defined, and where it is made public.
+    An object may have several names: where it is defined, and where it is re-exported.
     """
     parts = name.split(".")
     for split in range(len(parts) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""What a user says about types and goals: weights, a pin, what is ignored, the share."""
+"""The commands about types and goals: weights, pin, ignored goals, the targeted share."""
 
 from __future__ import annotations
 
@@ -14,185 +14,199 @@ from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.goals import Goal
 from fuzztui.engines.spoton.mutator import TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
-from fuzztui.engines.spoton.types_file import TYPES, Figures
+from fuzztui.engines.spoton.types_file import TYPES, TypesFile
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 __all__ = ["TargetingCommands"]
 
 _NEAR: Final = 3
-"""Names that are proposed for one that is unknown."""
+"""Names that are suggested for an unknown one."""
 
 _NAMED: Final = 2
-"""Types of a pinned target that the answer names; of more, only the nearest."""
+"""Types of a pinned goal that the answer names; if there are more, only the nearest is named."""
 
 _SHOWN: Final = 80
-"""Characters of what a user has written, in the words of a refusal."""
+"""Characters of the user's text that an error message quotes."""
+
+_ALL_BANNED: Final = "all remaining types are banned, so every mutation is random"
 
 
 class TargetingCommands:
-    """Applied between trials. What was done is in ``.types`` before it is answered, so it outlives
-    whatever is killed; what cannot be written there is not done.
+    """Executes commands between trials.
+
+    Each change is written to ``.types`` before the answer, so it survives a killed process. A
+    change that cannot be written is undone and rejected.
     """
 
     def __init__(
-        self, feedback: GoalFeedback, mutator: TypedMutator, kin: TypeRelations, figures: Figures
+        self,
+        feedback: GoalFeedback,
+        mutator: TypedMutator,
+        relations: TypeRelations,
+        types_file: TypesFile,
     ) -> None:
         self._feedback, self._mutator = feedback, mutator
-        self._kin, self._figures = kin, figures
+        self._relations, self._types_file = relations, types_file
 
-    def obey(self, command: Command) -> str:
-        """Do it; returns what was done. Raises :class:`SteerError`."""
+    def execute(self, command: Command) -> str:
+        """Execute a command. Returns the answer. Raises :class:`SteerError` if it is rejected."""
         match command:
             case WeighType() | SetTargetedShare() if command.problem:
                 raise SteerError(command.problem)
             case WeighType():
-                return self._weigh(self._named(command.type), float(command.weight))
+                return self._weigh(self._find_type(command.type), float(command.weight))
             case PinGoal(location=""):
                 return self._unpin()
             case PinGoal():
-                return self._pin(self._left(command.location))
+                return self._pin(self._find_goal(command.location))
             case IgnoreGoal():
                 return self._ignore(command.location, bool(command.ignored))
             case SetTargetedShare():
                 return self._share(float(command.share))
             case _:
-                raise SteerError(f"this engine does not know how to {command.name}")
+                raise SteerError(f"this engine does not support the command {command.name}")
 
     # ----------------------------------------------------------------- carrying out
 
     def _weigh(self, name: str, weight: float) -> str:
         distances = self._feedback.distances
         before = distances.probability(name)
-        with self._kept():
+        with self._saved_or_undone():
             distances.weigh(name, weight)
-        words = f"{name} is banned" if not weight else f"{name} weighs {weight:g}"
+        message = f"{name} is banned" if not weight else f"{name} weighs {weight:g}"
         if name not in distances.now:
-            return f"{words}; nothing that is aimed at now depends on it"
-        words += f": {before:.0%} -> {distances.probability(name):.0%} of picks"
-        return words if _any_left(distances) else f"{words}; no type is left: none is aimed at"
+            return f"{message}; no current goal depends on it"
+        message += f": {before:.0%} -> {distances.probability(name):.0%} of picks"
+        return message if _any_left(distances) else f"{message}; {_ALL_BANNED}"
 
-    def _pin(self, target: Goal) -> str:
-        location = target.location
-        words = "pinned, and ignored no more" if location in self._feedback.ignored else "pinned"
-        with self._kept():
+    def _pin(self, goal: Goal) -> str:
+        location = goal.location
+        was_ignored = location in self._feedback.ignored
+        message = "pinned, and no longer ignored" if was_ignored else "pinned"
+        with self._saved_or_undone():
             self._feedback.pin(location)
-        types = [f"{name} {distance}" for name, distance in target.types.items()]
-        told = ", ".join(types)
+        types = [f"{name} {distance}" for name, distance in goal.types.items()]
+        types_text = ", ".join(types)
         if len(types) > _NAMED:
-            told = f"{types[0]} and {len(types) - 1} more"
-        return "; but ".join([f"{location} is {words}: {told}", *self._doubts(target)])
+            types_text = f"{types[0]} and {len(types) - 1} more"
+        return "; but ".join([f"{location} is {message}: {types_text}", *self._obstacles(goal)])
 
-    def _doubts(self, target: Goal) -> Iterator[str]:
-        """Why aiming at it may come to nothing."""
+    def _obstacles(self, goal: Goal) -> Iterator[str]:
+        """Reasons why mutations directed at the goal may have no effect."""
         distances = self._feedback.distances
         if not _any_left(distances):
             yield "all its types are banned"
-        if not any(distances.standings[t].matches or self._kin.met(t) for t in target.types):
-            yield "no entry that was mutated so far has a part of such a type"
+        stats = distances.stats_by_type
+        if not any(stats[t].matches or self._relations.met(t) for t in goal.types):
+            yield "no mutated entry has a part of such a type yet"
         if not self._mutator.targeted:
-            yield "no mutation aims: targeted is 0"
+            yield "no mutation is targeted: targeted is 0"
 
     def _unpin(self) -> str:
-        pinned = self._feedback.pinned or self._feedback.resting_pin
-        with self._kept():
+        pinned = self._feedback.pinned or self._feedback.suspended_pin
+        with self._saved_or_undone():
             self._feedback.pin("")
-        return f"{pinned} is not pinned any more" if pinned else "nothing was pinned"
+        return f"{pinned} is no longer pinned" if pinned else "no goal was pinned"
 
     def _ignore(self, location: str, ignored: bool) -> str:
         feedback = self._feedback
         pinned = location == feedback.pinned
-        was = location in feedback.ignored | feedback.resting
+        was = location in feedback.ignored | feedback.suspended
         if not was:
-            self._left(location)
-        with self._kept():
+            self._find_goal(location)
+        with self._saved_or_undone():
             feedback.ignore(location, ignored)
         if not ignored:
-            return f"{location} {'is not ignored any more' if was else 'was not ignored'}"
-        words = f"{location} is {'pinned no more, and ' * pinned}ignored"
-        left = _any_left(feedback.distances)
-        return words if left else f"{words}; no type is left: none is aimed at"
+            return f"{location} {'is no longer ignored' if was else 'was not ignored'}"
+        message = f"{location} is {'no longer pinned, and ' * pinned}ignored"
+        return message if _any_left(feedback.distances) else f"{message}; {_ALL_BANNED}"
 
     def _share(self, share: float) -> str:
         before = self._mutator.targeted
-        with self._kept():
-            self._mutator.targeted, self._figures.steered = share, True
-        return f"{before:.0%} -> {share:.0%} of the mutations aim at types"
+        with self._saved_or_undone():
+            self._mutator.targeted, self._types_file.steered = share, True
+        return f"{before:.0%} -> {share:.0%} of the mutations are targeted"
 
     @contextmanager
-    def _kept(self) -> Iterator[None]:
-        """What is done within is in ``.types`` after it, or is undone and refused."""
+    def _saved_or_undone(self) -> Iterator[None]:
+        """Write the change to ``.types`` on exit. If writing fails, undo the change and reject the
+        command.
+        """
         feedback, distances = self._feedback, self._feedback.distances
         pinned, ignored = feedback.pinned, feedback.ignored
-        resting_pin, resting = feedback.resting_pin, feedback.resting
-        weights = {n: s.weight for n, s in distances.standings.items()}
-        share, steered = self._mutator.targeted, self._figures.steered
+        suspended_pin, suspended = feedback.suspended_pin, feedback.suspended
+        weights = {n: s.weight for n, s in distances.stats_by_type.items()}
+        share, steered = self._mutator.targeted, self._types_file.steered
         yield
         try:
-            self._figures.keep()
+            self._types_file.keep()
         except OSError as e:
-            self._mutator.targeted, self._figures.steered = share, steered
-            for name in distances.standings:
+            self._mutator.targeted, self._types_file.steered = share, steered
+            for name in distances.stats_by_type:
                 distances.weigh(name, weights.get(name, 1.0))
             feedback.ignored = ignored
             feedback.pin(pinned)
-            feedback.resting_pin, feedback.resting = resting_pin, resting
+            feedback.suspended_pin, feedback.suspended = suspended_pin, suspended
             why = e.strerror or e
-            raise SteerError(f"not done, as it would be forgotten: {TYPES} ({why})") from None
+            raise SteerError(
+                f"not applied: cannot write {TYPES} ({why}),"
+                " so the change would be lost at the next restart"
+            ) from None
 
     # ------------------------------------------------------------------- finding
 
-    def _named(self, name: str) -> str:
-        """The type that is called so, or of which that is the end. Raises :class:`SteerError`."""
-        known = self._feedback.targets.document.types
+    def _find_type(self, name: str) -> str:
+        """The type with this name, or whose name ends with it. Raises :class:`SteerError`."""
+        known = self._feedback.goals.document.types
         if name in known:
             return name
         ending = sorted(k for k in known if name and k.endswith(f".{name}"))
         if len(ending) == 1:
             return ending[0]
         if ending:
-            raise SteerError(f"{_shown(name)} may be {_either(ending)}: say which")
-        raise SteerError(f"no type {_shown(name)} decides about any branch{_near(name, known)}")
+            raise SteerError(f"{_shown(name)} is ambiguous: choose {_any_of(ending)}")
+        raise SteerError(f"no type {_shown(name)} decides any branch{_suggestion(name, known)}")
 
-    def _left(self, location: str) -> Goal:
-        """The target there, if mutations can be aimed at it. Raises :class:`SteerError`."""
-        targets = self._feedback.targets
-        every = {target.location: target for target in targets.document.targets}
-        target = every.get(location)
-        if target is None:
+    def _find_goal(self, location: str) -> Goal:
+        """The goal at this location. Raises :class:`SteerError` if it cannot be targeted."""
+        goals = self._feedback.goals
+        every = {goal.location: goal for goal in goals.document.goals}
+        goal = every.get(location)
+        if goal is None:
             file = location.partition(":")[0]
             beside = [known for known in every if known.startswith(f"{file}:")]
             raise SteerError(
-                f"there is no goal {_shown(location)}{_near(location, beside or every)}"
+                f"there is no goal {_shown(location)}{_suggestion(location, beside or every)}"
             )
-        if target.never:
-            raise SteerError(f"{location} is never taken, as mypy proves by annotations")
-        number = targets.find(location)
+        if goal.never:
+            raise SteerError(f"{location} is never taken: mypy proves this from annotations")
+        number = goals.find(location)
         if number is None:
-            why = "is not loaded yet" if targets.waits(target) else (
-                "is not what it was when its types were analysed"
+            why = "is not loaded yet" if goals.is_waiting(goal) else (
+                "has changed since the analysis"
             )  # fmt: skip
-            raise SteerError(f"{location} cannot be aimed at: its module {target.module} {why}")
-        if number not in targets.uncovered:
+            raise SteerError(f"{location} cannot be targeted: its module {goal.module} {why}")
+        if number not in goals.uncovered:
             raise SteerError(f"{location} is covered already")
-        if not target.types:
+        if not goal.types:
             raise SteerError(
-                f"no type is known to decide about it: no mutation can be aimed at {location}"
+                f"{location} cannot be targeted: the analysis found no type that decides the branch"
             )
-        return target
+        return goal
 
 
 def _any_left(distances: Distances) -> bool:
-    return any(distances.standings[name].weight for name in distances.now)
+    return any(distances.stats_by_type[name].weight for name in distances.now)
 
 
-def _near(name: str, known: Iterable[str]) -> str:
-    """A question whether one of those was meant; "" if none is like it."""
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """A suggestion of similar names; an empty string if none is similar."""
     ends = {re.sub(r".*\.", "", k) if "." not in name and ":" not in name else k: k for k in known}
     found = get_close_matches(name[:_SHOWN], sorted(ends), _NEAR)
-    return f": is it {_either([ends[f] for f in found])}?" if found else ""
+    return f"; did you mean {_any_of([ends[f] for f in found])}?" if found else ""
 
 
-def _either(names: list[str]) -> str:
+def _any_of(names: list[str]) -> str:
     shown = names[:_NEAR]
     rest = [f"{len(names) - len(shown)} more"] if len(names) > len(shown) else []
     return " or ".join([*shown, *rest])

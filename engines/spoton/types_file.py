@@ -1,18 +1,23 @@
-"""``.types``: what is known of types and of goals that are left, for users and restarts.
+"""``.types``: the state of types and uncovered goals, for users and for restarts.
 
-A JSON object: ``targeted`` (the share of children that aim), ``steered`` (whether that is what a
-person has set), ``pinned`` (a location or ""), ``ignored`` (locations, sorted), ``asked`` (trials
-that were asked what they reached), ``targets``, ``uncovered`` and ``frontier`` (how many there
-are), ``types`` (by name: ``weight factor picks matches misses new_arms``, and of those that matter
-now ``distance probability``), ``left`` (targets that are not covered, the pinned one, then those
-that are ignored, then those on the frontier: ``location frontier reached types``; ``reached`` of
-``asked`` trials came to its decision, ``types`` are ``name distance``, the nearest first),
-``beyond`` (``reached`` by location, of those that ``left`` has no room for), ``changed`` (files
-that are not what was analysed), ``analysis`` (which one the locations are of), ``resting`` (the
-pin, and what is ignored, of such files: to be taken up again), ``sources`` (by location, of all
-that is pinned, ignored or rests: the hash of the source that it was set for).
+A JSON object with these keys:
 
-What a user has set outlives whatever may be killed by being here before it is answered.
+- ``targeted``: the share of targeted mutations; ``steered``: whether a user has set it
+- ``pinned``: a location or ""; ``ignored``: locations, sorted
+- ``asked``: trials that were examined for the decisions that they reached
+- ``targets``, ``uncovered``, ``frontier``: numbers of goals
+- ``types``: by name ``weight factor picks matches misses new_arms``; for types of current goals
+  also ``distance probability``
+- ``left``: uncovered goals, the pinned one first, then ignored ones, then the frontier: ``location
+  frontier reached types``; ``reached`` of the ``asked`` trials executed the decision, ``types`` are
+  ``name distance``, the nearest first
+- ``beyond``: ``reached`` by location, for goals that do not fit into ``left``
+- ``changed``: files that have changed since the analysis
+- ``analysis``: identifier of the analysis that the locations are from
+- ``resting``: the pin and the ignored goals that are suspended
+- ``sources``: the hash of the source for which a pinned, ignored or suspended location was set
+
+A user's settings are written before the command is answered, so they survive a killed process.
 """
 
 from __future__ import annotations
@@ -30,28 +35,28 @@ from fuzztui.engines.spoton.distances import TypeStats
 from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.mutator import TypedMutator
 
-__all__ = ["TYPES", "Figures"]
+__all__ = ["TYPES", "TypesFile"]
 
 TYPES: Final = ".types"
-"""Its name in the instance's directory."""
+"""Name of the file in the instance's directory."""
 
 _TORN: Final = (
     ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError,
 )  # fmt: skip
 _EVERY_S: Final = 1.0
 _PART: Final = 0.02
-"""Of the time, at most, that is spent with it: of thousands of types it is written less often."""
+"""Largest share of the time spent on writing: with thousands of types, writes are less frequent."""
 _KEPT: Final = [f.name for f in fields(TypeStats) if f.name != "factor"]
-"""Not what misses have done to a type's chance: when that was written last is the clock's doing,
-and what a worker draws must not depend on that."""
-_MOST: Final = 300
-"""Targets that are reported, and files that have changed."""
+"""Fields that a restart reads. Not ``factor``: the time of the last write depends on the clock, and
+what a worker draws must not depend on the clock."""
+_MAX_ROWS: Final = 300
+"""Bound of the goals in ``left``, and of the changed files."""
 _NEAREST: Final = 8
-"""Types of a target that are reported."""
+"""Types of a goal that are written."""
 
 
-class Figures:
-    """Writes them while it runs, and continues from them after a restart."""
+class TypesFile:
+    """Writes ``.types`` during fuzzing, and restores the state from it after a restart."""
 
     def __init__(
         self,
@@ -60,22 +65,22 @@ class Figures:
         mutator: TypedMutator,
         replace: Callable[[Path, bytes], None],
     ) -> None:
-        """``replace`` writes a file, or raises OSError. What the file has is taken over."""
+        """Restore the state from ``file``. ``replace`` writes a file, or raises OSError."""
         self._file, self._replace = file, replace
         self._feedback, self._mutator = feedback, mutator
-        document = feedback.targets.document
+        document = feedback.goals.document
         self._analysis = document.analysis
-        self._sources = {t.location: document.modules.get(t.module, "") for t in document.targets}
+        self._sources = {t.location: document.modules.get(t.module, "") for t in document.goals}
         self.steered = False
-        """Has a user set the share? Else the campaign's counts, also if that has changed."""
+        """Whether a user has set the share; if not, the campaign's value is used at each start."""
         self._due = 0.0
         self._written: dict[str, Any] = {}
-        # There may be none yet, or a torn one: then all is counted again.
+        # If the file is missing or torn, counting starts from zero.
         with contextlib.suppress(OSError, *_TORN):
             self._take(loads(file.read_bytes()))
 
     def _take(self, data: Any) -> None:
-        standings = {
+        stats_by_type = {
             str(name): TypeStats(**{key: _number(row[key]) for key in _KEPT})
             for name, row in data["types"].items()
         }
@@ -87,97 +92,97 @@ class Figures:
         share = float(_number(data["targeted"], most=1)) if steered else self._mutator.targeted
         feedback = self._feedback
         ignored = frozenset(map(str, data.get("ignored", ())))
-        asked, pinned = int(data["asked"]), str(data["pinned"])
-        if data.get("analysis") != self._analysis:  # locations may be other branches' now
-            asked, reached = 0, {}
+        sampled_trials, pinned = int(data["asked"]), str(data["pinned"])
+        if data.get("analysis") != self._analysis:  # locations may now mean other branches
+            sampled_trials, reached = 0, {}
         at, others = data.get("resting", ("", ()))
-        resting_pin, resting = str(at), frozenset(map(str, others))
-        doubted = frozenset(
+        suspended_pin, suspended = str(at), frozenset(map(str, others))
+        uncertain = frozenset(
             str(location)
             for location, sha in data.get("sources", {}).items()
             if self._sources.get(location, sha) != sha
         )
-        feedback.asked, feedback.pinned = asked, pinned
+        feedback.sampled_trials, feedback.pinned = sampled_trials, pinned
         feedback.ignored = ignored - {feedback.pinned}
-        feedback.resting_pin, feedback.resting = resting_pin, resting
-        feedback.doubted = doubted
+        feedback.suspended_pin, feedback.suspended = suspended_pin, suspended
+        feedback.uncertain = uncertain
         self.steered, self._mutator.targeted = steered, share
         feedback.reached.update(reached)
-        feedback.distances.standings.update(standings)
+        feedback.distances.stats_by_type.update(stats_by_type)
 
     def tick(self) -> None:
-        """Between trials: write what is new, once a second at most."""
+        """Write changes, at most once a second. Called between trials."""
         if time.monotonic() >= self._due:
             self.write()
 
     def write(self) -> None:
-        """Write it, if there is anything new; a full disk costs this state of it only."""
-        begun = time.monotonic()
+        """Write changes, if any. A failed write is ignored; the next one catches up."""
+        started = time.monotonic()
         with contextlib.suppress(OSError):
             self.keep()
         now = time.monotonic()
-        self._due = now + max(_EVERY_S, (now - begun) / _PART)
+        self._due = now + max(_EVERY_S, (now - started) / _PART)
 
     def keep(self) -> None:
-        """The same for what must not be lost: raises OSError."""
+        """Write changes, if any. Raises OSError."""
         data = self.data()
         if data != self._written:
             self._replace(self._file, json.dumps(data).encode())
             self._written = data
 
     def data(self) -> dict[str, Any]:
-        """What is written."""
+        """The JSON object of the current state."""
         feedback = self._feedback
-        targets, distances = feedback.targets, feedback.distances
+        goals, distances = feedback.goals, feedback.distances
         types: dict[str, dict[str, Any]] = {}
-        for name, standing in distances.standings.items():
-            types[name] = asdict(standing)
+        for name, stats in distances.stats_by_type.items():
+            types[name] = asdict(stats)
             if name in distances.now:
                 types[name]["distance"] = distances.now[name]
                 types[name]["probability"] = round(distances.probability(name), 6)
 
         def late(number: int) -> tuple[Any, ...]:
-            """What a user has set comes first: there may be too many to tell of all."""
-            at = targets.all[number].location
-            further = number not in targets.frontier
+            """Sort key: goals with a user's setting come first, since not all goals may fit."""
+            at = goals.all[number].location
+            further = number not in goals.frontier
             return at != feedback.pinned, at not in feedback.ignored, further, number
 
-        first = sorted(targets.uncovered, key=late)
-        given = {feedback.pinned, feedback.resting_pin, *feedback.ignored, *feedback.resting}
+        first = sorted(goals.uncovered, key=late)
+        given = {feedback.pinned, feedback.suspended_pin, *feedback.ignored, *feedback.suspended}
         return {
             "targeted": self._mutator.targeted,
             "steered": self.steered,
             "pinned": feedback.pinned,
             "ignored": sorted(feedback.ignored),
-            "asked": feedback.asked,
-            "targets": len(targets.all),
-            "uncovered": len(targets.uncovered),
-            "frontier": len(targets.frontier),
+            "asked": feedback.sampled_trials,
+            "targets": len(goals.all),
+            "uncovered": len(goals.uncovered),
+            "frontier": len(goals.frontier),
             "types": types,
-            "left": [self._left(number) for number in first[:_MOST]],
+            "left": [self._describe_goal(number) for number in first[:_MAX_ROWS]],
             "beyond": {
                 location: feedback.reached[location]
-                for number in first[_MOST:]
-                if (location := targets.all[number].location) in feedback.reached
+                for number in first[_MAX_ROWS:]
+                if (location := goals.all[number].location) in feedback.reached
             },
-            "changed": targets.changed[:_MOST],
+            "changed": goals.changed[:_MAX_ROWS],
             "analysis": self._analysis,
-            "resting": [feedback.resting_pin, sorted(feedback.resting)],
+            "resting": [feedback.suspended_pin, sorted(feedback.suspended)],
             "sources": {at: self._sources[at] for at in sorted(given) if at in self._sources},
         }
 
-    def _left(self, number: int) -> dict[str, Any]:
-        target = self._feedback.targets.all[number]
-        nearest = sorted(target.types.items(), key=lambda item: (item[1], item[0]))
+    def _describe_goal(self, number: int) -> dict[str, Any]:
+        goal = self._feedback.goals.all[number]
+        nearest = sorted(goal.types.items(), key=lambda item: (item[1], item[0]))
         return {
-            "location": target.location,
-            "frontier": number in self._feedback.targets.frontier,
-            "reached": self._feedback.reached.get(target.location, 0),
+            "location": goal.location,
+            "frontier": number in self._feedback.goals.frontier,
+            "reached": self._feedback.reached.get(goal.location, 0),
             "types": [{"name": n, "distance": d} for n, d in nearest[:_NEAREST]],
         }
 
 
 def _number(value: Any, most: float = 1e18) -> Any:
     if type(value) not in (int, float) or not 0 <= value <= most:
-        raise ValueError(f"{value!r:.40} is no number")
+        raise ValueError(f"{value!r:.40} is not a number from 0 to {most:g}")
     return value

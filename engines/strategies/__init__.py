@@ -1,7 +1,7 @@
-"""Hypothesis strategies, and tests with ``@given``, as generators of inputs (docs/spoton.md).
+"""Use Hypothesis strategies, and tests with ``@given``, as generators (docs/spoton.md).
 
-``values`` makes primitive values of choices, ``making`` is the backend that Hypothesis asks for
-them, ``given`` takes a test apart. Hypothesis itself is imported when one of them is needed.
+``values`` makes primitive values from choices, ``making`` is the backend that Hypothesis calls for
+them, ``given`` splits a test into generator and function. Hypothesis is imported only when needed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 _T = TypeVar("_T")
 
 OLDEST: Final = (6, 150)
-"""The first version of Hypothesis that this was tried with."""
+"""The oldest version of Hypothesis with which this was tested."""
 
 _ATTEMPTS: Final = 200
 _LIMIT: Final = 1 << 20
@@ -34,7 +34,7 @@ _LIMIT: Final = 1 << 20
 
 @cache
 def library() -> Any:
-    """:mod:`.making`, with Hypothesis in it. Raises :class:`CannotStart` if that cannot be."""
+    """Import :mod:`.making` and Hypothesis. Raises :class:`CannotStart` if this is impossible."""
     try:
         from fuzztui.engines.strategies import making
 
@@ -42,7 +42,7 @@ def library() -> Any:
     except (ImportError, AttributeError, TypeError) as e:
         if importlib.util.find_spec("hypothesis") is None:
             raise CannotStart(
-                f"Hypothesis is missing for target.python ({sys.executable}), which has to make"
+                f"Hypothesis is not installed for target.python ({sys.executable}), needed to make"
                 " inputs from strategies or types: python -m pip install hypothesis"
             ) from None
         raise unlike(e) from None
@@ -50,18 +50,18 @@ def library() -> Any:
 
 
 def unlike(error: Exception) -> CannotStart:
-    """What to say where Hypothesis has not the parts that are known here."""
+    """The error for a Hypothesis version whose backend interface is different."""
     import hypothesis
 
     return CannotStart(
-        f"Hypothesis {hypothesis.__version__} has no backends as they are known here: install"
-        f" {'.'.join(map(str, OLDEST))}, or the newest, for target.python ({sys.executable}):"
+        f"Hypothesis {hypothesis.__version__} has an unsupported backend interface; install"
+        f" {'.'.join(map(str, OLDEST))} or the newest version for target.python ({sys.executable}):"
         f" {type(error).__name__}: {error}"
     )
 
 
 def draw(source: Source, strategy: SearchStrategy[_T]) -> _T:
-    """What a strategy makes of a source's choices. Raises :class:`Rejected`.
+    """Make a strategy's value from a source's choices. Raises :class:`Rejected`.
 
     Usually called as ``source.draw(strategy)``.
     """
@@ -76,25 +76,25 @@ Source.draw_strategy = staticmethod(draw)
 
 
 def from_strategy(strategy: SearchStrategy[_T], *kinds: Any) -> Callable[[Source], _T]:
-    """A generator of what a strategy makes; of types that are known by what it has made.
+    """A generator of a strategy's values. Their types are observed.
 
-    ``kinds``: types that it makes, if that cannot be known: a ``TypedDict``, a ``NewType``.
+    ``kinds``: types that cannot be observed: a ``TypedDict``, a ``NewType``.
     """
     if not isinstance(strategy, library().SearchStrategy):
         raise TypeError(f"from_strategy({strategy!r:.80}): not a Hypothesis strategy")
-    # Here: no engine whose target has no generator need import the ready ones.
+    # Imported here, so that engines without a generator do not import the library.
     from fuzztui.engines.generators.scope import generator
 
     def gen_strategy(r: Source) -> Any:
         return r.draw(strategy)
 
-    gen_strategy.__doc__ = f"What {strategy!r:.200} makes."
+    gen_strategy.__doc__ = f"A value of {strategy!r:.200}."
     decorate: Any = generator(*kinds) if kinds else generator
     return cast("Callable[[Source], _T]", decorate(gen_strategy))
 
 
 def from_type(kind: type[_T]) -> Callable[[Source], _T]:
-    """A generator of things of a type: a dataclass, a pydantic model, a ``TypedDict``, ..."""
+    """A generator of values of a type: a dataclass, a pydantic model, a ``TypedDict``, ..."""
     library()
     from hypothesis import strategies
 
@@ -102,7 +102,7 @@ def from_type(kind: type[_T]) -> Callable[[Source], _T]:
 
 
 def test_of(found: object) -> Any:
-    """The Hypothesis test that is named, if it is one: a stateful one also by its classes."""
+    """The object if it is a Hypothesis test (for stateful tests also its classes), else None."""
     for name in ("TestCase", "runTest"):
         if inspect.isclass(found):
             found = getattr(found, name, found)
@@ -110,10 +110,10 @@ def test_of(found: object) -> Any:
 
 
 def generator_of(where: str, found: object) -> Callable[[Source], object] | None:
-    """What is named as a generator and is none: a strategy, or a type; None for anything else.
+    """A generator from a strategy or a type; None for other objects.
 
-    Strategies without arguments of their own (``@composite``) are called. ``where``: the key and
-    its value. Raises :class:`CannotStart`.
+    A strategy function (``@composite``) is called without arguments. ``where``: the key and its
+    value, for messages. Raises :class:`CannotStart`.
     """
     if inspect.isclass(found):
         return _checked(where, lambda: from_type(found))
@@ -138,9 +138,9 @@ def _checked(
 
 
 def try_out(where: str, make: Callable[[Source], object]) -> None:
-    """Make one input, before it counts. Raises :class:`CannotStart` if Hypothesis cannot.
+    """Make one input before the campaign. Raises :class:`CannotStart` if Hypothesis cannot.
 
-    What the user's code raises is for the trials to find. The strategies build what they keep.
+    Exceptions of the user's code are ignored: trials will find them. Strategies fill their caches.
     """
     for data in _samples():
         try:
@@ -150,12 +150,12 @@ def try_out(where: str, make: Callable[[Source], object]) -> None:
         except library().HypothesisException as e:
             words = " ".join(str(e).split())
             raise CannotStart(f"{where}: Hypothesis: {type(e).__name__}: {words:.400}") from None
-        except BaseException:  # to exit, or to skip the test, is no Exception
+        except BaseException:  # also SystemExit, and the exceptions that skip a test
             return
         return
     raise CannotStart(
-        f"{where}: Hypothesis: of {_ATTEMPTS} inputs from random choices its strategies gave all"
-        " up: make their filters and assumptions easier to satisfy"
+        f"{where}: Hypothesis: the strategies rejected all of {_ATTEMPTS} inputs from random"
+        " choices; make their filters and assumptions easier to satisfy"
     )
 
 

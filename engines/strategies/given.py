@@ -1,4 +1,4 @@
-"""A Hypothesis test as a target, as it is: its strategies make the input, its function takes it."""
+"""A Hypothesis test as a target: its strategies make the input, its function is called with it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _SEEDED: Final = random.Random(0).getstate()
 
 @dataclass(slots=True)
 class Pending:
-    """A test's arguments: the input. The test may draw more while it runs (``data()``)."""
+    """The input: a test's arguments. The test may draw more while it runs (``data()``)."""
 
     test: GivenTest
     case: Any
     arguments: dict[str, Any]
     more: bool
-    """May it?"""
+    """Whether the test may draw more."""
     on_draw: Callable[[], object] = bool
-    """Called when it has."""
+    """Called when the test has drawn a value."""
     drawn: list[Any] = field(default_factory=list)
 
     def __repr__(self) -> str:
@@ -39,16 +39,16 @@ class Pending:
 
     @property
     def made(self) -> dict[str, Any]:
-        """The arguments without those that only draw more."""
+        """The arguments without those for drawing (``data()``)."""
         return {n: v for n, v in self.arguments.items() if not self.test.draws_by(v)}
 
     def drew(self, value: Any) -> None:
-        """The test has drawn this."""
+        """Record a value that the test has drawn."""
         self.drawn.append(value)
         self.on_draw()
 
     def run(self) -> object:
-        """Run the test. One that is skipped says that its input is none."""
+        """Run the test. Raises :class:`Rejected` if the test is skipped."""
         runner, test = self.test.runner(), self.test.function
         body = functools.partial(test, *([] if runner is None else [runner]), **self.arguments)
         try:
@@ -59,26 +59,26 @@ class Pending:
             raise Rejected(f"the test was skipped: {e}") from None
         except Exception as e:
             for number, value in enumerate(self.drawn, 1):
-                e.add_note(f"Draw {number}: {_in_words(value):.2000}")
+                e.add_note(f"Draw {number}: {_text_of(value):.2000}")
             raise
 
 
 class GivenTest:
-    """``make`` is a generator of inputs.
+    """A Hypothesis test; :meth:`make` is the generator of its inputs.
 
-    Before each trial the global ``random`` (and NumPy's) are seeded as Hypothesis seeds them.
-    Explicit examples, settings, deadlines, health checks and the example database play no part.
+    Before each trial the global ``random`` (and NumPy's) are seeded as Hypothesis does. Explicit
+    examples, settings, deadlines, health checks and the example database are ignored.
     """
 
     def __init__(self, where: str, test: Any, owner: object) -> None:
-        """``owner``: the class, if it is a method. Raises :class:`CannotStart`."""
+        """``owner``: the class, if the test is a method. Raises :class:`CannotStart`."""
         library()
         from hypothesis.strategies import DataObject
 
         machine = getattr(test, "_hypothesis_state_machine_class", None)
         self.name: str = test.__name__ if machine is None else machine.__name__
         self.steps = machine is not None
-        """Does it draw what to do, one step after another?"""
+        """Whether the test is stateful: it draws one step after another."""
         try:
             if self.steps:
                 test, owner = _stateful(machine), None
@@ -95,7 +95,7 @@ class GivenTest:
     def _check(self, test: Any) -> None:
         where = self._where
         if inspect.iscoroutinefunction(self.function):
-            raise CannotStart(f"{where} is a coroutine function: fuzz a test that is none")
+            raise CannotStart(f"{where} is a coroutine function; choose a test that is not async")
         missing = [
             p.name
             for p in inspect.signature(test).parameters.values()
@@ -105,20 +105,20 @@ class GivenTest:
         missing = missing[self._bound :]
         if missing:
             raise CannotStart(
-                f"{where} takes {', '.join(missing)}, which @given does not make: there are no"
-                " fixtures and parameters of pytest here, so fuzz a test without"
+                f"{where} takes {', '.join(missing)}, which @given does not make; fixtures and"
+                " parameters of pytest are not supported, choose a test without them"
             )
         try:
-            test.hypothesis.fuzz_one_input  # noqa: B018 - has Hypothesis check the test
+            test.hypothesis.fuzz_one_input  # noqa: B018 - makes Hypothesis check the test
         except library().HypothesisException as e:
             words = " ".join(str(e).split())
             raise CannotStart(f"{where}: Hypothesis: {type(e).__name__}: {words:.400}") from None
         except TypeError:
             if not self._bound:
-                raise  # else it is `self` that is missing
+                raise  # for a method, only `self` is missing
 
     def _set_up(self) -> None:
-        """What is to be done once, for the test's module and class; it is never undone."""
+        """Run the setup hooks of the test's module and class once; there is no teardown."""
         module, owner = sys.modules.get(self.function.__module__), self._owner
         hooks: list[tuple[object, str]] = [(module, "setUpModule"), (module, "setup_module")]
         hooks += [(owner, "setUpClass" if _is_unittest(owner) else "setup_class")] * self._bound
@@ -130,7 +130,7 @@ class GivenTest:
                 raise CannotStart(f"{self._where}: {name} raised {words:.300}") from None
 
     def make(self, r: Source) -> Pending:
-        """The test's arguments."""
+        """Make the test's arguments from choices."""
         _seed()
         case = library().Case(r, self.function)
         arguments = case.make(self._strategies)
@@ -138,11 +138,11 @@ class GivenTest:
         return Pending(self, case, arguments, more)
 
     def draws_by(self, value: object) -> bool:
-        """Is it what the test draws more by (``data()``)?"""
+        """Whether the value is an object for drawing more (``data()``)."""
         return isinstance(value, self._interactive)
 
     def target(self) -> Callable[[Any], object]:
-        """The function to call with what was made."""
+        """The target function, to be called with a :class:`Pending`."""
 
         @functools.wraps(self.function)
         def run(pending: Pending) -> object:
@@ -151,7 +151,7 @@ class GivenTest:
         return run
 
     def runner(self) -> Any:
-        """The object that a method is called on: a new one for each trial."""
+        """A new object of the test's class for each trial; None if the test is not a method."""
         if not self._bound:
             return None
         assert isinstance(self._owner, type)
@@ -159,7 +159,7 @@ class GivenTest:
 
 
 def _around(runner: Any, test: Callable[..., object], body: Callable[[], object]) -> object:
-    """The test with what its object wants done around each example, or test."""
+    """Run the test body between the setup and teardown hooks of its object."""
     if hasattr(runner, "execute_example"):
         return runner.execute_example(body)
     before, after = ["setup_method"], ["teardown_example", "teardown_method"]
@@ -175,7 +175,7 @@ def _around(runner: Any, test: Callable[..., object], body: Callable[[], object]
 
 
 def _call(of: object, name: str, about: object) -> None:
-    """Call a hook that may not be there, and may want to know what it is about."""
+    """Call a hook, if it exists, with ``about`` if it takes an argument."""
     hook = getattr(of, name, None)
     if hook is not None:
         hook(*[about][: len(inspect.signature(hook).parameters)])
@@ -185,8 +185,8 @@ def _is_unittest(owner: object) -> bool:
     return isinstance(owner, type) and issubclass(owner, unittest.TestCase)
 
 
-def _in_words(value: Any) -> str:
-    """What was drawn; a step of a stateful test as it would be written."""
+def _text_of(value: Any) -> str:
+    """A drawn value as text; a step of a stateful test as a call."""
     if type(value) is tuple and value and type(value[0]).__module__ == "hypothesis.stateful":
         rule, arguments = value
         made = ", ".join(f"{name}={one!r}" for name, one in arguments.items())
@@ -195,7 +195,7 @@ def _in_words(value: Any) -> str:
 
 
 def _stateful(machine: Any) -> Any:
-    """The test that a ``RuleBasedStateMachine`` is run by."""
+    """The test function that runs a ``RuleBasedStateMachine``."""
     from hypothesis.stateful import get_state_machine_test  # not documented
 
     return get_state_machine_test(machine)
@@ -208,7 +208,7 @@ def _skips() -> tuple[type[BaseException], ...]:
 
 
 def _seed() -> None:
-    """As each of Hypothesis' examples begins."""
+    """Seed the random generators as Hypothesis does before each example."""
     random.setstate(_SEEDED)
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:

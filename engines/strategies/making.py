@@ -1,9 +1,9 @@
-"""What Hypothesis makes of a source's choices: our backend, and one test case a draw.
+"""A backend of Hypothesis that draws from a source, and one test case for each draw.
 
-Of Hypothesis the backend (``PrimitiveProvider``) is documented, under "Hypothesis internals". Not
-documented are ``ConjectureData`` and ``BuildContext``, which hold one test case: they are used as
-``fuzz_one_input`` uses them, as the documented way, a whole test run for each object, costs four
-times as much. They are imported here and nowhere else.
+The backend (``PrimitiveProvider``) is documented, under "Hypothesis internals". ``ConjectureData``
+and ``BuildContext``, which represent one test case, are not documented. They are used as in
+``fuzz_one_input``, because the documented way, a whole test run for each object, costs four times
+as much. They are imported only here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST: Final = 10**10
 
 
 class Backend(PrimitiveProvider):
-    """Draws from a source. Hypothesis itself deals with draws whose outcome is forced."""
+    """Draws from a source. Hypothesis itself handles forced draws."""
 
     lifetime = "test_case"
 
@@ -76,11 +76,11 @@ class Backend(PrimitiveProvider):
         return values.block(self._source, min_size, max_size)
 
     def close(self) -> None:
-        """The test case has ended, one way or another."""
+        """Clean up after a test case."""
 
 
 class SpanBackend(Backend):
-    """Draws from a source that is told where in the strategy each choice is drawn."""
+    """Draws from a typed source, and reports to it which part of the strategy draws."""
 
     def __init__(self, data: ConjectureData | None, /, *, source: Source) -> None:
         super().__init__(data, source=source)
@@ -88,13 +88,13 @@ class SpanBackend(Backend):
         self._open: list[tuple[GeneratorCall, int]] = []
 
     def span_start(self, label: int, /) -> None:
-        """A part of the strategy begins: it is a scope, as a generator's invocation is."""
+        """Enter a scope for a part of the strategy, as for a generator's call."""
         scope = self._typed.span(label)
         scope.__enter__()
         self._open.append((scope, self._typed.position))
 
     def span_end(self, discard: bool, /) -> None:
-        """It ends. (Told twice when a test case is given up, unlike what is promised.)"""
+        """Leave the scope. (Called twice if a test case is rejected, unlike documented.)"""
         if self._open:
             scope, since = self._open.pop()
             scope.__exit__(None, None, None)
@@ -102,26 +102,26 @@ class SpanBackend(Backend):
                 self._typed.unmade(since)
 
     def close(self) -> None:
-        """Leave what is open."""
+        """Leave all open scopes."""
         while self._open:
             self.span_end(False)
 
 
 class _Data(ConjectureData):
-    """Tells a typed source of which type each thing is that was made of choices."""
+    """The data of a test case; reports to a typed source the type of each value that is made."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self.on_draw: Callable[[Any], None] | None = None
-        """Told what the test draws while it runs."""
-        self.depth_told = 0
-        """Of what is told: 0 is what is no part of anything else."""
-        # `random` is for other backends.
+        """Called with each value that the test draws while it runs."""
+        self.reported_depth = 0
+        """Depth of the values for ``on_draw``; 0: values that are not parts of others."""
+        # `random` is only used by other backends.
         kind = SpanBackend if source.typed else Backend
         super().__init__(random=None, provider=kind, provider_kw={"source": source})
 
     def draw(self, strategy: SearchStrategy[Any], *args: Any, **kwargs: Any) -> Any:
-        """What the strategy makes."""
+        """Draw a value of the strategy."""
         if not self._source.typed:
             value = super().draw(strategy, *args, **kwargs)
         else:
@@ -131,22 +131,25 @@ class _Data(ConjectureData):
             name = name_of(type(value))
             if name not in COMMON:
                 source.made(since, name)
-        if self.on_draw is not None and self.depth == self.depth_told:
+        if self.on_draw is not None and self.depth == self.reported_depth:
             self.on_draw(value)
         return value
 
 
 class Case:
-    """One test case: what is drawn for it, then the test that is run with that."""
+    """One test case: draws the arguments, then runs the test."""
 
     def __init__(self, source: Source, test: Callable[..., Any] | None = None) -> None:
-        """``test``: what is going to be run, if anything is."""
+        """``test``: the function that will be run; None: none."""
         self._data = _Data(source)
         self._runs = test is not None
         self._context = BuildContext(self._data, wrapped_test=test or _no_test)
 
     def make(self, strategies: Mapping[str, SearchStrategy[Any]]) -> dict[str, Any]:
-        """What they make, by name. Raises :class:`Rejected`, and what the user's code raises."""
+        """Draw a value of each strategy, by name.
+
+        Raises :class:`Rejected`, and any exception of the user's code.
+        """
         data, context = self._data, self._context
         kept: list[Callable[[], Any]] = []
         try:
@@ -155,14 +158,14 @@ class Case:
                     name: data.draw(strategy, observe_as=f"generate:{name}")
                     for name, strategy in strategies.items()
                 }
-                if self._runs:  # what is to be undone after the test
+                if self._runs:  # cleanup tasks are to be run after the test
                     kept, context.tasks = context.tasks, kept
         except (StopTest, UnsatisfiedAssumption):
             raise Rejected(
-                "a strategy gave up: a filter, an assumption, or too much data"
+                "a strategy rejected the choices: a filter, an assumption, or too much data"
             ) from None
         except ValueError as e:
-            if type(e).__module__.startswith("pydantic"):  # more is asked of it than its types
+            if type(e).__module__.startswith("pydantic"):  # a validator rejected the values
                 raise Rejected(f"no such model: {e}") from None
             raise
         finally:
@@ -178,18 +181,19 @@ class Case:
         *,
         steps: bool = False,
     ) -> _T:
-        """Run the test in the context of what was made. ``runner``: the object that it belongs to.
+        """Run the test in the context of :meth:`make`. ``runner``: the object of a method.
 
-        ``on_draw`` is told what it draws itself (``data()``), ``steps``: of a stateful test.
+        ``on_draw`` is called with each value that the test draws (``data()``). ``steps``: whether
+        the test is stateful.
         """
         if runner is not None:
             self._data.hypothesis_runner = runner
-        self._data.on_draw, self._data.depth_told = on_draw, int(steps)
+        self._data.on_draw, self._data.reported_depth = on_draw, int(steps)
         try:
             with self._context:
                 return test()
         except (StopTest, UnsatisfiedAssumption):
-            raise Rejected("the test gave its input up") from None
+            raise Rejected("the test rejected its input") from None
         finally:
             cast("Backend", self._data.provider).close()
 
@@ -198,10 +202,10 @@ def _no_test() -> None: ...
 
 
 def check() -> None:
-    """Draw some of everything once: what is not there, or is called otherwise, shows now.
+    """Draw values of every kind once, to find missing or renamed parts of Hypothesis.
 
-    Hypothesis makes its tables of characters for that, once in the life of a cache: in a trial
-    that would end by its time limit, and so would the next. Raises AttributeError, TypeError.
+    Hypothesis then also makes its tables of characters, which it caches: within a trial this would
+    exceed the time limit, in each trial again. Raises AttributeError, TypeError.
     """
     case = Case(Source(b"", 1 << 16, bytes), _no_test)
     one = st.tuples(st.text(), st.booleans(), st.integers(), st.floats(), st.binary())

@@ -1,7 +1,7 @@
-"""A property test's primitive values, made of a source's choices.
+"""Make the primitive values of a property test from a source's choices.
 
-One function for each kind of value that Hypothesis asks a backend for. Whatever the choices are,
-a value keeps to its constraints; choices that are all zero give the simplest one or nearly so.
+One function for each kind of value that a Hypothesis backend makes. Every value satisfies its
+constraints, whatever the choices are; choices that are all zero give a simple value.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 __all__ = ["Alphabet", "block", "boolean", "integer", "real", "text"]
 
 _NARROW: Final = 128
-"""Up to so many integers are met soon enough: each is as likely as another. Also what counts of
-elements and alternatives are drawn from, which constants of the application must not disturb."""
+"""Size of a range of integers up to which each integer has the same probability. Numbers of
+elements and of alternatives are such ranges: the application's constants must not affect them."""
 
 _UNBOUNDED: Final = 1 << 128
 _SIZES: Final = (1, 1, 1, 2, 2, 4, 8, 16)
-"""Bytes of an integer's distance from the simplest one."""
+"""Bytes of an integer's distance from the simplest integer."""
 
 _LENGTHS: Final = 256
 _RARE: Final = 240
-"""A character that is drawn as such a number is any of a large alphabet."""
+"""A character drawn as this number or a larger one is any character of a large alphabet."""
 
 _COMMON: Final = "".join(map(chr, [*range(48, 58), *range(97, 123), *range(65, 91)])) + "".join(
     chr(n) for n in range(32, 127) if not chr(n).isalnum()
 )
-"""Characters that programs look for: printable ASCII, the plainest first."""
+"""Characters that programs often handle specially: printable ASCII, the simplest first."""
 
 
 def boolean(source: Source, p: float) -> bool:
-    """True with about the probability ``p``; for certain if it is 0 or 1."""
+    """True with approximately the probability ``p``; exactly if ``p`` is 0 or 1."""
     if p <= 0 or p >= 1:
         return p >= 1
     n = 256 if 1 / 32 < p < 31 / 32 else 1 << 16
@@ -52,10 +52,10 @@ def integer(
     weights: dict[int, float] | None = None,
     origin: int = 0,
 ) -> int:
-    """From ``low`` to ``high``; None is no bound. ``origin`` is the simplest one.
+    """An integer from ``low`` to ``high``; None: no bound. ``origin``: the simplest integer.
 
-    Of a wide range half are near the origin, by size, some are those with ``weights``, which are
-    probabilities, and some are constants of the application.
+    In a wide range half of the integers are near the origin, some are the keys of ``weights`` (with
+    these probabilities), and some are constants of the application.
     """
     if low is not None and high is not None and high - low < _NARROW:
         if origin <= low or origin > high:
@@ -79,15 +79,15 @@ def integer(
     size = _SIZES[way >> 1 & 7]
     near = min(max(origin, least), most)
     distance = source.below(1 << 8 * size)
-    # 0, -1, 1, -2, ... from the origin, and round the corner where there is no more room.
+    # 0, -1, 1, -2, ... from the origin, modulo the range.
     value = near + (distance >> 1 if distance & 1 == 0 else -(distance >> 1) - 1)
     return value if least <= value <= most else least + (value - least) % (most - least + 1)
 
 
 def real(source: Source, low: float, high: float, nan: bool, smallest: float) -> float:
-    """From ``low`` to ``high``, where -0.0 is below 0.0; not a number, if that is allowed.
+    """A float from ``low`` to ``high``, where -0.0 is below 0.0; also NaN if ``nan``.
 
-    ``smallest``: no value but zero is nearer to zero than this.
+    ``smallest``: the smallest magnitude of values other than zero.
     """
     way = source.below(256)
     if way >= 224:
@@ -140,15 +140,15 @@ def _odd_reals_of(
 
 
 def _odd_reals(low: float, high: float, nan: bool, smallest: float) -> list[float]:
-    signs = math.copysign(1, low), math.copysign(1, high)  # 0.0 and -0.0 are one key otherwise
+    signs = math.copysign(1, low), math.copysign(1, high)  # else 0.0 and -0.0 are the same key
     return _odd_reals_of(low, high, signs, nan, smallest)
 
 
 class Alphabet:
-    """The characters that a text may have."""
+    """The characters that a text may contain, common ones first."""
 
     def __init__(self, intervals: IntervalSet) -> None:
-        """``intervals``: their code points."""
+        """``intervals``: the code points of the characters."""
         self._intervals = intervals
         self.size = len(intervals)
         self.common = "".join(c for c in _COMMON if c in self)
@@ -169,9 +169,9 @@ def _alphabet(intervals: IntervalSet) -> Alphabet:
 
 
 def text(source: Source, intervals: IntervalSet, low: int, high: int) -> str:
-    """``low`` to ``high`` characters; of many, 15 of 16 are the common ones.
+    """``low`` to ``high`` characters; from a large alphabet, 15 of 16 are common ones.
 
-    Each is a choice; those that are not common are drawn after all others.
+    Each character is a choice; uncommon characters are drawn after all others.
     """
     alphabet = _alphabet(intervals)
     if not alphabet.size:
@@ -189,13 +189,13 @@ def text(source: Source, intervals: IntervalSet, low: int, high: int) -> str:
 
 
 def block(source: Source, low: int, high: int) -> bytes:
-    """``low`` to ``high`` bytes: one choice, as it is for generators (``Source.bytes``)."""
+    """``low`` to ``high`` bytes, as one choice (``Source.bytes``)."""
     constant = source.constant(lambda magic: magic.blocks(low, high))
     return source.bytes(_length(source, low, high)) if constant is None else constant
 
 
 def _length(source: Source, low: int, high: int) -> int:
-    """Mostly a few more than the least; a constant of the application has its own."""
+    """A length from ``low`` to ``high``, mostly a little more than ``low``."""
     room = high - low
     if room < 16:
         return low + source.below(room + 1)

@@ -1,1 +1,1 @@
-"""text: fuzzing of whatever reads text, by mutation operators, fragments and havoc."""
+"""text: fuzz programs that read text, with text mutators, fragments and havoc."""

@@ -1,4 +1,4 @@
-"""How far two texts are the same: by halves, so that memcmp does the work."""
+"""The common beginning and end of two texts, by bisection, so that memcmp does the work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["common_head", "common_tail"]
 
 
 def common_head(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
-    """How many bytes are the same from these places on."""
+    """The number of equal bytes after these positions, at most ``most``."""
     low, high = 0, most
     while low < high:
         n = (low + high + 1) // 2
@@ -18,7 +18,7 @@ def common_head(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
 
 
 def common_tail(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
-    """And how many just before them."""
+    """The number of equal bytes before these positions, at most ``most``."""
     low, high = 0, most
     while low < high:
         n = (low + high + 1) // 2

@@ -1,7 +1,7 @@
-/* The block: what a text mutator does and has done, in a file of 64 KiB.
+/* The statistics block: settings and counters of a text mutator, in a file of 64 KiB.
 
-   Its writer is the mutator; everybody else reads. It makes the file from an image of its own,
-   so that nothing that happens to the file can hurt it. block.py is the same in Python. */
+   Only the mutator writes the file, from an image in its own memory, so that changes of the file
+   by others cannot harm the mutator. block.py is the same in Python. */
 
 #ifndef FT_BLOCK_H
 #define FT_BLOCK_H
@@ -15,12 +15,12 @@
 #define FT_BLOCK_MAGIC "fuzztui text 1\n" /* 16 bytes with its NUL */
 #define FT_BLOCK_ADAPTIVE 1
 
-/* What statistics and weights are kept of: the operators, then these. */
+/* The mutators with counters and weights: those of the table, then these. */
 enum { FT_TEMPLATE = FT_OPERATORS, FT_FRAGMENT, FT_BALANCED, FT_HAVOC, FT_ARMS };
 
 typedef struct {
   uint64_t tried;   /* drawn */
-  uint64_t applied; /* inputs that it changed */
+  uint64_t applied; /* inputs that the mutator changed */
   uint64_t found;   /* trials with it that became a queue entry */
   uint64_t crashes; /* trials with it that were saved as crash or hang */
   uint64_t weight;  /* of 1,000,000 within its class */
@@ -33,9 +33,9 @@ typedef struct {
   uint64_t sequence; /* odd while settings are being changed */
   uint64_t flags;
   double havoc, text, splice; /* add to 1 */
-  uint64_t trials;            /* inputs made since the directory began */
+  uint64_t trials;            /* inputs made since the directory was created */
   uint64_t arms;
-  double wish[3]; /* the three as somebody has set them: what is adaptive goes out from there */
+  double wish[3]; /* the three as the user set them: the adaptive mode starts from them */
   uint8_t reserved[32];
   ft_arm arm[FT_ARMS];
 } ft_block;

@@ -1,8 +1,8 @@
-"""The block: what a text mutator does and has done, in a file of 64 KiB (``block.h``).
+"""The statistics block: settings and counters of a text mutator, a file of 64 KiB (``block.h``).
 
-Its writer is the mutator; everybody else reads. The file is neither mapped by its writers
-nor by :func:`read_block`: the target runs as the same user and may cut it, and who touches
-a mapped page that is gone dies of SIGBUS.
+Only the mutator writes the file. Neither writers nor :func:`read_block` map the file: the target
+runs as the same user and may truncate it, and a process that reads a mapped page beyond the end is
+killed by SIGBUS.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fuzztui.engines.text.table import ARMS
 __all__ = ["BLOCK", "SIZE", "MutatorCounters", "StatsBlock", "Writer", "read_block"]
 
 BLOCK: Final = ".text"
-"""What it is called in an instance's directory."""
+"""Name of the file in an instance's directory."""
 
 SIZE: Final = 65536
 MAGIC: Final = b"fuzztui text 1\n\0"
@@ -40,9 +40,9 @@ assert (_HEAD.size, _ARM.size) == (128, 64)
 
 @dataclass(slots=True)
 class MutatorCounters:
-    """One operator's, or other way's, counters; ``weight`` is of 1,000,000 within its class.
+    """The counters of one mutator; ``weight``: millionths within its class.
 
-    ``tried``: drawn; ``applied``: inputs that it changed; ``found``, ``crashes``: those of them
+    ``tried``: draws; ``applied``: inputs that it changed; ``found``, ``crashes``: changed inputs
     that became a queue entry, or a crash or hang.
     """
 
@@ -57,9 +57,9 @@ class MutatorCounters:
 
 @dataclass(slots=True)
 class StatsBlock:
-    """The probabilities of the three classes, which add to 1, and the arms in ARMS' order.
+    """The probabilities of the three classes, whose sum is 1, and the counters in ARMS' order.
 
-    ``wish``: those that somebody has set, from which the adaptive mode goes out.
+    ``wish``: the probabilities that a user has set, from which the adaptive mode starts.
     """
 
     havoc: float = 0.25
@@ -72,7 +72,7 @@ class StatsBlock:
 
 
 def read_block(path: Path) -> StatsBlock | None:
-    """What is in the file now; None where there is none, or it makes no sense, or changes."""
+    """Read the file. None if it is missing, malformed, or changes during each attempt."""
     for _ in range(_TRIES):
         data = _read(path)
         sequence = data[_SEQUENCE]
@@ -82,9 +82,9 @@ def read_block(path: Path) -> StatsBlock | None:
 
 
 def _read(path: Path) -> bytes:
-    """The used part, b"" where there is no such file."""
+    """The used part of the file; empty if there is no such regular file."""
     try:
-        # The target runs as the same user: a FIFO must not block, a link not lead elsewhere.
+        # The target may replace the file: a FIFO must not block, a link must not be followed.
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
@@ -97,7 +97,7 @@ def _read(path: Path) -> bytes:
 
 
 def _decode(data: bytes) -> tuple[StatsBlock | None, int]:
-    """The block and its sequence."""
+    """The block and its sequence number; None and 0 if the data is malformed."""
     if len(data) < _USED:
         return None, 0
     magic, sequence, flags, havoc, text, splice, trials, arms, *wish = _HEAD.unpack_from(data)
@@ -114,29 +114,29 @@ def _is_mixture(*parts: float) -> bool:
 
 
 def _arm(data: bytes, index: int) -> MutatorCounters:
-    """Somebody may have written anything there: no counter becomes too large to reckon with."""
+    """One mutator's counters, bounded, because the file may contain arbitrary numbers."""
     numbers = _ARM.unpack_from(data, _HEAD.size + index * _ARM.size)
     return MutatorCounters(*map(min, numbers, _BOUNDS))
 
 
 class Writer:
-    """The file's one writer: keeps ``block`` and writes it whenever :meth:`publish` is called."""
+    """The only writer of the file: writes :attr:`block` when :meth:`publish` is called."""
 
     def __init__(self, path: Path, settings: StatsBlock) -> None:
-        """Go on with what is there, or else begin with ``settings``."""
+        """Continue with the file's content, or start with ``settings`` if there is none."""
         self._path = path
         found, sequence = _decode(_read(path))
         self.block = found if found is not None else settings
-        if found is not None and sequence & 1:  # cut off in the middle of a change
+        if found is not None and sequence & 1:  # the writer was killed during a change
             found.havoc, found.text, found.splice = settings.havoc, settings.text, settings.splice
             found.adaptive, found.wish = settings.adaptive, settings.wish
         self._sequence = sequence & ~1
         self.publish(settings=True)
 
     def publish(self, *, settings: bool = False) -> bool:
-        """Write it. ``settings``: the probabilities or the weights have changed.
+        """Write the block. ``settings``: the probabilities or weights have changed.
 
-        A disk that is full, or a file that is none, does not stop the fuzzer. Was it written?
+        Returns whether it was written; a full disk, for example, does not stop the fuzzer.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with suppress(OSError):
@@ -161,7 +161,7 @@ class Writer:
         return True
 
     def _count(self, fd: int, *, odd: bool) -> None:
-        """The next odd or even number: an attempt that failed half-way leaves no trace in it."""
+        """Write the next odd or even sequence number, also after an incomplete attempt."""
         self._sequence += 1 + ((self._sequence & 1) == odd)
         self._sequence %= 1 << 64
         os.pwrite(fd, self._sequence.to_bytes(8, "little"), _SEQUENCE.start)

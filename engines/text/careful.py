@@ -1,7 +1,7 @@
-"""Parsing in the engine's own process: a grammar is foreign code that meets hostile text.
+"""Parse inputs in the engine's process, although a grammar may crash or hang on hostile text.
 
-An input that kills the parser, or that it does not come to an end with, was written down before:
-after the second time it is left out. (Once may be chance, as when the campaign is ended.)
+The key of each input is written to a file before parsing. An input that has killed the parser or
+exceeded the time limit twice is left out. (Once may be chance, as when the campaign is stopped.)
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from typing import Final
 from fuzztui.engines.text.fragments import key_of
 from fuzztui.engines.text.syntax import Spans
 
-__all__ = ["Careful"]
+__all__ = ["GuardedParser"]
 
 _NOW: Final = ".parsing"
 _NEVER: Final = ".unparsed"
 _PARSE_S: Final = 10.0
-"""Of the processor's time. A parser in C cannot be interrupted: another worker continues."""
+"""Seconds of CPU time for one input. A parser in C cannot be interrupted, so the worker is
+killed."""
 _STRIKES: Final = 2
 
 
-class Careful:
-    """Calls ``parse`` for inputs that are not known to be deadly to it."""
+class GuardedParser:
+    """Calls ``parse``, except for inputs that are known to kill the parser."""
 
     def __init__(self, parse: Callable[[bytes], Spans], directory: Path) -> None:
-        """``directory``: the instance's; what was in progress there has killed its worker."""
+        """``directory``: the instance's; an input recorded as in progress killed its worker."""
         self._parse = parse
         self._now, self._never = directory / _NOW, directory / _NEVER
         deaths = _keys(self._never)
@@ -42,11 +43,11 @@ class Careful:
             self._now.unlink()
 
     def spans(self, data: bytes) -> Spans:
-        """What the parser says; nothing of what kills it."""
+        """The parser's result; empty for inputs that kill the parser."""
         key = key_of(data)
         if key in self.deadly:
             return Spans()
-        # The target may have closed everything, or the disk be full: then without a note.
+        # Parse without a record if the disk is full or the target has closed all descriptors.
         with contextlib.suppress(OSError):
             self._now.write_text(f"{key}\n")
         try:
@@ -66,9 +67,9 @@ def _keys(file: Path) -> list[int]:
 
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
-    """SIGPROF ends the process if this takes too long: by its own time, however busy the machine.
+    """Kill the process with SIGPROF after a limit of CPU time, which other load does not change.
 
-    The target may use the signal, too.
+    The handler and timer are restored afterwards, since the target may use the signal too.
     """
     handler = signal.signal(signal.SIGPROF, signal.SIG_DFL)
     timer = signal.setitimer(signal.ITIMER_PROF, _PARSE_S)
@@ -76,5 +77,5 @@ def _limited() -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, *timer)
-        if handler is not None:  # one of a library in C
+        if handler is not None:  # None: the handler was installed by a C library
             signal.signal(signal.SIGPROF, handler)

@@ -1,8 +1,8 @@
-"""Templates in comby's syntax, where comby is on PATH: they need no grammar.
+"""Templates in comby's syntax, if comby is on PATH: they need no grammar.
 
-comby knows brackets, quotes and comments. It is started for each entry and template and tells
-matches only; the rewrite is filled in here: comby says where its edits are in the new text, not
-in the old one, and looks some attributes of holes up in the network.
+comby parses brackets, quotes and comments. It is started for each entry and template and reports
+only matches. The rewrite is filled in here, because comby reports the positions of edits in the new
+text instead of the old one, and looks up some attributes of holes in the network.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ MATCHERS: Final = {
     "python": ".py", "ruby": ".rb", "rust": ".rs", "scala": ".scala", "solidity": ".sol",
     "swift": ".swift", "tsx": ".tsx", "typescript": ".ts", "zig": ".zig",
 }  # fmt: skip
-"""What comby 1.8 calls our languages; the others are ``.generic`` to it."""
+"""The names of languages in comby 1.8; ``.generic`` is used for other languages."""
 
 CPU_SECONDS: Final = 2
-"""For one entry and template."""
+"""CPU seconds for one entry and template."""
 MAX_SECONDS: Final = 4.0
-"""On the clock, for one entry and all templates: less than an engine's worker has for an entry."""
+"""Wall seconds for one entry and all templates: less than a worker's limit for an entry."""
 START_SECONDS: Final = 30.0
 MAX_SLOW: Final = 20
-"""A template that so many entries were too much for is left out: some patterns are cubic."""
+"""Entries with a timeout after which a template is left out: some patterns take cubic time."""
 MAX_BLOCKS: Final = 1 << 15
-"""Of 512 bytes: comby tells each match again for each hole in it."""
+"""Blocks of 512 bytes of output: comby repeats each match for each hole in the match."""
 MAX_KEPT: Final = 64 << 20
 
 _HOLE: Final = re.compile(
     rb":\[(?:\[(\w+)\]| ?(\w+)(?::e|\.|\\n)?|(\w*)~(?:\[(?:\\.|[^]\\])+\]|\\.|[^]\\])+)\]"
 )
-"""Its name is the only group that has matched."""
+"""A hole; its name is the only group that matches."""
 _ATTRIBUTE: Final = re.compile(
     rb"\.(?:value|length|lines?|offset|column|file|lowercase|UPPERCASE|Capitalize|uncapitalize"
     rb"|UpperCamelCase|lowerCamelCase|UPPER_SNAKE_CASE|lower_snake_case|lsif\.hover)(?![A-Za-z0-9])"
 )
-# Of one that is killed while it waits for comby nobody else would end comby.
+# The limits also end comby if this process is killed while it waits.
 _LIMITED: Final = f'ulimit -c 0; ulimit -t {CPU_SECONDS}; ulimit -f {MAX_BLOCKS}; exec "$0" "$@"'
 
 
 def is_comby(template: str) -> bool:
-    """Is it in comby's syntax, not in ast-grep's?"""
+    """Whether the template is in comby's syntax, not in ast-grep's."""
     return ":[" in template
 
 
@@ -75,30 +75,33 @@ class CombyTemplate:
 
     @classmethod
     def parse(cls, text: str) -> CombyTemplate:
-        """Raises ValueError with what is wrong with it, for the user."""
+        """Parse a template. Raises ValueError with a message for the user."""
         pattern, arrow, rewrite = (part.strip() for part in text.partition("==>"))
         if not arrow or not pattern:
             raise ValueError("a template is PATTERN ==> REWRITE")
         if "\0" in text or len(text) > MAX_SPAN:
-            raise ValueError(f"a template has no NUL and at most {MAX_SPAN} characters")
+            raise ValueError(f"a template must have no NUL and at most {MAX_SPAN} characters")
         if pattern.startswith("-"):
-            raise ValueError("comby takes a pattern that begins with - for an option")
+            raise ValueError("the pattern must not begin with -, which comby reads as an option")
         holes: list[set[bytes]] = []
         for part in (pattern.encode(), rewrite.encode()):
             if b":[" in (rest := _HOLE.sub(b"", part)):
                 at = rest[rest.index(b":[") :][:20].decode(errors="replace")
-                raise ValueError(f"{at} is no hole of comby's")
+                raise ValueError(f"{at} is not a hole in comby's syntax")
             holes.append({_name(hole) for hole in _HOLE.finditer(part)})
-        if more := sorted(holes[1] - holes[0]):
-            raise ValueError(f"the rewrite has a hole that the pattern has not: {more[0].decode()}")
+        if unknown := sorted(holes[1] - holes[0]):
+            hole_name = unknown[0].decode()
+            raise ValueError(
+                f"the rewrite uses the hole {hole_name}, which the pattern does not define"
+            )
         for hole in _HOLE.finditer(rewrite.encode()):
             if attribute := _ATTRIBUTE.match(hole.string, hole.end()):
-                words = f"{hole[0].decode()}{attribute[0].decode()}"
-                raise ValueError(f"attributes of holes are not filled in here: {words}")
+                shown = f"{hole[0].decode()}{attribute[0].decode()}"
+                raise ValueError(f"attributes of holes are not supported: {shown}")
         return cls(pattern, rewrite.encode())
 
     def filled(self, values: Mapping[bytes, bytes]) -> bytes:
-        """The rewrite with what stands in the holes."""
+        """The rewrite with the values of the holes."""
         return _HOLE.sub(lambda hole: values.get(_name(hole), b""), self.rewrite)
 
 
@@ -109,14 +112,14 @@ def _name(hole: re.Match[bytes]) -> bytes:
 class Comby:
     """The templates of one campaign that are in comby's syntax."""
 
-    def __init__(self, language: str, templates: Sequence[str], kept: Path | None = None) -> None:
+    def __init__(self, language: str, templates: Sequence[str], cache: Path | None = None) -> None:
         """``kept``: a file that keeps what was found, as a process takes 30 ms to start."""
         self.templates: dict[str, CombyTemplate] = {}
         self.problems: dict[str, str] = {}
-        """Templates that are left out, and why."""
+        """Templates that are left out, and the reasons."""
         self._matcher = MATCHERS.get(language, ".generic")
         self._slow = dict.fromkeys(templates, 0)
-        self._kept = None
+        self._found_edits = None
         for text in templates:
             try:
                 template = CombyTemplate.parse(text)
@@ -124,22 +127,22 @@ class Comby:
             except ValueError as e:
                 self.problems[text] = str(e)
             except TimeoutError:
-                self.problems[text] = "comby does not answer"
+                self.problems[text] = "comby exceeds its time limit"
             else:
                 self.templates[text] = template
-        if kept and self.templates:
-            self._kept = _Kept(kept, json.dumps([self._matcher, *self.templates]))
+        if cache and self.templates:
+            self._found_edits = _FoundEdits(cache, json.dumps([self._matcher, *self.templates]))
 
     def found(self, data: bytes) -> dict[str, list[Edit]]:
-        """What the templates do there: those that have come to an end in time."""
+        """The edits of each template in ``data``, without templates that exceed their time."""
         if not self.templates:
             return {}
-        if self._kept and (found := self._kept.of(data)) is not None:
+        if self._found_edits and (found := self._found_edits.of(data)) is not None:
             return {text: edits for text, edits in found.items() if text in self.templates}
         before = len(self.templates)
         found = self._search(data)
-        if self._kept and len(self.templates) == before:
-            self._kept.keep(data, found)
+        if self._found_edits and len(self.templates) == before:
+            self._found_edits.keep(data, found)
         return found
 
     def _search(self, data: bytes) -> dict[str, list[Edit]]:
@@ -147,13 +150,13 @@ class Comby:
         until = time.monotonic() + MAX_SECONDS
         for text, template in list(self.templates.items()):
             if (left := until - time.monotonic()) <= 0:
-                break  # that is no fault of this one
+                break  # earlier templates have used up the time
             try:
                 edits = list(_edits(self._run(template, data, left), template, data))
             except TimeoutError:
                 self._slow[text] += 1
                 if self._slow[text] == MAX_SLOW:
-                    self._drop(text, f"comby takes too long for it, in {MAX_SLOW} entries so far")
+                    self._drop(text, f"comby exceeded its limits in {MAX_SLOW} entries")
             except ValueError as e:
                 self._drop(text, str(e))
             else:
@@ -165,59 +168,62 @@ class Comby:
         self.problems[text] = why
 
     def _run(self, template: CombyTemplate, data: bytes, seconds: float) -> bytes:
-        """What comby prints. Raises ValueError where it cannot be used, TimeoutError if it was
-        killed for what it took."""
+        """Run comby and return its output.
+
+        Raises ValueError if comby cannot be used, TimeoutError if it was killed by a limit.
+        """
         if not (comby := shutil.which("comby")):
             raise ValueError(MISSING)
-        words = [
+        command = [
             *("/bin/sh", "-c", _LIMITED, comby, template.pattern, "", "-stdin"),
-            # Its own time limit would write to a file in /tmp that anybody may have put there.
+            # comby's own time limit would write to a predictable file in /tmp.
             *("-matcher", self._matcher, "-match-only", "-json-lines", "-timeout", "0"),
         ]
         try:
-            with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as told:
+            with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as output_file:
                 source.write(data)
                 source.seek(0)
                 done = subprocess.run(
-                    words,
+                    command,
                     stdin=source,
-                    stdout=told,
+                    stdout=output_file,
                     stderr=subprocess.PIPE,
-                    cwd="/",  # flags would be read from .comby
+                    cwd="/",  # else comby reads flags from .comby
                     timeout=seconds,
                     check=False,
                 )
-                told.seek(0)
-                output = told.read()
+                output_file.seek(0)
+                output = output_file.read()
         except OSError as e:
             raise ValueError(f"comby cannot be run: {e}") from None
         except subprocess.TimeoutExpired:
-            return b""  # that may be the machine's fault
+            return b""  # the machine may be busy
         if done.returncode < 0:
-            raise TimeoutError  # too long, or too much
+            raise TimeoutError  # too much CPU time or output
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise ValueError(f"comby fails: {said[-1][:200] if said else done.returncode}")
+            error_lines = done.stderr.decode(errors="replace").strip().splitlines()
+            why = error_lines[-1][:200] if error_lines else f"exit status {done.returncode}"
+            raise ValueError(f"comby fails: {why}")
         return output
 
 
 def _edits(output: bytes, template: CombyTemplate, data: bytes) -> Iterator[Edit]:
-    """What comby has told. It counts in bytes, and prints those that are no ASCII as they are."""
+    """The edits in comby's output. comby counts bytes, and prints non-ASCII bytes unchanged."""
     for line in output.decode("latin-1").split("\n"):
         try:
-            told = json.loads(line)
+            answer = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        match told:
+        match answer:
             case {"matches": list(matches)}:
                 for each in matches:
-                    with contextlib.suppress(ValueError):  # what is no byte
+                    with contextlib.suppress(ValueError):  # a character above U+00FF
                         if edit := _edit(each, template, data):
                             yield edit
 
 
-def _edit(told: object, template: CombyTemplate, data: bytes) -> Edit | None:
-    match told:
+def _edit(answer: object, template: CombyTemplate, data: bytes) -> Edit | None:
+    match answer:
         case {
             "range": {"start": {"offset": int(start)}, "end": {"offset": int(end)}},
             "matched": str(text),
@@ -232,21 +238,21 @@ def _edit(told: object, template: CombyTemplate, data: bytes) -> Edit | None:
     return None
 
 
-class _Kept:
-    """What was found in which entry, in a file: an engine's worker is started again and again.
+class _FoundEdits:
+    """A file with the edits found in entries, for workers, which are restarted often.
 
-    The target may write to the file, too.
+    The target may write to the file too, so its content is checked.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
-        """``what``: the file is started again if it was for anything else."""
+    def __init__(self, path: Path, header: str) -> None:
+        """``header``: the file is replaced if its first line is different."""
         self._path = path
         self._found: dict[str, Any] = {}
         head, *lines = (read_regular(path, MAX_KEPT) or b"").decode("latin-1").split("\n")
-        if head != what:
+        if head != header:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
-            self._write(what)
+            self._write(header)
             return
         for line in lines:
             with contextlib.suppress(ValueError, RecursionError):
@@ -255,7 +261,7 @@ class _Kept:
                         self._found[key] = found
 
     def of(self, data: bytes) -> dict[str, list[Edit]] | None:
-        """None: it was not searched yet."""
+        """The edits in ``data``; None if the file does not have them."""
         try:
             return {
                 text: [_checked(*edit, size=len(data)) for edit in edits]
@@ -281,4 +287,4 @@ def _checked(begin: object, end: object, made: object, *, size: int) -> Edit:
     match begin, end, made:
         case int(), int(), str() if 0 <= begin <= end <= size and len(made) <= MAX_SPAN:
             return begin, end, made.encode("latin-1")
-    raise ValueError("somebody else has written it")
+    raise ValueError("not an edit that fuzztui has written")

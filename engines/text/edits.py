@@ -1,4 +1,4 @@
-"""Edits of an input: what a template changes in it, and where."""
+"""Edits of an input, which templates make."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ MAX_EDITS: Final = 64
 _Item = TypeVar("_Item")
 
 Edit = tuple[int, int, bytes]
-"""What stands from ``begin`` to ``end`` becomes these bytes."""
+"""Replace the bytes from ``begin`` to ``end`` by these bytes."""
 
 
 def trimmed(data: bytes, start: int, end: int, made: bytes) -> Edit | None:
-    """The edit without what stays the same at both ends; None if nothing changes, or too much.
+    """The edit without equal bytes at both ends; None if nothing changes or the edit is too long.
 
-    "if ($A) $B ==> while ($A) $B" then changes a word, wherever else the statement was changed.
+    "if ($A) $B ==> while ($A) $B" then replaces one word, so it still applies after other changes
+    of the statement.
     """
     old = data[start:end]
     if old == made:
@@ -34,7 +35,7 @@ def trimmed(data: bytes, start: int, end: int, made: bytes) -> Edit | None:
 
 
 def spread(all_: Sequence[_Item], most: int) -> tuple[_Item, ...]:
-    """At most so many of them, evenly spread."""
+    """At most ``most`` of the items, evenly spread."""
     if len(all_) <= most:
         return tuple(all_)
     return tuple(all_[i * len(all_) // most] for i in range(most))

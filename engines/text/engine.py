@@ -1,7 +1,7 @@
 """text: zest for compilers and interpreters, whose inputs are programs.
 
-The paper on compiler fuzzing with text-level mutation operators: the same loop, corpus and
-feedback; only the mutator is another (:mod:`~fuzztui.engines.text.mixture`).
+After the paper on compiler fuzzing with text-level mutation operators. Loop, corpus and feedback
+are zest's; the mutator is different (:mod:`~fuzztui.engines.text.mixture`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, SteerError
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.loop.stages import Mutate, Seeds, Stage
-from fuzztui.engines.text.arms import AT, Arms
+from fuzztui.engines.text.arms import AT, MixtureState
 from fuzztui.engines.text.block import BLOCK, StatsBlock, Writer
-from fuzztui.engines.text.careful import Careful
+from fuzztui.engines.text.careful import GuardedParser
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.native import load
@@ -41,35 +41,38 @@ COMBY: Final = ".comby-found"
 
 
 class FragmentFeedback:
-    """A feedback that judges nothing: each entry is parsed once, when it is kept."""
+    """A feedback that keeps no input; it parses each kept entry once for its fragments."""
 
     def __init__(
-        self, parser: Careful, fragments: Fragments, tell: Callable[[], None] = lambda: None
+        self,
+        parser: GuardedParser,
+        fragments: Fragments,
+        on_parsed: Callable[[], None] = lambda: None,
     ) -> None:
-        """``tell`` is called when an entry was parsed: there may be something to be said."""
-        self._parser, self._fragments, self._tell = parser, fragments, tell
+        """``on_parsed`` is called after each entry, which may have led to dropped templates."""
+        self._parser, self._fragments, self._on_parsed = parser, fragments, on_parsed
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
-        """No reasons."""
+        """Always empty."""
         return ()
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """There is no news to be lost."""
+        """Always true: this feedback keeps no entry."""
         return True
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
-        """What it is made of can be spliced from now on."""
+        """Add the entry's fragments to the pool."""
         self._fragments.add(entry.data, self._parser.spans(entry.data))
-        self._tell()
+        self._on_parsed()
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
-        """The same after a restart."""
+        """Add the entry's fragments after a restart."""
         self.learn(execution, entry)
         return False
 
 
-class Matchless:
-    """No stage: when the seeds are through it tells, once, of templates that matched nothing."""
+class UnmatchedTemplates:
+    """A stage without candidates: warns once, after the seeds, of templates without a match."""
 
     def __init__(
         self, matches: Mapping[str, int], corpus: Corpus, say: Callable[[str, str], None]
@@ -78,27 +81,27 @@ class Matchless:
         self._say: Callable[[str, str], None] | None = say
 
     def propose(self) -> None:
-        """Nothing."""
+        """Warn on the first call. Always returns None."""
         if self._say is None:
             return
         for template, matched in self._matches.items():
             if not matched:
                 entries = several(len(self._corpus), "entry", "entries")
-                words = f"matches nothing in the {entries} to begin with"
-                self._say("warning", f"text.templates: {template!r} {words}")
+                message = f"matches nothing in the {entries} at the start"
+                self._say("warning", f"text.templates: {template!r} {message}")
         self._say = None
 
 
 class MixtureCommands:
-    """Carries out the command ``mixture``; the block makes it outlive a restart."""
+    """Executes the command ``mixture``; the statistics block keeps the setting over restarts."""
 
-    def __init__(self, arms: Arms, publish: Callable[[], None]) -> None:
+    def __init__(self, arms: MixtureState, publish: Callable[[], None]) -> None:
         self._arms, self._publish = arms, publish
 
-    def obey(self, command: Command) -> str:
-        """Do it; returns what was done. Raises :class:`SteerError`."""
+    def execute(self, command: Command) -> str:
+        """Execute a command. Returns the answer. Raises :class:`SteerError` if it is rejected."""
         if not isinstance(command, SetMixture):
-            raise SteerError(f"this engine does not know how to {command.name}")
+            raise SteerError(f"this engine does not support the command {command.name}")
         try:
             self._arms.set_mixture(command.mixture, adaptive=command.adaptive)
         except ValueError as e:
@@ -108,10 +111,10 @@ class MixtureCommands:
 
 
 def fit(form: InputForm) -> None:
-    """Raises :class:`CannotStart` for inputs that are no text."""
+    """Raises :class:`CannotStart` if inputs are not text."""
     if form.choices:
         raise CannotStart(
-            "target.function: a Hypothesis test makes its inputs from choices, which are no text:"
+            "target.function: a Hypothesis test makes its inputs from choices, which are not text;"
             ' name a function that takes text, or use engine.kind = "zest"'
         )
 
@@ -125,14 +128,14 @@ def build(context: Context) -> Parts:
     first = not context.journal.counters[j.TRIAL]
 
     def say(level: str, text: str) -> None:
-        if first:  # a target that kills its workers must not fill the log
+        if first:  # only once: a target that often kills its workers must not fill the log
             context.log.message(level, text)
 
     operators = load(settings.library)
     if operators.why or settings.why:
-        say("info", f"text operators run in Python, not in C: {operators.why or settings.why}")
+        say("info", f"text mutators run in Python, not in C: {operators.why or settings.why}")
     if not spec.engine.seeds:
-        say("warning", "engine.seeds: there are none, and text operators need programs to change")
+        say("warning", "engine.seeds is empty, but text mutators need programs to change")
     syntax = _syntax(settings, say, spec.dir / COMBY)
     fragments = Fragments() if syntax is not None else None
     without = set(settings.without)
@@ -142,7 +145,7 @@ def build(context: Context) -> Parts:
         without |= {TEMPLATE} if not syntax.matches else set()
         without |= {FRAGMENT} if not syntax.language else set()
     writer = Writer(spec.dir / BLOCK, settings.block)
-    arms = Arms(writer.block, operators.weights, without)
+    arms = MixtureState(writer.block, operators.weights, without)
     _count_saved(spec.dir, arms)
     publish = _Publish(writer, arms)
     publish()
@@ -157,32 +160,34 @@ def build(context: Context) -> Parts:
 
     def saved(candidate: Candidate, folder: str) -> None:
         mutator.saved(candidate, folder)
-        publish()  # it happens rarely, and the next trial may kill the worker
+        publish()  # at once: this is rare, and the next trial may kill the worker
 
-    harvest = []
-    matchless = []
+    parsing = []
+    unmatched = []
     if syntax is not None and fragments is not None:
-        tell = _Dropped(syntax, context.log.message)
-        harvest.append(FragmentFeedback(Careful(syntax.spans, spec.dir), fragments, tell))
-        matchless.append(Matchless(syntax.matches, base.corpus, say))
+        report_dropped = _DroppedTemplates(syntax, context.log.message)
+        parsing.append(
+            FragmentFeedback(GuardedParser(syntax.spans, spec.dir), fragments, report_dropped)
+        )
+        unmatched.append(UnmatchedTemplates(syntax.matches, base.corpus, say))
     stages: list[Stage] = []
     for stage in base.stages:
         if isinstance(stage, Mutate):
             stages.append(Mutate(base.corpus, base.scheduler, mutator))
         else:
-            stages += [stage, *matchless] if isinstance(stage, Seeds) else [stage]
+            stages += [stage, *unmatched] if isinstance(stage, Seeds) else [stage]
     return replace(
         base,
         stages=stages,
-        feedbacks=[*base.feedbacks, *harvest],
+        feedbacks=[*base.feedbacks, *parsing],
         saved=saved,
         tick=publish,
-        execute=MixtureCommands(arms, publish).obey,
+        execute=MixtureCommands(arms, publish).execute,
     )
 
 
 class _Settings:
-    """The table ``text`` of the spec, with the campaign file's defaults."""
+    """The settings in the table ``text``. Raises :class:`CannotStart` for a bad mixture."""
 
     def __init__(self, table: Any) -> None:
         parts = [table.get(name) for name in ("havoc", "text", "splice")]
@@ -198,9 +203,9 @@ class _Settings:
 
 
 class _Publish:
-    """Called between trials: the block is written when there is something new in it."""
+    """Writes the statistics block if it has changed. Called between trials."""
 
-    def __init__(self, writer: Writer, arms: Arms) -> None:
+    def __init__(self, writer: Writer, arms: MixtureState) -> None:
         self._writer, self._arms = writer, arms
         self._trials = self._changes = -1
 
@@ -211,16 +216,16 @@ class _Publish:
             self._trials, self._changes = trials, changes
 
 
-class _Dropped:
-    """Says which templates are left out since it was called last."""
+class _DroppedTemplates:
+    """Warns of the templates that were dropped since the last call."""
 
     def __init__(self, syntax: Syntax, say: Callable[[str, str], None]) -> None:
-        self._syntax, self._say, self._said = syntax, say, len(syntax.problems)
+        self._syntax, self._say, self._reported = syntax, say, len(syntax.problems)
 
     def __call__(self) -> None:
-        for template, problem in [*self._syntax.problems.items()][self._said :]:
+        for template, problem in [*self._syntax.problems.items()][self._reported :]:
             self._say("warning", _left_out(template, problem))
-        self._said = len(self._syntax.problems)
+        self._reported = len(self._syntax.problems)
 
 
 def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) -> Syntax | None:
@@ -233,8 +238,8 @@ def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) ->
         say("warning", f'text.language = "{settings.language}": {e}')
         return None
     block = settings.block
-    if words := idle(settings.language, block.splice, block.adaptive, settings.templates):
-        say("info", words)
+    if message := idle(settings.language, block.splice, block.adaptive, settings.templates):
+        say("info", message)
     for template, problem in syntax.problems.items():
         say("warning", _left_out(template, problem))
     return syntax
@@ -244,9 +249,12 @@ def _left_out(template: str, problem: str) -> str:
     return f"text.templates: {template!r} is left out: {problem}"
 
 
-def _count_saved(directory: Path, arms: Arms) -> None:
-    """What was saved tells by its name what made it: also what a worker saved and then died, before
-    it wrote the block, or what its parent saved for it."""
+def _count_saved(directory: Path, arms: MixtureState) -> None:
+    """Correct the counters by the names of saved files, which contain the mutators.
+
+    A worker may die after saving a file and before writing the block, or the monitor may save the
+    file for a dead worker.
+    """
     queue, failed = (_saved_by(directory, *folders) for folders in ((QUEUE,), (CRASHES, HANGS)))
     for arm, found, crashes in zip(arms.block.arms, queue, failed, strict=True):
         arm.found, arm.crashes = max(arm.found, found), max(arm.crashes, crashes)

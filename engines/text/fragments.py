@@ -1,9 +1,9 @@
-"""Splicing: a part of an input gives way to a part of the same kind from another one.
+"""Splicing: replace a part of an input by a part of the same kind from another entry.
 
-Fragments are kept by syntactic kind; identifiers of a fragment may take names that the input
-itself uses. This is the twin of pool.c, byte for byte for the same pool, input, limit and state
-of the generator; the comments that say why things are as they are stand there. "Tradeoff.
-Splicing." are headings without text in Groce et al.: this is what we put there.
+Fragments are grouped by syntactic kind. Identifiers of a fragment may be renamed to identifiers of
+the input. The results are equal to those of pool.c, byte for byte, for the same pool, input, limit
+and generator state; the comments in pool.c explain the reasons. "Tradeoff. Splicing." are headings
+without text in Groce et al.; this module is our design for them.
 """
 
 from __future__ import annotations
@@ -38,44 +38,48 @@ MAX_A_KIND: Final = 200
 MAX_FRAGMENTS: Final = 4 << 20
 """Bytes of all fragments."""
 MAX_ENTRIES: Final = 24 << 20
-"""Bytes of what is known of all entries; the oldest are forgotten first."""
+"""Bytes of the data about all lasting entries; the oldest entries are dropped first."""
 MAX_PASSING: Final = 8 << 20
-"""And beside them of those that are only passing: they take no room from the others."""
+"""Bytes of the data about passing entries, which do not displace the others."""
 MAX_NAMES: Final = 64
-"""In one fragment: one with more keeps its names. And of the words of one kind of an entry."""
+"""Identifiers in one fragment (a fragment with more is never renamed), and identifiers of one kind
+that are kept of an entry."""
 MAX_SEGMENTS: Final = 32
 TRIES: Final = 16
 
 SPAN: Final = struct.Struct("<IHH")
-"""How a span is packed: begin, length, 0. The record of the pool file."""
+"""A packed span, as in the pool file: begin, length, 0."""
 
 
 def key_of(data: bytes) -> int:
-    """What an input is known by: length << 32 | CRC-32."""
+    """The key of an input: length << 32 | CRC-32."""
     return len(data) << 32 | crc32(data)
 
 
 def packed(spans: Sequence[Span]) -> bytes:
-    """As in the pool file: a tuple of tuples would take ten times the memory."""
+    """Pack spans as in the pool file: a tuple of tuples would take ten times the memory."""
     return b"".join(SPAN.pack(start, n, 0) for start, n in spans)
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """``names``: the identifiers in it: begin, length, which of the distinct ones, its kind."""
+    """A part of an entry. ``names``: begin, length, group and kind of each identifier.
+
+    Equal identifiers have the same group.
+    """
 
     text: bytes
     names: tuple[tuple[int, int, int, str], ...] = ()
 
     @property
     def size(self) -> int:
-        """What it takes in the pool file, in bytes."""
+        """The size in the pool file, in bytes."""
         return 16 + len(self.text) + 8 * len(self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class EntryFragments:
-    """What is known of one input: packed spans by kind, packed identifiers by kind, edits."""
+    """The data about one input: packed spans by kind, packed identifiers by kind, edits."""
 
     groups: tuple[tuple[str, bytes], ...] = ()
     words: tuple[tuple[str, bytes], ...] = ()
@@ -83,7 +87,7 @@ class EntryFragments:
 
     @classmethod
     def of(cls, data: bytes, spans: Spans) -> EntryFragments:
-        """The same with one place of each identifier, and not too many of them."""
+        """From the parser's result, with one position of each identifier, at most 64 by kind."""
         distinct: dict[str, dict[bytes, Span]] = defaultdict(dict)
         for start, n, kind in spans.names:
             if n <= MAX_NAME:
@@ -98,13 +102,13 @@ class EntryFragments:
 
     @property
     def size(self) -> int:
-        """About what it takes, in bytes."""
+        """The approximate size in the pool file, in bytes."""
         parts = sum(len(p) + 8 for _, p in (*self.groups, *self.words))
         return 24 + parts + sum(16 + len(edit[2]) for edit in self.edits)
 
 
 class SpliceRecipient:
-    """An input that is being mutated, and what of it stands where, unchanged, in the result."""
+    """An input that is being mutated, and the positions of its unchanged parts in the result."""
 
     __slots__ = ("_segments", "_was", "data", "entry")
 
@@ -113,12 +117,12 @@ class SpliceRecipient:
         self.reset()
 
     def reset(self) -> None:
-        """What is mutated is the input again."""
+        """Start again with the unchanged input."""
         self._was = len(self.data)
         self._segments = [(0, len(self.data), 0)]
 
     def follow(self, now: bytes) -> None:
-        """After a step: what is still as it was, and where? Steps not followed count as one."""
+        """Update the positions after a step. Steps that are not followed count as one."""
         data, segments = self.data, self._segments
         left: list[tuple[int, int, int]] = []
         right: list[tuple[int, int, int]] = []
@@ -132,7 +136,7 @@ class SpliceRecipient:
             if n < size:
                 break
             whole += 1
-        for start, size, place in reversed(segments[whole:]):  # the first may be cut in two
+        for start, size, place in reversed(segments[whole:]):  # the change may split the first
             end = place + size + moved
             room = size if start > begin else start + size - begin
             if end <= at or end > len(now):
@@ -145,7 +149,7 @@ class SpliceRecipient:
         self._segments = (left + right[::-1])[:MAX_SEGMENTS]
 
     def place(self, start: int, n: int) -> int:
-        """Where a part of the input stands now; -1 if it has been changed."""
+        """The current position of a part of the input; -1 if the part has changed."""
         for begin, size, at in self._segments:
             if start >= begin and start + n <= begin + size:
                 return at + start - begin
@@ -154,67 +158,69 @@ class SpliceRecipient:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Fragments by kind, in alphabetical order and then as they are drawn, and all entries."""
+    """Fragments by kind (kinds in alphabetical order), and the data about all entries."""
 
     fragments: Mapping[str, Sequence[Fragment]] = field(default_factory=dict)
     entries: Mapping[int, EntryFragments] = field(default_factory=dict)
 
     def find(self, data: bytes) -> SpliceRecipient | None:
-        """What is known of an input; None for nothing (:func:`balanced` needs none)."""
+        """A recipient for an input; None if the input is unknown (:func:`balanced` needs none)."""
         entry = self.entries.get(key_of(data)) if len(data) <= MAX_INPUT else None
         return None if entry is None else SpliceRecipient(data, entry)
 
-    def splice(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
-        """A span gives way to a fragment of its kind; None if nothing can be done.
+    def splice(self, recipient: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
+        """Replace a span by a fragment of its kind; None if this is impossible.
 
-        ``now`` is what has become of the input so far, ``limit`` the most bytes of the result.
+        ``now``: the input after the previous steps; ``limit``: bound of the result's bytes.
         """
-        groups = host.entry.groups
+        groups = recipient.entry.groups
         if not groups:
             return None
-        host.follow(now)
+        recipient.follow(now)
         for _ in range(TRIES):
             kind, spans = groups[rng.below(len(groups))]
             start, n, _ = SPAN.unpack_from(spans, rng.below(len(spans) // 8) * 8)
-            fragments, at = self.fragments.get(kind), host.place(start, n)
+            fragments, at = self.fragments.get(kind), recipient.place(start, n)
             if not fragments or at < 0:
                 continue
-            text = _renamed(fragments[rng.below(len(fragments))], host, rng)
+            text = _rename_identifiers(fragments[rng.below(len(fragments))], recipient, rng)
             if (made := _put(now, at, n, text, limit)) is not None:
                 return made
         return None
 
-    def template(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
-        """One of the edits that the templates make here; None if nothing can be done."""
-        edits = host.entry.edits
+    def template(
+        self, recipient: SpliceRecipient, now: bytes, limit: int, rng: Rng
+    ) -> bytes | None:
+        """Apply one of the entry's template edits; None if this is impossible."""
+        edits = recipient.entry.edits
         if not edits:
             return None
-        host.follow(now)
+        recipient.follow(now)
         for _ in range(TRIES):
             start, end, text = edits[rng.below(len(edits))]
-            at = host.place(start, end - start)
+            at = recipient.place(start, end - start)
             if at >= 0 and (made := _put(now, at, end - start, text, limit)) is not None:
                 return made
         return None
 
 
-def _renamed(fragment: Fragment, host: SpliceRecipient, rng: Rng) -> bytes:
+def _rename_identifiers(fragment: Fragment, recipient: SpliceRecipient, rng: Rng) -> bytes:
     text, parts, begin = fragment.text, [], 0
-    called: list[bytes | None] = []
+    new_names: list[bytes | None] = []
     for at, n, group, kind in fragment.names:
-        if group == len(called):
-            called.append(_word(host, kind, rng) if rng.below(2) else None)
-        to = called[group]
+        if group == len(new_names):
+            new_names.append(_identifier_of(recipient, kind, rng) if rng.below(2) else None)
+        to = new_names[group]
         parts += [text[begin:at], text[at : at + n] if to is None else to]
         begin = at + n
     return b"".join((*parts, text[begin:]))
 
 
-def _word(host: SpliceRecipient, kind: str, rng: Rng) -> bytes | None:
-    for other, places in host.entry.words:
+def _identifier_of(recipient: SpliceRecipient, kind: str, rng: Rng) -> bytes | None:
+    for other, places in recipient.entry.words:
         if other == kind:
             start, n, _ = SPAN.unpack_from(places, rng.below(len(places) // 8) * 8)
-            return host.data[start : start + n]
+            return recipient.data[start : start + n]
     return None
 
 
@@ -225,10 +231,10 @@ def _put(now: bytes, at: int, old: int, text: bytes, limit: int) -> bytes | None
 
 
 class Fragments:
-    """The pool as it grows: a sample of all distinct fragments of each kind, bounded.
+    """The growing pool: a bounded sample of the distinct fragments of each kind.
 
-    The sample are the fragments with the smallest hashes: each is as likely as any other to be
-    in it, whatever comes first and however often.
+    The sample consists of the fragments with the smallest hashes, so it does not depend on the
+    order or frequency of fragments.
     """
 
     def __init__(self) -> None:
@@ -237,34 +243,34 @@ class Fragments:
         self._sizes: dict[str, int] = {}
         self._size = 0
         self._entries: dict[int, EntryFragments] = {}
-        self._own, self._passing = _Shelf(MAX_ENTRIES), _Shelf(MAX_PASSING)
+        self._lasting, self._passing = _SizeLimit(MAX_ENTRIES), _SizeLimit(MAX_PASSING)
         self.pool = Pool(self._fragments, self._entries)
-        """What there is at any time."""
+        """The current content."""
 
     def __contains__(self, key: object) -> bool:
         return key in self._entries
 
     def __len__(self) -> int:
-        """How many fragments there are."""
+        """The number of fragments."""
         return sum(map(len, self._fragments.values()))
 
     def add(self, data: bytes, spans: Spans, *, passing: bool = False) -> None:
-        """An input, of which these spans are known. ``passing``: it is wanted for a while."""
+        """Add an input with its spans. ``passing``: it is only needed for a while."""
         for kind in spans.kinds:
             for start, n in spans.kinds[kind]:
                 self._keep(kind, _cut(data, start, n, spans.names))
         key = key_of(data)
         self._entries[key] = EntryFragments.of(data, spans)
-        self._shelve(key, passing and key not in self._own)
+        self._track(key, passing and key not in self._lasting)
 
     def keep(self, key: int, *, passing: bool = False) -> None:
-        """An input that is known is wanted again: it is none of the oldest any more."""
-        self._shelve(key, passing and key not in self._own)
+        """Mark a known input as used, so that it is not among the oldest."""
+        self._track(key, passing and key not in self._lasting)
 
-    def _shelve(self, key: int, passing: bool) -> None:
-        for shelf in (self._own, self._passing):
+    def _track(self, key: int, passing: bool) -> None:
+        for shelf in (self._lasting, self._passing):
             shelf.take_out(key)
-        shelf = self._passing if passing else self._own
+        shelf = self._passing if passing else self._lasting
         for forgotten in shelf.put(key, self._entries[key].size):
             del self._entries[forgotten]
 
@@ -272,13 +278,15 @@ class Fragments:
         """See :meth:`Pool.find`."""
         return self.pool.find(data)
 
-    def splice(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
+    def splice(self, recipient: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
         """See :meth:`Pool.splice`."""
-        return self.pool.splice(host, now, limit, rng)
+        return self.pool.splice(recipient, now, limit, rng)
 
-    def template(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
+    def template(
+        self, recipient: SpliceRecipient, now: bytes, limit: int, rng: Rng
+    ) -> bytes | None:
         """See :meth:`Pool.template`."""
-        return self.pool.template(host, now, limit, rng)
+        return self.pool.template(recipient, now, limit, rng)
 
     def _keep(self, kind: str, fragment: Fragment) -> None:
         hashes = self._hashes.setdefault(kind, [])
@@ -304,8 +312,8 @@ class Fragments:
         self._size += size
 
 
-class _Shelf:
-    """Keys of entries, the oldest first, that take so many bytes at most."""
+class _SizeLimit:
+    """Keys of entries, the oldest first, with a bound of their total size in bytes."""
 
     def __init__(self, most: int) -> None:
         self._most, self._full = most, 0
@@ -315,11 +323,11 @@ class _Shelf:
         return key in self._sizes
 
     def take_out(self, key: int) -> None:
-        """If it is there."""
+        """Remove a key, if present."""
         self._full -= self._sizes.pop(key, 0)
 
     def put(self, key: int, size: int) -> Iterator[int]:
-        """As the newest; gives those that there is no room for any more, never itself."""
+        """Add a key as the newest. Yields the keys that are dropped, never this one."""
         self._sizes[key] = size
         self._full += size
         while self._full > self._most and len(self._sizes) > 1:
@@ -329,7 +337,7 @@ class _Shelf:
 
 
 def _cut(data: bytes, start: int, n: int, names: Sequence[tuple[int, int, str]]) -> Fragment:
-    """A part of an input with the identifiers in it."""
+    """A fragment of an input, with the identifiers in it."""
     text = data[start : start + n]
     groups: dict[tuple[bytes, str], int] = {}
     inside: list[tuple[int, int, int, str]] = []
@@ -355,9 +363,9 @@ _STRING, _STATEMENT, _DELIMITERS = 3, 4, 6
 
 
 def balanced(now: bytes, limit: int, rng: Rng, other: bytes) -> bytes | None:
-    """What stands between two delimiters gives way to what does in ``other``.
+    """Replace a part between two delimiters by such a part of ``other``.
 
-    ``( ) { } [ ] " ; ;`` or a line. None if nothing can be done.
+    The delimiters are ``( ) { } [ ] " ; ;`` or those of a line. None if this is impossible.
     """
     if not now or not other:
         return None
@@ -375,7 +383,7 @@ def balanced(now: bytes, limit: int, rng: Rng, other: bytes) -> bytes | None:
 
 
 def _draw_part(data: bytes, what: int, rng: Rng) -> Span | None:
-    """Begin and end."""
+    """Begin and end of a part at or after a random position; None if there is none."""
     return _part_from(data, what, rng.position(len(data))) or _part_from(data, what, 0)
 
 

@@ -1,7 +1,7 @@
-"""A stack of steps, each havoc, an text mutator, or a splice: the mutator.
+"""The engine's mutator: a stack of steps, each of them havoc, a text mutator, or a splice.
 
-Groce et al. roll P(havoc) against P(text) for each input; here each step of a stack rolls, and
-splicing is a third class. The engine's other twin is text.c, for afl-fuzz.
+Groce et al. choose between havoc and text for each input; here each step of a stack chooses, and
+splicing is a third class. text.c is the same for afl-fuzz.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fuzztui.engines.directory.store import QUEUE
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
-from fuzztui.engines.text.arms import AT, Arms
+from fuzztui.engines.text.arms import AT, MixtureState
 from fuzztui.engines.text.fragments import Fragments, SpliceRecipient, balanced
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
@@ -23,30 +23,30 @@ from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 __all__ = ["Applies", "TextMixture", "arms_of"]
 
 STACKS: Final = 4
-"""2^0 to 2^3 steps."""
+"""Number of possible stack sizes: 2^0 to 2^3 steps."""
 
 TRIES: Final = 16
-"""Arms that are drawn before a step becomes havoc."""
+"""Text mutators that are drawn before a step becomes havoc."""
 
 _NAMES: Final = 100
-"""Characters of names in a label: the journal keeps 128."""
+"""Characters of mutator names in a label; the journal has room for 128."""
 
 _TEMPLATE, _FRAGMENT, _BALANCED, _HAVOC = (AT[n] for n in (TEMPLATE, FRAGMENT, BALANCED, HAVOC))
 
 
 class Applies(Protocol):
-    """``Operators.apply``."""
+    """The type of ``MutatorLibrary.apply``."""
 
     def __call__(self, data: bytes, limit: int, rng: Rng, op: int, /) -> bytes | None:
-        """One operator at a random occurrence; None if it does not apply."""
+        """Apply one mutator at a random occurrence; None if it does not apply."""
 
 
 class TextMixture:
-    """Core's mutator; the same children for the same seed, whoever applies the operators."""
+    """The loop's mutator; makes the same children for a seed with the C and Python mutators."""
 
     def __init__(
         self,
-        arms: Arms,
+        arms: MixtureState,
         apply: Applies,
         corpus: Corpus,
         havoc: Havoc,
@@ -54,20 +54,20 @@ class TextMixture:
         rng: random.Random,
         fragments: Fragments | None = None,
     ) -> None:
-        """``fragments``: parts of the corpus by kind, if there is a grammar."""
+        """``fragments``: the fragment pool; None if there is no grammar."""
         self._arms, self._apply, self._corpus, self._havoc = arms, apply, corpus, havoc
         self._fragments = fragments
         self._rng = Rng(rng.getrandbits(64))
-        self._host: SpliceRecipient | None = None
+        self._recipient: SpliceRecipient | None = None
         self._entry: CorpusEntry | None = None
         self._between: list[bytes] = []
-        """What the data was after each step that the host has not followed yet."""
+        """The data after each step that the splice recipient has not followed yet."""
         self._other = NO_ENTRY
         self._stack: list[int] = []
         self._made: Candidate | None = None
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
-        """A child; equal to its parent if no step applied."""
+        """Make a child; it is equal to its parent if no step applied."""
         arms, data = self._arms, entry.data
         self._begin(entry)
         stack: list[int] = []
@@ -75,23 +75,23 @@ class TextMixture:
         for _ in range(times):
             arm, data = self._step(entry, data)
             if arm >= 0 and arm not in stack:
-                arms.did(arm)
+                arms.count_applied(arm)
                 stack.append(arm)
-        arms.counted()
+        arms.count_trial()
         self._stack = stack
         self._made = made = Candidate(data, _label(stack, times), entry.id, self._other)
         return made
 
     def saved(self, candidate: Candidate, folder: str) -> None:
-        """A trial's input was kept: its arms did it, if it was made here."""
+        """Credit the mutators of a saved input, if this mutator has made it."""
         if candidate.peer or candidate.origin:
             return
-        # One whose worker died is known by its label only.
+        # Of an input whose worker died, only the label is known.
         stack = self._stack if candidate is self._made else arms_of(candidate.op)
         if folder == QUEUE:
-            self._arms.paid(stack)
+            self._arms.count_found(stack)
         else:
-            self._arms.failed(stack)
+            self._arms.count_crash(stack)
 
     # ---------------------------------------------------------------------- steps
 
@@ -99,15 +99,17 @@ class TextMixture:
         self._other = NO_ENTRY
         self._between.clear()
         if self._fragments is None or not self._arms.needs_spans:
-            self._host = None
+            self._recipient = None
             return
-        if entry is not self._entry or self._host is None:
-            self._entry, self._host = entry, self._fragments.find(entry.data)
-        if self._host is not None:
-            self._host.reset()
+        if entry is not self._entry or self._recipient is None:
+            self._entry, self._recipient = entry, self._fragments.find(entry.data)
+        if self._recipient is not None:
+            self._recipient.reset()
 
     def _step(self, entry: CorpusEntry, data: bytes) -> tuple[int, bytes]:
-        """The arm that has changed the data, or -1; and the data."""
+        """Do one step. Returns the number of the mutator that changed the data, or -1; and the
+        data.
+        """
         arms, rng = self._arms, self._rng
         roll = rng.next() >> 11
         found = None
@@ -116,10 +118,10 @@ class TextMixture:
         elif arms.is_splice(roll):
             found = self._splice(entry, data)
         if found is None:
-            arms.tries(_HAVOC)
+            arms.count_tried(_HAVOC)
             made = self._havoc.once(data)
             found = (_HAVOC if made != data else -1), made
-        if self._host is not None:
+        if self._recipient is not None:
             self._between.append(found[1])
         return found
 
@@ -129,11 +131,11 @@ class TextMixture:
             arm = arms.draw_text(rng)
             if arm < 0:
                 return None
-            arms.tries(arm)
+            arms.count_tried(arm)
             if arm != _TEMPLATE:
                 made = self._apply(data, limit, rng, arm)
-            elif self._host is not None and self._fragments is not None:
-                made = self._fragments.template(self._followed(self._host), data, limit, rng)
+            elif self._recipient is not None and self._fragments is not None:
+                made = self._fragments.template(self._followed(self._recipient), data, limit, rng)
             else:
                 continue
             if made is not None:
@@ -141,7 +143,7 @@ class TextMixture:
         return None
 
     def _splice(self, entry: CorpusEntry, data: bytes) -> tuple[int, bytes] | None:
-        """One way or, where it is impossible, the other."""
+        """Splice with a fragment or balanced delimiters; if one is impossible, with the other."""
         first = self._arms.draw_splice(self._rng)
         for arm in (first, _FRAGMENT + _BALANCED - first):
             if not self._arms.has(arm):
@@ -152,21 +154,21 @@ class TextMixture:
         return None
 
     def _by_kind(self, data: bytes) -> bytes | None:
-        if self._host is None or self._fragments is None:
+        if self._recipient is None or self._fragments is None:
             return None
-        self._arms.tries(_FRAGMENT)
-        host = self._followed(self._host)
-        return self._fragments.splice(host, data, self._havoc.limit, self._rng)
+        self._arms.count_tried(_FRAGMENT)
+        recipient = self._followed(self._recipient)
+        return self._fragments.splice(recipient, data, self._havoc.limit, self._rng)
 
-    def _followed(self, host: SpliceRecipient) -> SpliceRecipient:
-        """The host as of the last step but one; whoever asks it follows the last himself.
+    def _followed(self, recipient: SpliceRecipient) -> SpliceRecipient:
+        """Update the recipient up to the last step but one; its methods follow the last step.
 
-        It takes longer than most steps: only now that somebody wants to know.
+        This takes longer than most steps, so it is done only when needed.
         """
         for data in self._between[:-1]:
-            host.follow(data)
+            recipient.follow(data)
         self._between.clear()
-        return host
+        return recipient
 
     def _by_delimiters(self, entry: CorpusEntry, data: bytes) -> bytes | None:
         entries = self._corpus.entries
@@ -177,7 +179,7 @@ class TextMixture:
             other = entries[self._rng.below(len(entries) - 1)]
             if other is entry:
                 other = entries[-1]
-        self._arms.tries(_BALANCED)
+        self._arms.count_tried(_BALANCED)
         made = balanced(data, self._havoc.limit, self._rng, other.data)
         if made is not None:
             self._other = other.id
@@ -185,7 +187,7 @@ class TextMixture:
 
 
 def _label(stack: Sequence[int], times: int) -> str:
-    """The distinct arms in the order of their first use, as many as fit, and the steps."""
+    """The distinct mutators in order of first use, as many as fit, and the number of steps."""
     names = ""
     for arm in stack:
         longer = f"{names}+{ARMS[arm]}" if names else ARMS[arm]
@@ -199,6 +201,6 @@ _LABEL: Final = re.compile(r"([a-z0-9+-]+),rep:\d+\Z")
 
 
 def arms_of(label: str) -> list[int]:
-    """The arms that a label names; none of a label that is not one of ours."""
+    """The numbers of the mutators in a label; empty if the label has another format."""
     match = _LABEL.match(label)
     return [AT[name] for name in match[1].split("+") if name in AT] if match else []

@@ -1,8 +1,8 @@
-/* Text-level mutation (see mutate.h; the operators are in operators.h).
+/* Text-level mutation (see mutate.h; the mutators are in operators.h).
 
-   An operator scans the input at most twice: to the end from a random place; from the beginning,
-   if that did not lead anywhere. What it changes is compared and copied besides (the parts that
-   change places are copied twice). Lengths are counted, so that a NUL is a byte like any other. */
+   A mutator scans the input at most twice: from a random position to the end, and, if that finds
+   nothing, from the beginning. The changed part is also compared and copied (swapped parts are
+   copied twice). Lengths are explicit, so a NUL is a byte like any other. */
 
 #include "mutate.h"
 
@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
   enum kind kind;
-  int delimiters; /* how many of the strings are looked for, one behind the other */
+  int delimiters; /* number of strings that are searched for, one after the other */
   string strings[3];
 } operator;
 
@@ -82,7 +82,7 @@ int ft_set(ft_buffer *b, const uint8_t *data, size_t n) {
   return 1;
 }
 
-/* The `old` bytes at `at` become a gap of `n`. */
+/* Replace the `old` bytes at `at` by `n` undefined bytes. */
 static int gap(ft_buffer *b, size_t at, size_t old, size_t n, size_t limit) {
   if (at > b->n || old > b->n - at) return 0;
   size_t rest = b->n - old;
@@ -102,16 +102,16 @@ int ft_replace(ft_buffer *b, size_t at, size_t old, const uint8_t *with, size_t 
 
 #define BLOCK 64
 
-/* Whether `one` and `other` stand side by side, beginning within the block. No branch and a
-   fixed length: compilers make vectors of it. That is two to six times as fast as memmem (clang,
-   gcc), which has none for so short a needle. */
+/* Whether `one` followed by `other` begins within the block. There is no branch and the length is
+   fixed, so that compilers vectorise the loop: two to six times as fast as memmem (clang, gcc),
+   which is not vectorised for such short needles. */
 static int has_pair(const uint8_t *at, uint8_t one, uint8_t other) {
   uint8_t found = 0;
   for (int i = 0; i < BLOCK; i++) found |= (uint8_t)((at[i] == one) & (at[i + 1] == other));
   return found;
 }
 
-/* Where `what` begins within [from, to); `to` if it does not. */
+/* The position at which `what` begins within [from, to); `to` if there is none. */
 static size_t find(const ft_buffer *b, size_t from, size_t to, string what) {
   const uint8_t *text = b->at;
   if (what.n == 1) {
@@ -130,15 +130,15 @@ static size_t find(const ft_buffer *b, size_t from, size_t to, string what) {
   return to;
 }
 
-typedef struct { /* of delimiters: where they begin, and where what follows them does */
+typedef struct { /* for each delimiter: its begin, and the begin of the text after it */
   size_t at[3], end[3];
 } places;
 
 static int blank(string s) { return s.n == 1 && *s.at == ' '; }
 static int newline(string s) { return s.n == 1 && *s.at == '\n'; }
 
-/* The first line, of those that begin behind a newline in [from, to) or later, whose first word
-   has a blank behind it: empty lines have no word, and the last one of a line is not its first. */
+/* Find the first line after a newline in [from, to) or later whose first word precedes a blank:
+   empty lines have no word, and the only word of a line is not deleted. */
 static int first_word(const ft_buffer *b, size_t from, size_t to, places *p) {
   const uint8_t *text = b->at, *found = memchr(text + from, '\n', to - from);
   for (size_t at = found ? (size_t)(found - text) : b->n; at < b->n;) {
@@ -154,10 +154,9 @@ static int first_word(const ft_buffer *b, size_t from, size_t to, places *p) {
   return 0;
 }
 
-/* Where the delimiters are: the first one as soon as possible at `from` or behind it and
-   within `to`, each other one as soon as possible behind the one before. Where blanks are the
-   delimiters the parts are words: a row of blanks is one delimiter, and an indented line's
-   first word is not the nothing before its second blank. */
+/* Find the delimiters: the first one as early as possible within [from, to), each other one as early
+   as possible after its predecessor. If blanks are the delimiters, the parts are words: a row of
+   blanks is one delimiter, and the first word of an indented line is not empty. */
 static int locate(const ft_buffer *b, size_t from, size_t to, const operator *o, places *p) {
   const string *s = o->strings;
   if (o->kind == SPAN && newline(s[0]) && blank(s[1])) return first_word(b, from, to, p);
@@ -174,9 +173,9 @@ static int locate(const ft_buffer *b, size_t from, size_t to, const operator *o,
   return 1;
 }
 
-/* The same from a random place on; and if that fails from the beginning. Then the first
-   delimiter stands before that place: had a later one the others behind it, the first one
-   that was seen would have had them too. */
+/* Find the delimiters from a random position on, and if that fails, from the beginning. The second
+   search only needs first delimiters before that position: if a later one were followed by the
+   others, the first search would have succeeded. */
 static int occurrence(const ft_buffer *b, ft_rng *r, const operator *o, places *p) {
   size_t from = ft_position(r, b->n), to = from + o->strings[0].n - 1;
   return locate(b, from, b->n, o, p) || locate(b, 0, to < b->n ? to : b->n, o, p);
@@ -191,9 +190,9 @@ static int replace(ft_buffer *b, size_t limit, size_t at, size_t old, string wit
   return ft_replace(b, at, old, (const uint8_t *)with.at, with.n, limit);
 }
 
-/* [begin, middle) [middle, behind) [behind, end): the first and the last change places. What
-   comes of it is made behind the input, where nothing is yet, and compared: parts that differ
-   may give the same text, as "" and "," around a comma do. */
+/* Swap the first and the last of [begin, middle) [middle, behind) [behind, end). The result is
+   written after the input, in unused room, and compared: different parts may give the same text,
+   as "" and "," around a comma do. */
 static int swap(ft_buffer *b, size_t limit, size_t begin, size_t middle, size_t behind,
                 size_t end) {
   size_t span = end - begin;
@@ -209,15 +208,15 @@ static int swap(ft_buffer *b, size_t limit, size_t begin, size_t middle, size_t 
   return 1;
 }
 
-/* All from `open` to behind `close` gives way to `to`. An `open` that `to` begins with stays,
-   with the blanks that belong to it. */
+/* Replace all from the begin of `open` to the end of `close` by `to`. If `to` begins with `open`,
+   `open` remains, with the blanks that belong to it. */
 static int span(ft_buffer *b, size_t limit, const places *p, string open, string to) {
   if (!begins(to, open)) return replace(b, limit, p->at[0], p->end[1] - p->at[0], to);
   string rest = {to.at + open.n, to.n - open.n};
   return replace(b, limit, p->end[0], p->end[1] - p->end[0], rest);
 }
 
-/* [begin, end) stands there twice. */
+/* Insert a copy of [begin, end) after it. */
 static int duplicate(ft_buffer *b, size_t limit, size_t begin, size_t end) {
   if (!gap(b, end, 0, end - begin, limit)) return 0;
   memcpy(b->at + end, b->at + begin, end - begin);
@@ -249,23 +248,23 @@ int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rn
 
 /* ------------------------------------------------------------------ bandit */
 
-/* An arm's merit is what it finds, compared to all arms together: with F finds in A inputs by all,
-   it is ((found + prior F/A) / (applied + prior)) / (F/A). So an arm of which nothing is known
-   yet, and every arm while nothing is found, has merit 1 and the share that was wished for; what
-   finds as often as the others keeps that; and a find that may be luck does not move much of it.
+/* The merit of a mutator is its rate of finds divided by the rate of all mutators. With F finds in A
+   inputs by all, it is ((found + prior F/A) / (applied + prior)) / (F/A). A mutator without counts,
+   and every mutator while nothing is found, has merit 1 and the wished weight. A mutator that finds
+   as often as the others keeps this weight, and one lucky find changes it only a little.
 
-   The floor is a fifth of the even share: at most a fifth of all draws goes to arms that have
-   found nothing, and even those come up a hundred times a window: whichever begins to pay, as
-   the inputs change, is seen.
+   The floor is a fifth of the even share: at most a fifth of all draws goes to mutators that have
+   found nothing. Even these are drawn a hundred times in a window, so it is noticed if one of them
+   begins to find something as the inputs change.
 
-   Fixed point, 12 bits. The bounds keep all products below 2^64 for up to 2^16 arms; no window
-   comes near them. */
+   Fixed point, 12 bits. The bounds keep all products below 2^64 for up to 2^16 mutators; no window
+   reaches them. */
 #define WHOLE 1000000
-#define FLOOR 5 /* of so many parts of the even share */
+#define FLOOR 5 /* the even share is divided by this */
 #define MAX_FOUND ((uint64_t)1 << 20)
 #define MAX_APPLIED ((uint64_t)1 << 31)
 #define MAX_PRIOR ((uint64_t)1 << 20)
-#define MERIT 4096            /* as good as all */
+#define MERIT 4096            /* merit 1: the average */
 #define MAX_MERIT (64 * MERIT)
 
 static uint64_t merit(uint64_t applied, uint64_t found, uint64_t of, uint64_t all, uint64_t prior) {

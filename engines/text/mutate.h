@@ -1,8 +1,8 @@
-/* Text-level mutation: the core that afl-fuzz's custom mutator and the engines written in
-   Python share. No I/O and no state but what the caller hands in.
+/* Text-level mutation: the core shared by afl-fuzz's custom mutator and the in-process engines.
+   It does no I/O and has no state except the caller's arguments.
 
-   plain.py is its twin: the same bytes for the same input, limit, operator and state of the
-   generator. Whoever changes one changes both; a property test compares them. */
+   reference.py makes the same bytes for the same input, limit, mutator and generator state. A change
+   of one must be made in both; a property test compares them. */
 
 #ifndef FT_MUTATE_H
 #define FT_MUTATE_H
@@ -22,23 +22,23 @@ uint64_t ft_next(ft_rng *r);
 uint32_t ft_below(ft_rng *r, uint32_t n);    /* 0 to n - 1; n >= 1 */
 size_t ft_position(ft_rng *r, size_t n);     /* the same for any size; n >= 1 */
 
-/* Bytes that may grow. Begins as zeros ({0}); its owner frees `at`. */
+/* A growing array of bytes. Initialised with zeros ({0}); the owner frees `at`. */
 typedef struct {
   uint8_t *at;
   size_t n, room;
 } ft_buffer;
 
-/* Room for `n` bytes. 0: no memory, nothing has changed. */
+/* Reserve room for `n` bytes. Returns 0 if there is no memory; nothing has changed then. */
 int ft_room(ft_buffer *b, size_t n);
 
-/* The buffer holds these bytes and nothing else; they may not be its own. 0: no memory. */
+/* Set the buffer to a copy of these bytes, which must not be in the buffer. 0: no memory. */
 int ft_set(ft_buffer *b, const uint8_t *data, size_t n);
 
-/* The `old` bytes at `at` give way to `n` others, which may not be the buffer's own.
-   0: not done, as there is no such place, the result would exceed `limit`, or no memory. */
+/* Replace the `old` bytes at `at` by `n` others, which must not be in the buffer. Returns 0 if the
+   position is outside, the result would exceed `limit`, or there is no memory. */
 int ft_replace(ft_buffer *b, size_t at, size_t old, const uint8_t *with, size_t n, size_t limit);
 
-/* The operators of operators.h, by their place there. */
+/* The number of mutators in operators.h. */
 enum {
   FT_OPERATORS = 0
 #define FT_REPLACE(name, from, to) +1
@@ -53,21 +53,21 @@ enum {
 };
 
 extern const char *const ft_names[FT_OPERATORS];
-int ft_operators(void); /* FT_OPERATORS, for who loads the library */
+int ft_operators(void); /* FT_OPERATORS, for programs that load the library */
 
-/* One operator at a random occurrence. 1: the bytes are others now, and no more than `limit`;
-   0: it does not apply (or there is no such operator) and they are what they were. The
-   generator has moved on in both cases, except with an empty input. */
+/* Apply one mutator at a random occurrence. 1: the bytes have changed, and are at most `limit`;
+   0: it does not apply or does not exist, and the bytes are unchanged. The generator advances in
+   both cases, except with an empty input. */
 int ft_apply(ft_buffer *b, size_t limit, ft_rng *r, int op);
 
 /* ft_set and ft_apply in one call. */
 int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rng *r, int op);
 
-/* The bandit: the weights of `n` arms from how much of each is wished for (`base`, at most
-   1,000,000; 0: no more than the floor), and from what each has applied and found recently. They
-   add to 1,000,000 or a little more (the floor). `prior`: so many inputs that found as much as
-   all arms do on average stand before an arm's own. Arms that are switched off are set to 0 by
-   the caller, afterwards. Divided by their sum none of three is below 5%. */
+/* The bandit: compute the weights of `n` mutators from the wished weights (`base`, at most
+   1,000,000; 0: no more than the floor) and from the recent counters. Their sum is 1,000,000 or,
+   because of the floor, a little more. `prior`: a number of imagined inputs with average success
+   that are added to the counters of each mutator. The caller sets the weights of disabled mutators
+   to 0 afterwards. Divided by their sum, none of three weights is below 5%. */
 void ft_weights(const uint64_t *applied, const uint64_t *found, const uint64_t *base,
                 uint64_t prior, int n, uint64_t *weights);
 

@@ -1,6 +1,6 @@
-"""The text operators of a compiled mutate.c; or those in Python, where there is none.
+"""The text mutators of the compiled mutate.c, or the reference mutators in Python.
 
-Both make the same bytes from the same input and generator.
+Both make the same bytes from the same input and generator state.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from fuzztui.engines.text.reference import Plain, Rng
+from fuzztui.engines.text.reference import ReferenceMutators, Rng
 from fuzztui.engines.text.table import NAMES
 
 __all__ = ["MutatorLibrary", "Native", "UnfitError", "load"]
 
 
 class MutatorLibrary(Protocol):
-    """What mutates: see plain.py for what each of them does."""
+    """The text mutators and the bandit; ``reference.py`` describes the functions."""
 
     @property
     def name(self) -> str:
@@ -24,10 +24,10 @@ class MutatorLibrary(Protocol):
 
     @property
     def why(self) -> str:
-        """Why the compiled ones are not used though they were asked for; "" if they are."""
+        """Why the compiled mutators cannot be used; an empty string if there is no problem."""
 
     def apply(self, data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
-        """One operator at a random occurrence; None if it does not apply."""
+        """Apply one mutator at a random occurrence; None if it does not apply."""
 
     def weights(
         self, applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
@@ -36,7 +36,7 @@ class MutatorLibrary(Protocol):
 
 
 class UnfitError(Exception):
-    """A library that is not what this version of fuzztui compiles."""
+    """A library that this version of fuzztui has not compiled."""
 
 
 class _Rng(ctypes.Structure):
@@ -51,17 +51,17 @@ _MOST: Final = ctypes.c_size_t(-1).value
 
 
 class Native:
-    """mutate.c in a shared library. For one thread: all calls use one buffer.
+    """mutate.c in a shared library. For one thread only: all calls use one buffer.
 
-    It is called with the interpreter's lock held: giving that up and taking it again would cost
-    a tenth of a call, which takes microseconds.
+    The interpreter's lock is held during calls: releasing it would add a tenth to the cost of a
+    call, which takes microseconds.
     """
 
     name: Final = "native"
     why: Final = ""
 
     def __init__(self, path: str) -> None:
-        """Load it. Raises OSError, or UnfitError where it is another version's."""
+        """Load the library. Raises OSError, or UnfitError if it is of another version."""
         self.library = ctypes.PyDLL(path)
         _check(self.library)
         self._rng, self._buffer = _Rng(), _Buffer()
@@ -75,11 +75,11 @@ class Native:
         self._weights.restype = None
 
     def apply(self, data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
-        """One operator at a random occurrence; None if it does not apply."""
+        """Apply one mutator at a random occurrence; None if it does not apply."""
         rng_at, buffer_at = self._references
         state, buffer = self._rng, self._buffer
         state.state = rng.state
-        most = min(max(limit, 0), _MOST)  # ctypes would cut off the upper bits
+        most = min(max(limit, 0), _MOST)  # ctypes would truncate larger numbers
         applies = self._apply(buffer_at, data, len(data), most, rng_at, op)
         rng.state = state.state
         return ctypes.string_at(buffer.at, buffer.n) if applies else None
@@ -89,7 +89,8 @@ class Native:
     ) -> list[int]:
         """The bandit's weights of mutators, from the wished weights and recent results."""
         if not len(applied) == len(found) == len(base):
-            raise ValueError(f"{len(applied)} arms applied, {len(found)} found, {len(base)} wished")
+            sizes = f"{len(applied)}, {len(found)}, {len(base)}"
+            raise ValueError(f"applied, found and base have different lengths: {sizes}")
         made = _array([0] * len(applied))
         arrays = _array(applied), _array(found), _array(base)
         self._weights(*arrays, prior, len(applied), made)
@@ -101,25 +102,25 @@ def _array(numbers: Sequence[int]) -> Any:
 
 
 def _check(library: ctypes.CDLL) -> None:
-    """Raises UnfitError unless it has the operators of our table, in its order."""
+    """Raises UnfitError unless the library has the mutators of our table, in the same order."""
     try:
         count = library.ft_operators()
         names = (ctypes.c_char_p * count).in_dll(library, "ft_names")
         library.ft_apply_to, library.ft_weights  # noqa: B018
     except (AttributeError, ValueError) as e:
-        raise UnfitError(f"it is no library of text operators: {e}") from None
+        raise UnfitError(f"not a library of text mutators: {e}") from None
     if [name.decode() for name in names] != list(NAMES):
-        raise UnfitError("it was compiled from another version's table of operators")
+        raise UnfitError("compiled from another version's table of mutators")
 
 
 def load(path: str) -> MutatorLibrary:
-    """The compiled operators of that library, or, where there is none, those in Python.
+    """The compiled mutators of a library; those in Python if ``path`` is an empty string.
 
-    ``path`` "" asks for those in Python. If it cannot be loaded their ``why`` says so.
+    If the library cannot be loaded, also those in Python, with the reason in ``why``.
     """
     if not path:
-        return Plain()
+        return ReferenceMutators()
     try:
         return Native(path)
     except (OSError, UnfitError) as e:
-        return Plain(f"{path}: {e}")
+        return ReferenceMutators(f"{path}: {e}")

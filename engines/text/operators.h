@@ -1,20 +1,20 @@
-/* The text operators: one line each, and nowhere else. C includes this file again and again
-   with other meanings of the four kinds; table.py reads these very lines.
+/* The table of text mutators, one line each. C includes this file several times, with different
+   definitions of the four macros; table.py reads the same lines.
 
-   FT_REPLACE(name, from, to)                one occurrence of `from` becomes `to`
-   FT_SPAN(name, open, close, to)            `open`, all up to the next `close`, and that: become `to`
-   FT_SWAP(name, open, middle, close)        the parts before and behind `middle` change places
-   FT_DUPLICATE(name, open, close)           `open`...`close` is there twice; where both are the
-                                             same they share one, so that a line is followed by
-                                             itself and not by an empty one
+   FT_REPLACE(name, from, to)                replace one occurrence of `from` by `to`
+   FT_SPAN(name, open, close, to)            replace all from `open` to the next `close` by `to`
+   FT_SWAP(name, open, middle, close)        swap the parts before and after `middle`
+   FT_DUPLICATE(name, open, close)           repeat `open`...`close`; if both are equal, the copies
+                                             share one, so that a line is followed by its copy and
+                                             not by an empty line
 
-   The order is that of the tool that these come from (Groce et al., the "AFL compiler
-   fuzzer": numbers 0 to 63). What is deleted leaves what stood before it: a deleted line does
-   not join its neighbours, a deleted word does not weld "static" to "int". Where " " is a
-   delimiter the parts are words: more blanks and tabs before a word belong to the delimiter, and
-   from a newline to a blank is a line's first word: lines of less than two words have none.
+   The order is that of the original tool (Groce et al., the "AFL compiler fuzzer": numbers 0 to
+   63). A deletion keeps the delimiter before the deleted text: a deleted line does not join its
+   neighbours, a deleted word does not join "static" and "int". If " " is a delimiter, the parts are
+   words: more blanks and tabs before a word belong to the delimiter. From a newline to a blank is a
+   line's first word; lines with fewer than two words have none.
 
-   Names are parts of file names: [a-z0-9-]. New operators go to the end. */
+   Names are parts of file names: [a-z0-9-]. New mutators are added at the end. */
 
 FT_REPLACE("insert-if-false", "\n", "\nif (0==1)\n")
 FT_REPLACE("insert-not", "(", "(!")

@@ -1,8 +1,8 @@
-/* The reader of a pool file, and the splices made from it: see pool.h.
+/* The reader of a pool file, and splicing: see pool.h.
 
-   The file is read into memory of our own instead of being mapped: what has been checked must
-   not change afterwards, and a mapped file that somebody cuts would kill the fuzzer. All its
-   indexes are checked once, when it is read, so that a mutation need not check them again. */
+   The file is copied into memory instead of being mapped: checked data must not change afterwards,
+   and truncating a mapped file would kill the fuzzer. All indexes are checked once, when the file
+   is read, so that mutations need not check them again. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memrchr */
@@ -28,8 +28,8 @@
 #define LOOK_NS 1000000000LL
 #endif
 
-/* The records, as they are in the file (little-endian). Each table is used up in order: the
-   first kind has the first fragments, and so on. So nothing is checked twice. */
+/* The records as in the file (little-endian). Each table is used in order: the first kind has the
+   first fragments, and so on. So no record is checked twice. */
 typedef struct {
   char magic[16];
   uint64_t size;
@@ -45,7 +45,7 @@ typedef struct {
   uint16_t length, names;
   uint32_t name, zero;
 } fragment;
-typedef struct { /* an identifier in a fragment; the same ones have the same group */
+typedef struct { /* an identifier in a fragment; equal identifiers have the same group */
   uint16_t at, length, group, kind;
 } name;
 typedef struct { /* first its groups of spans, then its groups of words (identifiers) */
@@ -74,7 +74,7 @@ _Static_assert(sizeof(header) == 64 && sizeof(kind) == 16 && sizeof(fragment) ==
 struct ft_pool {
   char *path;
   int64_t looked;
-  struct stat status; /* of the file that was looked at last */
+  struct stat status; /* of the file that was read last */
   const char *trouble;
   uint8_t *bytes; /* NULL: there is no pool yet */
   header has;
@@ -154,15 +154,15 @@ static const char *check_entries(const ft_pool *p) {
              : "there are spans in no entry";
 }
 
-/* Take `n` bytes for the pool. Not NULL: why they are none. */
+/* Use `n` bytes as the pool. Returns NULL, or the reason why they are not a pool. */
 static const char *take(ft_pool *p, const uint8_t *bytes, size_t n) {
   const uint16_t order = 1;
   if (!*(const uint8_t *)&order) return "this machine is not little-endian";
-  if (n < sizeof p->has) return "it is too short";
+  if (n < sizeof p->has) return "the file is too short";
   memcpy(&p->has, bytes, sizeof p->has);
-  if (memcmp(p->has.magic, MAGIC, sizeof p->has.magic)) return "it is no pool of this version";
+  if (memcmp(p->has.magic, MAGIC, sizeof p->has.magic)) return "not a pool file of this version";
   const uint8_t *at = bytes + sizeof p->has;
-  /* Sums of at most 2^32 records and a length of its own: only that can overflow. */
+  /* At most 2^32 records in each table: this sum cannot overflow, adding has.text to it could. */
   uint64_t sum = sizeof p->has;
 #define TABLE(member, type) \
   p->member = (const type *)(const void *)(sum <= n ? bytes + sum : at); \
@@ -175,16 +175,16 @@ static const char *take(ft_pool *p, const uint8_t *bytes, size_t n) {
   TABLE(spans, span)
   TABLE(edits, edit)
 #undef TABLE
-  if (p->has.size != n || sum > n || p->has.text != n - sum || p->has.zero) return "it is not whole";
+  if (p->has.size != n || sum > n || p->has.text != n - sum || p->has.zero) return "the file is incomplete";
   p->text = bytes + sum;
   const char *wrong = check_fragments(p);
   return wrong ? wrong : check_entries(p);
 }
 
-/* The whole file, or NULL and why not in `trouble`. */
+/* The content of the file, or NULL with the reason in `trouble`. */
 static uint8_t *contents(int fd, size_t n, const char **trouble) {
   if (n > MAX_BYTES) {
-    *trouble = "it is too long";
+    *trouble = "the file is too long";
     return NULL;
   }
   uint8_t *bytes = malloc(n + 1);
@@ -195,7 +195,7 @@ static uint8_t *contents(int fd, size_t n, const char **trouble) {
     if (got <= 0) break;
     have += (size_t)got;
   }
-  *trouble = bytes ? "it is not whole" : "there is no memory for it";
+  *trouble = bytes ? "the file is incomplete" : "no memory for the file";
   if (bytes && have == n) return bytes;
   free(bytes);
   return NULL;
@@ -229,7 +229,7 @@ int ft_pool_refresh(ft_pool *p) {
   if (p->looked && now - p->looked < LOOK_NS) return 0;
   p->looked = now ? now : 1;
   int fd = open(p->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return 0; /* none yet, or none any more: what we have is still good */
+  if (fd < 0) return 0; /* no file yet, or not any more: the loaded pool is still valid */
   struct stat status;
   int fresh = 0;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && !same_file(&status, &p->status)) {
@@ -265,7 +265,7 @@ void ft_pool_close(ft_pool *p) {
   free(p);
 }
 
-/* ---------------------------------------------------- what an input is known as */
+/* ------------------------------------------------------------ keys of inputs */
 
 static uint64_t key_of(const ft_pool *p, const uint8_t *data, size_t n) {
   uint32_t c = 0xFFFFFFFFu;
@@ -298,8 +298,8 @@ int ft_pool_find(const ft_pool *p, const uint8_t *data, size_t n, ft_host *h) {
   return h->entry != NULL;
 }
 
-/* How many bytes are the same at the beginning ... Smaller and smaller blocks: memcmp is some
-   ten times as fast as a loop, but does not tell where. */
+/* The number of equal bytes at the beginning. Compares smaller and smaller blocks: memcmp is some
+   ten times as fast as a loop, but does not return the position. */
 static size_t common_head(const uint8_t *a, const uint8_t *b, size_t n) {
   size_t i = 0;
   for (size_t block = 4096; block >= 8 && i < n; block /= 8)
@@ -311,7 +311,7 @@ static size_t common_head(const uint8_t *a, const uint8_t *b, size_t n) {
   return i;
 }
 
-/* ... and how many just before these places. */
+/* The number of equal bytes before these positions. */
 static size_t common_tail(const uint8_t *a, const uint8_t *b, size_t n) {
   size_t i = 0;
   for (size_t block = 4096; block >= 8 && i < n; block /= 8)
@@ -327,7 +327,7 @@ void ft_host_follow(ft_host *h, const ft_buffer *b) {
   ft_segment left[FT_SEGMENTS], right[FT_SEGMENTS];
   int lefts = 0, rights = 0, i = 0, j = h->segments;
   int64_t moved = (int64_t)b->n - (int64_t)h->was;
-  size_t from = 0, at = 0; /* what lies before these is settled, here and there */
+  size_t from = 0, at = 0; /* ends of the processed parts of the input and of the buffer */
   h->was = b->n;
   for (; i < h->segments; i++) {
     ft_segment s = h->segment[i];
@@ -337,7 +337,7 @@ void ft_host_follow(ft_host *h, const ft_buffer *b) {
     if (n) from = s.from + n, at = s.at + n;
     if (n < s.n) break;
   }
-  for (; j > i; j--) { /* the i-th may have been cut in two */
+  for (; j > i; j--) { /* the change may split the i-th */
     ft_segment s = h->segment[j - 1];
     int64_t end = (int64_t)(s.at + s.n) + moved;
     size_t room = s.from > from ? s.n : s.from + s.n - from;
@@ -352,7 +352,7 @@ void ft_host_follow(ft_host *h, const ft_buffer *b) {
   while (rights && h->segments < FT_SEGMENTS) h->segment[h->segments++] = right[--rights];
 }
 
-/* Where a part of the input stands now; 0: it has been changed. */
+/* Find the current position of a part of the input; 0: the part has changed. */
 static int place(const ft_host *h, size_t start, size_t n, size_t *at) {
   for (int i = 0; i < h->segments; i++) {
     const ft_segment *s = h->segment + i;
@@ -366,7 +366,7 @@ static int place(const ft_host *h, size_t start, size_t n, size_t *at) {
 
 /* ---------------------------------------------------------------- splicing */
 
-/* One of the input's own identifiers of that kind; NULL: it has none. */
+/* A random identifier of this kind in the input; NULL: it has none. */
 static const span *word(const ft_pool *p, const entry *e, uint16_t kind_, ft_rng *r) {
   const group *g = p->groups + e->group + e->groups;
   for (int i = 0; i < e->words; i++, g++)
@@ -374,7 +374,7 @@ static const span *word(const ft_pool *p, const entry *e, uint16_t kind_, ft_rng
   return NULL;
 }
 
-/* The fragment's text with some of its identifiers called as the input calls its own. */
+/* Copy the fragment's text, with some identifiers renamed to identifiers of the input. */
 static size_t renamed(const ft_pool *p, const fragment *f, const ft_host *h, ft_rng *r,
                       uint8_t *into) {
   const uint8_t *text = p->text + f->text;
@@ -406,7 +406,7 @@ int ft_pool_splice(const ft_pool *p, ft_host *h, ft_buffer *b, size_t limit, ft_
   if (!e || !e->groups) return 0;
   ft_host_follow(h, b);
   for (int i = 0; i < TRIES; i++) {
-    /* The kind first: else nearly each splice would be a name for a name. */
+    /* Draw the kind first: else nearly each splice would replace a name by a name. */
     const group *g = p->groups + e->group + ft_below(r, e->groups);
     const span *s = p->spans + g->span + ft_below(r, g->spans);
     const kind *k = p->kinds + g->kind;
@@ -450,7 +450,7 @@ static size_t line_start(const uint8_t *s, size_t at) {
   return before ? (size_t)(before - s) + 1 : 0;
 }
 
-/* From the first opening bracket on to the one that closes it. */
+/* The part from the first opening bracket to its closing one. */
 static int brackets(const uint8_t *s, size_t n, size_t from, uint8_t open, uint8_t close_, part *p) {
   size_t start = seek(s, n, from, open), depth = 1;
   size_t next_open = seek(s, n, start + 1, open), next_close = seek(s, n, start + 1, close_);
@@ -464,7 +464,8 @@ static int brackets(const uint8_t *s, size_t n, size_t from, uint8_t open, uint8
   return 0;
 }
 
-/* The first string that ends behind `from`: which quotes open one is told by their line. */
+/* The first string that ends after `from`. Each line is scanned from its start, to know which
+   quotes open a string. */
 static int quoted(const uint8_t *s, size_t n, size_t from, part *p) {
   size_t start = seek(s, n, line_start(s, from), '"');
   while (start < n) {
@@ -501,7 +502,7 @@ static int part_from(const uint8_t *s, size_t n, int what, size_t from, part *p)
   }
 }
 
-/* The first one at or behind a random position, else the first one of all. */
+/* The first part at or after a random position, else the first part of all. */
 static int draw_part(const uint8_t *s, size_t n, int what, ft_rng *r, part *p) {
   return part_from(s, n, what, ft_position(r, n), p) || part_from(s, n, what, 0, p);
 }

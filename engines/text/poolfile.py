@@ -1,7 +1,7 @@
-"""The pool file: what pool.c reads. Written whole, by rename.
+"""The pool file, which pool.c reads. It is written completely and then renamed.
 
-Little-endian; tables behind each other, each used up in order (the first kind has the first
-fragments, the first entry the first groups, ...)::
+Little-endian; tables one after the other, each of them used in order (the first kind has the first
+fragments, the first entry has the first groups, ...)::
 
     header    64 B  char magic[16], u64 size of the file, u32 kinds, fragments, names, entries,
                     groups, spans, edits, u32 0, u64 size of the text
@@ -13,7 +13,7 @@ fragments, the first entry the first groups, ...)::
     group      8 B  u16 kind, u16 spans, u32 first span
     span       8 B  u32 start, u16 length, u16 0
     edit      16 B  u32 start, u32 end, u32 text, u32 length
-    text            what ``text`` above counts in
+    text            the bytes to which the offsets ``text`` above refer
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EDIT: Final = struct.Struct("<4I")
 
 
 class _Text:
-    """The bytes that others count in; the same ones are there once."""
+    """The text section; equal texts are stored once."""
 
     def __init__(self) -> None:
         self.bytes = bytearray()
@@ -54,7 +54,7 @@ class _Text:
 
 
 def dump(pool: Pool) -> bytes:
-    """The pool as a file."""
+    """The content of the pool file."""
     text = _Text()
     used = {name[3] for all_ in pool.fragments.values() for f in all_ for name in f.names}
     for entry in pool.entries.values():
@@ -103,7 +103,7 @@ _SIZES: Final = tuple(
 
 
 def write(path: Path, pool: Pool) -> int:
-    """Write it, whole or not at all; returns its size in bytes. Raises OSError."""
+    """Write the pool file atomically. Returns its size in bytes. Raises OSError."""
     data = dump(pool)
     replace_bytes(path, data)
     return len(data)

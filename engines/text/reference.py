@@ -1,8 +1,7 @@
-"""The text operators in Python: what mutate.c does, byte for byte, where nothing was compiled.
+"""The text mutators in Python, used if nothing was compiled; equal to mutate.c byte for byte.
 
-(The paper on compiler fuzzing, "Fast String-level Approximation of Mutation Operators".) The
-comments that say why things are as they are stand in mutate.h and mutate.c; whoever changes one
-changes both.
+After "Fast String-level Approximation of Mutation Operators" in the paper on compiler fuzzing. The
+comments in mutate.h and mutate.c explain the reasons. A change of one must be made in both.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from typing import Final
 
 from fuzztui.engines.text.table import OPERATORS, TextMutator, TextMutatorKind
 
-__all__ = ["Plain", "Rng", "apply", "weights"]
+__all__ = ["ReferenceMutators", "Rng", "apply", "weights"]
 
 _MASK: Final = 2**64 - 1
 
 
 class Rng:
-    """splitmix64. Its whole ``state`` is one number below 2**64, which may be set."""
+    """The generator splitmix64. Its ``state`` is one number below 2**64, which may be set."""
 
     __slots__ = ("state",)
 
@@ -34,18 +33,18 @@ class Rng:
         return z ^ z >> 31
 
     def below(self, n: int) -> int:
-        """0 to n - 1, for n from 1 to 2**32 - 1."""
+        """A number from 0 to n - 1, for n from 1 to 2**32 - 1."""
         return (self.next() >> 32) * n >> 32
 
     def position(self, n: int) -> int:
-        """0 to n - 1, for any size of 1 or more."""
+        """A number from 0 to n - 1, for any n >= 1."""
         return self.next() % n if n >> 32 else self.below(n)
 
 
 def apply(data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
-    """One operator (its number in the table) at a random occurrence; no result exceeds ``limit``.
+    """Apply the mutator with number ``op`` at a random occurrence; at most ``limit`` bytes result.
 
-    None: it does not apply. ``rng`` has moved on in both cases, unless ``data`` is empty.
+    Returns None if it does not apply. ``rng`` advances in both cases, unless ``data`` is empty.
     """
     if not 0 <= op < len(OPERATORS) or not data:
         return None
@@ -75,11 +74,11 @@ def apply(data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
 
 
 _Places = list[tuple[int, int]]
-"""Of delimiters: where they begin, and where what follows them does."""
+"""For each delimiter: its begin, and the begin of the text after it."""
 
 
 def _occurrence(data: bytes, rng: Rng, operator: TextMutator) -> _Places | None:
-    """Where its delimiters are: at or behind a random place, or else before it."""
+    """The delimiters' positions: at or after a random position, or else before it."""
     start = rng.position(len(data))
     first = operator.strings[0]
     found = _locate(data, start, len(data), operator)
@@ -87,7 +86,7 @@ def _occurrence(data: bytes, rng: Rng, operator: TextMutator) -> _Places | None:
 
 
 def _locate(data: bytes, start: int, end: int, operator: TextMutator) -> _Places | None:
-    """Each delimiter as soon as possible behind the one before; the first within ``end``."""
+    """The first delimiter before ``end``, and each other one as soon as possible after it."""
     places = []
     delimiters = operator.delimiters
     if operator.kind is TextMutatorKind.SPAN and operator.strings[:2] == (b"\n", b" "):
@@ -108,7 +107,9 @@ _BLANKS: Final = (b" ", b"\t")
 
 
 def _first_word(data: bytes, start: int, end: int) -> _Places | None:
-    """Of the first line that begins behind a newline there, or later, and has a blank behind it."""
+    """The first word of the first line after a newline in this range whose first word precedes a
+    blank.
+    """
     at = data.find(b"\n", start, end)
     while at >= 0:
         word = at + 1
@@ -134,10 +135,10 @@ _MERIT: Final = 4096
 def weights(
     applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
 ) -> list[int]:
-    """The bandit: weights of arms from what each has applied and found recently (see mutate.c).
+    """The bandit: weights of mutators from their recent counters (see mutate.c).
 
-    ``base``: how much of each is wished for, at most 1,000,000. They add to 1,000,000 or a little
-    more. Arms that are switched off are for the caller to set to 0.
+    ``base``: the wished weight of each, at most 1,000,000. The sum of the result is 1,000,000 or a
+    little more. The caller sets the weights of disabled mutators to 0.
     """
     applied = [min(a, _MAX_APPLIED) for a in applied]
     found = [min(f, _MAX_FOUND) for f in found]
@@ -153,20 +154,20 @@ def weights(
 
 
 def _merit(applied: int, found: int, of: int, all_: int, prior: int) -> int:
-    """What an arm finds, compared to all of them; _MERIT is as good as all."""
+    """The finds of a mutator in proportion to all mutators; _MERIT is the average."""
     if not all_:
         return _MERIT
     value = (found * of + prior * all_) * _MERIT // ((applied + prior) * all_)
     return max(1, min(value, 64 * _MERIT))
 
 
-class Plain:
-    """These functions as one thing: see :class:`fuzztui.engines.text.native.MutatorLibrary`."""
+class ReferenceMutators:
+    """These functions as a :class:`fuzztui.engines.text.native.MutatorLibrary`."""
 
     name: Final = "plain"
 
     def __init__(self, why: str = "") -> None:
-        """``why`` nothing compiled is used, in words; "" where nobody asked for it."""
+        """``why``: the reason why no compiled library is used; "": none was requested."""
         self.why = why
 
     apply = staticmethod(apply)

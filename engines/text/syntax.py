@@ -1,9 +1,9 @@
-"""What stands where in an input: syntactic spans by kind, identifiers, matches of templates.
+"""Find the syntactic spans by kind, the identifiers and the template matches of an input.
 
-An entry is parsed once, by tree-sitter as the package ``ast_grep_py`` brings it (45 MB, no
-network); mutations then need no parser. Groce et al. compare their operators with structural
-ones of comby: templates are those, in the syntax of ast-grep or, without a grammar too, in
-comby's (:mod:`~fuzztui.engines.text.comby`).
+An entry is parsed once, by tree-sitter from the package ``ast_grep_py`` (45 MB, no network);
+mutations then need no parser. Templates are the structural mutators of comby with which Groce et
+al. compare their operators. They are in the syntax of ast-grep or, which needs no grammar, of comby
+(:mod:`~fuzztui.engines.text.comby`).
 """
 
 from __future__ import annotations
@@ -43,25 +43,27 @@ LANGUAGES: Final = (
     "javascript", "json", "kotlin", "lua", "markdown", "nix", "php", "python", "ruby", "rust",
     "scala", "solidity", "swift", "tsx", "typescript", "yaml", "zig",
 )  # fmt: skip
-"""Of ast_grep_py 0.51. It knows some by other names too; one that it does not know makes it
-panic, so it is never asked for any."""
+"""The languages of ast_grep_py 0.51. The package panics on unknown names, so only these are
+used."""
 
 MISSING: Final = (
     f"the package ast-grep-py is not installed for {sys.executable} (-m pip install ast-grep-py): "
     "brackets, quotes and lines are spliced instead and templates are left out"
 )
-NO_GRAMMAR: Final = "needs text.language, as ast-grep finds it by a grammar; comby's holes are :[a]"
+NO_GRAMMAR: Final = (
+    "needs text.language, because ast-grep uses a grammar; write comby's holes :[a] to do without"
+)
 
 MAX_INPUT: Final = 256 << 10
-"""Bytes: longer inputs are not parsed."""
+"""Bytes of an input; longer inputs are not parsed."""
 
 MIN_SPAN: Final = 2
 MAX_SPANS: Final = 512
 MAX_NAME: Final = 64
 MAX_NODES: Final = 200_000
 MAX_SECONDS: Final = 5.0
-"""Of the processor's time, for walking one tree, and as much for filling in its templates: they are
-cut then. (Parsing cannot be cut.)"""
+"""CPU seconds for visiting one tree, and again for its templates; the rest is skipped. (Parsing
+cannot be interrupted.)"""
 
 Span = tuple[int, int]
 """Begin and length in bytes."""
@@ -70,22 +72,22 @@ Name = tuple[int, int, str]
 
 
 def idle(language: str, *uses: object) -> str:
-    """What to tell of a language that none of these makes use of; "" if one does."""
+    """A message if a language is set but not used; an empty string if it is not set or used."""
     if not language or any(uses):
         return ""
-    return "text.language has nothing to do: text.splice is 0 and there are no templates"
+    return "text.language has no effect: text.splice is 0 and there are no templates"
 
 
 class SyntaxUnavailable(Exception):
-    """Nothing can be parsed, and why."""
+    """Raised if nothing can be parsed; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """What is known of one input. Offsets are bytes.
+    """The parser's result for one input. Offsets are in bytes.
 
-    ``kinds``: spans by kind, kinds in alphabetical order, spans by their begin; ``names``:
-    all identifiers by their begin; ``edits``: what the templates do here.
+    ``kinds``: spans by kind, kinds in alphabetical order, spans sorted by begin; ``names``: all
+    identifiers sorted by begin; ``edits``: the edits of templates.
     """
 
     kinds: Mapping[str, Sequence[Span]] = field(default_factory=dict)
@@ -98,9 +100,9 @@ class Spans:
 
 _HOLE: Final = re.compile(r"\$(\$\$)?([A-Z_][A-Z0-9_]*)")
 _DOLLARS: Final = {"bash", "php"}
-"""There ``$a`` is a variable."""
+"""Languages in which ``$a`` is a variable."""
 _MARKS: Final = "µ𐀀_z"
-"""By language, what ast-grep puts in the place of ``$``."""
+"""The characters that ast-grep uses in place of ``$``, depending on the language."""
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
 
@@ -114,22 +116,23 @@ class Template:
 
     @classmethod
     def parse(cls, text: str, language: str) -> Template:
-        """Raises ValueError with what is wrong with it, for the user."""
+        """Parse a template. Raises ValueError with a message for the user."""
         pattern, arrow, rewrite = (part.strip() for part in text.partition("==>"))
         if not arrow or not pattern:
             raise ValueError("a template is PATTERN ==> REWRITE")
         if "\0" in text or len(text) > MAX_SPAN:
-            raise ValueError(f"a template has no NUL and at most {MAX_SPAN} characters")
+            raise ValueError(f"a template must have no NUL and at most {MAX_SPAN} characters")
         holes = {m[2] for m in _HOLE.finditer(pattern)}
-        if more := [m[0] for m in _HOLE.finditer(rewrite) if m[2] not in holes]:
-            raise ValueError(f"the rewrite has a hole that the pattern has not: {more[0]}")
+        if unknown := [m[0] for m in _HOLE.finditer(rewrite) if m[2] not in holes]:
+            hole = unknown[0]
+            raise ValueError(f"the rewrite uses the hole {hole}, which the pattern does not define")
         if language not in _DOLLARS and (small := re.findall(r"\$[a-z]\w*", pattern)):
             upper = small[0].upper()
-            raise ValueError(f"a hole is called by capital letters: {upper}, not {small[0]}")
+            raise ValueError(f"the name of a hole is in capital letters: {upper}, not {small[0]}")
         if pattern == rewrite:
-            raise ValueError("it changes nothing: both sides are the same")
+            raise ValueError("the template changes nothing: both sides are the same")
         if wrong := _unbalanced(pattern):
-            raise ValueError(f"the pattern is not whole: {wrong}")
+            raise ValueError(f"the pattern is incomplete: {wrong}")
         return cls(pattern, rewrite)
 
 
@@ -139,15 +142,14 @@ def _unbalanced(pattern: str) -> str:
         if c in "([{":
             open_.append(c)
         elif c in _PAIRS and (not open_ or open_.pop() != _PAIRS[c]):
-            return f"{c} closes nothing"
+            return f"{c} has no opening bracket"
     return f"{open_[-1]} is not closed" if open_ else ""
 
 
 def template_problem(language: str, text: str) -> str:
-    """Why this is no template for that language, in words for the user; "" if it is one.
+    """Why this is not a template for the language; an empty string if it is one.
 
-    Whether it matches anything is seen only where it is used. Without ast-grep-py its form
-    alone is looked at.
+    Matches are not checked. Without ast-grep-py only the form is checked.
     """
     if is_comby(text):
         return Comby(language, [text]).problems.get(text, "")
@@ -163,27 +165,28 @@ def template_problem(language: str, text: str) -> str:
 
 
 class Syntax:
-    """A parser of one language, and the templates that its trees are searched for.
+    """A parser of one language, and the templates.
 
-    Those of comby's need no parser: ``language`` may be "" where there are templates.
+    Templates in comby's syntax need no parser: ``language`` may be "" if there are templates.
     """
 
     def __init__(
-        self, language: str, templates: Sequence[str] = (), kept: Path | None = None
+        self, language: str, templates: Sequence[str] = (), cache: Path | None = None
     ) -> None:
-        """Raises :class:`SyntaxUnavailable` without the package, or for another language.
+        """``cache``: a file for comby's matches. Malformed templates are put into :attr:`problems`.
 
-        Templates that are none are left out, see :attr:`problems`. ``kept``: a file for comby.
+        Raises :class:`SyntaxUnavailable` if the package is missing or the language is unknown.
         """
         if language not in LANGUAGES and (language or not templates):
-            raise SyntaxUnavailable(f"no grammar for {language!r}: {', '.join(LANGUAGES)}")
+            known = ", ".join(LANGUAGES)
+            raise SyntaxUnavailable(f"no grammar for {language!r}; choose one of {known}")
         self.language = language
         empty = _parsed("", language) if language else None
-        self._comby = Comby(language, [text for text in templates if is_comby(text)], kept)
+        self._comby = Comby(language, [text for text in templates if is_comby(text)], cache)
         self.problems = self._comby.problems
-        """Templates that are left out, and why; comby's may come to it at any time."""
+        """Templates that are left out, and the reasons; comby's may be added at any time."""
         self.matches = dict.fromkeys(self._comby.templates, 0)
-        """How often each of the others has matched."""
+        """Number of matches of each of the other templates."""
         self._templates: dict[str, Template] = {}
         for text in templates:
             if is_comby(text):
@@ -200,7 +203,7 @@ class Syntax:
                 self.matches[text] = 0
 
     def spans(self, data: bytes) -> Spans:
-        """What is known of ``data``; nothing of what is too long, or defeats the parser."""
+        """Parse ``data``. The result is empty if it is too long or the parser fails."""
         if not data or len(data) > MAX_INPUT:
             return Spans()
         spans = self._parse(data) if self.language else Spans()
@@ -220,7 +223,7 @@ class Syntax:
         except BaseException as e:
             if isinstance(e, (Exception, KeyboardInterrupt, SystemExit)):
                 raise
-            return Spans()  # pyo3's PanicException is no Exception
+            return Spans()  # pyo3's PanicException is not a subclass of Exception
 
     def _edits(self, root: Any, text: str, data: bytes, offsets: _Offsets) -> Iterator[Edit]:
         over = time.thread_time() + MAX_SECONDS
@@ -248,18 +251,18 @@ class Syntax:
 def _reason(error: Exception, pattern: str) -> str:
     """The innermost cause of what ast-grep says, which is followed by a stack."""
     lines = re.findall(r"^\s+\d+: (.*)$", str(error).partition("Stack backtrace")[0], re.MULTILINE)
-    words = lines[-1] if lines else str(error).partition("\n")[0]
+    message = lines[-1] if lines else str(error).partition("\n")[0]
     for hole in _HOLE.finditer(pattern):
         for mark in _MARKS:
-            words = words.replace(hole[0].replace("$", mark), hole[0])
-    return f"ast-grep says: {words[:200]}"
+            message = message.replace(hole[0].replace("$", mark), hole[0])
+    return f"ast-grep says: {message[:200]}"
 
 
 # ------------------------------------------------------------------------------ parsing
 
 
 def _parsed(text: str, language: str) -> Any:
-    """The root of its tree. Raises :class:`SyntaxUnavailable`."""
+    """The root of the syntax tree. Raises :class:`SyntaxUnavailable`."""
     try:
         from ast_grep_py import SgRoot
     except ImportError:
@@ -268,7 +271,7 @@ def _parsed(text: str, language: str) -> Any:
 
 
 class _Offsets:
-    """Bytes by characters."""
+    """Byte offsets of characters."""
 
     __slots__ = ("_starts", "utf8")
 
@@ -281,8 +284,8 @@ class _Offsets:
 
 
 def _decoded(data: bytes) -> tuple[str, _Offsets]:
-    """Text for the parser. What is no UTF-8 is a character a byte; a NUL is a blank to it."""
-    data = data.replace(b"\0", b" ")  # scanners of some grammars take it for the end
+    """Decode for the parser: as Latin-1 if it is not UTF-8; each NUL becomes a blank."""
+    data = data.replace(b"\0", b" ")  # scanners of some grammars read NUL as the end
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -298,7 +301,7 @@ def _encoded(text: str, offsets: _Offsets) -> bytes:
 
 
 def _place(node: Any) -> tuple[int, int]:
-    """Begin and end in characters. Its range would count columns, which long lines make slow."""
+    """Begin and end in characters. ``node.range()`` counts columns, which is slow in long lines."""
     edit = node.replace("")
     return edit.start_pos, edit.end_pos
 
@@ -313,9 +316,9 @@ _NAME: Final = re.compile(rb"[$@]{0,2}[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*\Z
 
 def _walk(root: Any, data: bytes, offsets: _Offsets) -> tuple[dict[str, tuple[Span, ...]],
                                                              tuple[Name, ...]]:  # fmt: skip
-    """Spans worth splicing and identifiers. Breadth first: if it is cut, all of the input has some.
+    """Spans for splicing, and identifiers. Breadth first, to cover all of the input when cut short.
 
-    Named nodes of any grammar but the root, comments, and what has an error in it.
+    The spans are the named nodes without the root, comments, and nodes that contain an error.
     """
     found: dict[str, list[Span]] = {}
     names: list[Name] = []
@@ -356,7 +359,7 @@ def _spoilt(span: Span, errors: Sequence[int]) -> bool:
 
 
 def _sampled(kinds: Mapping[str, Sequence[Span]]) -> dict[str, tuple[Span, ...]]:
-    """No more than MAX_SPANS in all: rare kinds whole, others evenly spread over the input."""
+    """At most MAX_SPANS spans: all of rare kinds, others evenly spread over the input."""
     room, left = MAX_SPANS, len(kinds)
     most: dict[str, int] = {}
     for kind in sorted(kinds, key=lambda k: len(kinds[k])):
@@ -369,9 +372,9 @@ def _sampled(kinds: Mapping[str, Sequence[Span]]) -> dict[str, tuple[Span, ...]]
 
 
 def _filled(rewrite: str, match: Any, text: str) -> str:
-    """The rewrite with what stands in the holes of the match, as it is written there."""
+    """The rewrite with the original text of the match's holes."""
 
-    def stands(hole: re.Match[str]) -> str:
+    def original_text(hole: re.Match[str]) -> str:
         if hole[1]:
             nodes = match.get_multiple_matches(hole[2])
         else:
@@ -380,4 +383,4 @@ def _filled(rewrite: str, match: Any, text: str) -> str:
             return ""
         return text[_place(nodes[0])[0] : _place(nodes[-1])[1]]
 
-    return _HOLE.sub(stands, rewrite)
+    return _HOLE.sub(original_text, rewrite)

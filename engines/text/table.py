@@ -1,6 +1,6 @@
-"""The text operators, read from the table that the C code includes.
+"""The table of text mutators, read from the header that the C code includes.
 
-The paper on compiler fuzzing, "Fast String-level Approximation of Mutation Operators".
+After "Fast String-level Approximation of Mutation Operators" in the paper on compiler fuzzing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TABLE: Final = Path(__file__).with_name("operators.h")
 
 
 class TextMutatorKind(Enum):
-    """What an operator does with its strings (see operators.h)."""
+    """What a mutator does with its strings (see operators.h)."""
 
     REPLACE = "replace"
     SPAN = "span"
@@ -55,7 +55,7 @@ _DELIMITERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TextMutator:
-    """One line of the table; ``strings`` are the arguments behind the name."""
+    """One line of the table; ``strings`` are the arguments after the name."""
 
     name: str
     kind: TextMutatorKind
@@ -63,12 +63,12 @@ class TextMutator:
 
     @property
     def delimiters(self) -> tuple[bytes, ...]:
-        """What must stand in the input, in this order, for it to apply."""
+        """The strings that the input must contain, in this order, for the mutator to apply."""
         return self.strings[: _DELIMITERS[self.kind]]
 
     @property
     def effect(self) -> str:
-        """What it does, in words."""
+        """The effect of the mutator, as text for users."""
         parts = [_shown(s) for s in self.strings]
         match self.kind:
             case TextMutatorKind.REPLACE:
@@ -82,7 +82,7 @@ class TextMutator:
 
 
 def parse(text: str) -> tuple[TextMutator, ...]:
-    """The operators of a table such as operators.h. Raises ValueError for a line that is none."""
+    """Parse a table such as operators.h. Raises ValueError for a malformed line."""
     return tuple(_operators(text))
 
 
@@ -92,7 +92,7 @@ _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
 def _operators(text: str) -> Iterator[TextMutator]:
-    # A comment is made as many lines as it was: errors name the line.
+    # A comment becomes as many empty lines, because errors name the line.
     bare = _COMMENT.sub(lambda m: "\n" * m[0].count("\n"), text)
     names = set[str]()
     for number, line in enumerate(bare.splitlines(), 1):
@@ -100,27 +100,27 @@ def _operators(text: str) -> Iterator[TextMutator]:
             continue
         match = _LINE.match(line.strip())
         if not match or match[1] not in TextMutatorKind.__members__:
-            raise ValueError(f"{TABLE.name}, line {number}: this is no operator: {line}")
+            raise ValueError(f"{TABLE.name}:{number}: not a text mutator: {line}")
         kind = TextMutatorKind[match[1]]
         name, *strings = _literals(match[2], number)
         if not _NAME.match(name) or name in names:
-            raise ValueError(f"{TABLE.name}, line {number}: the name {name} is taken or no name")
+            raise ValueError(f"{TABLE.name}:{number}: the name {name!r} is not unique or invalid")
         operator = TextMutator(name, kind, tuple(s.encode("latin-1") for s in strings))
         if len(strings) != _STRINGS[kind] or not all(operator.delimiters):
-            raise ValueError(f"{TABLE.name}, line {number}: {_STRINGS[kind]} strings are needed")
+            raise ValueError(f"{TABLE.name}:{number}: {_STRINGS[kind]} strings are needed")
         names.add(name)
         yield operator
 
 
 def _literals(arguments: str, number: int) -> tuple[str, ...]:
-    r"""C's string literals, with the escapes that C and Python share (\n, \t, \", \\, \x..)."""
+    r"""Parse C's string literals, with the escapes of both C and Python (\n, \t, \", \\, \x..)."""
     try:
-        # A list, as one string in parentheses is no tuple. Adjacent ones are joined as in C.
+        # A list, since one string in parentheses is no tuple. Adjacent strings join as in C.
         values = ast.literal_eval(f"[{arguments}]")
     except (SyntaxError, ValueError):
         values = []
     if not values or not all(isinstance(v, str) for v in values):
-        raise ValueError(f"{TABLE.name}, line {number}: strings are needed: {arguments}")
+        raise ValueError(f"{TABLE.name}:{number}: strings are needed: {arguments}")
     return tuple(values)
 
 
@@ -129,7 +129,7 @@ def _shown(string: bytes) -> str:
 
 
 OPERATORS: Final = parse(TABLE.read_text(encoding="ascii"))
-"""In the order of the table: an operator's number is its index."""
+"""The text mutators in the order of the table: a mutator's number is its index."""
 
 NAMES: Final = tuple(operator.name for operator in OPERATORS)
 
@@ -139,4 +139,4 @@ BALANCED: Final = "balanced"
 HAVOC: Final = "havoc"
 
 ARMS: Final = (*NAMES, TEMPLATE, FRAGMENT, BALANCED, HAVOC)
-"""What statistics and weights are kept of: every operator, then the other ways to change text."""
+"""The names of all mutators with counters and weights: those of the table, then the others."""

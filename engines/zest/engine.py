@@ -1,7 +1,7 @@
 """zest (Padhye et al., "Semantic Fuzzing with Zest", ISSTA 2019), for Python.
 
-Algorithm 1 of the Mu2 paper, with coverage of valid inputs judged apart: choices of
-a generator are mutated as Zest does, plain bytes and text as AFL does.
+Algorithm 1 of the Mu2 paper, with a separate coverage map of valid inputs. Choices of a generator
+are mutated as in Zest, plain bytes and text as in AFL.
 """
 
 from __future__ import annotations

@@ -248,7 +248,7 @@ def test_what_is_not_there_is_told_and_done_without(lab: Lab) -> None:
         assert lab.run(spec) == 0
     words = said(spec.parent)
     assert len(words) == 2
-    assert "text operators run in Python, not in C: /nowhere.so: " in words[0]
+    assert "text mutators run in Python, not in C: /nowhere.so: " in words[0]
     assert 'text.language = "c": the package ast-grep-py is not installed' in words[1]
     assert "brackets, quotes and lines are spliced instead and templates are left out" in words[1]
     block = block_of(spec.parent)
@@ -346,8 +346,8 @@ def test_what_has_nothing_to_do_is_told(lab: Lab) -> None:
     text = {"language": "python", "havoc": 0.25, "text": 0.75, "splice": 0.0}
     assert lab.run(spec_of(lab, text=text, engine={"seeds": []}, budget_trials=50)) == 0
     no_seeds, idle = said(spec.parent)
-    assert no_seeds.startswith("engine.seeds: there are none")
-    assert idle.startswith("text.language has nothing to do")
+    assert no_seeds.startswith("engine.seeds is empty")
+    assert idle.startswith("text.language has no effect")
 
 
 def test_a_mixture_that_is_none(lab: Lab) -> None:

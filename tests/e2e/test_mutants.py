@@ -175,7 +175,7 @@ def test_the_score_of_any_corpus_and_of_another_engines_run(home, kind):
     assert "there is no such directory" in home.stderr
     (home.path / "empty").mkdir()
     home("score", str(home.run), "--corpus", str(home.path / "empty"), code=1)
-    assert "no input there to score" in home.stderr
+    assert "no readable input to score" in home.stderr
 
 
 @pytest.mark.slow

@@ -277,9 +277,9 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     assert f"{small} is pinned: app.Size" in s.done(PinGoal(small))
     assert f"{named} is ignored" in s.done(IgnoreGoal(named))
     assert "one child a round" in s.done(DemoteEntry(0, "main"))
-    assert "is it app.Size" in s.refused(WeighType("app.Sizes", 1))
-    assert f"is it {small}" in s.refused(PinGoal(f"app.py:{SMALL}:them"))
-    assert f"is it {small}" in s.refused(IgnoreGoal(f"app.py:{SMALL}:them"))
+    assert "did you mean app.Size" in s.refused(WeighType("app.Sizes", 1))
+    assert f"did you mean {small}" in s.refused(PinGoal(f"app.py:{SMALL}:them"))
+    assert f"did you mean {small}" in s.refused(IgnoreGoal(f"app.py:{SMALL}:them"))
     for command in (PinGoal, IgnoreGoal):
         assert "is covered already" in s.refused(command(small.replace("then", "else")))
     assert s.refused(SetTargetedShare(2)).startswith("targeted is 2")
@@ -342,7 +342,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     wait_for(lambda: s.says(f"{small} was pinned and is covered") == 2)
     wait_for(lambda: {f.pinned for f in s.figures().values()} == {""})
     wait_for(lambda: small not in s.rows("main"))
-    assert s.done(PinGoal("")) == "nothing was pinned (2 instances)"
+    assert s.done(PinGoal("")) == "no goal was pinned (2 instances)"
     s.done(Stop())
     wait_for(lambda: running(s.run) is None)
     last = s.figures()["main"]
@@ -364,7 +364,7 @@ def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
     wait_for(lambda: s.rows("main").get(small, {}).get("frontier"), 120)  # after mypy
     s.done(PinGoal(small, "main"))
     wait_for(lambda: s.figures()["main"].pinned == small)
-    assert s.done(PinGoal("")) == f"{small} is not pinned any more"
+    assert s.done(PinGoal("")) == f"{small} is no longer pinned"
     wait_for(lambda: s.figures()["main"].pinned == "")
     # What is ignored and covered anyway is ignored no more, and nobody is bothered with it.
     s.done(IgnoreGoal(small))

@@ -127,7 +127,7 @@ def test_types_are_told_of_and_steered(shop):
     assert shop("ctl", run, "unpin").startswith("applied")
     assert shop("ctl", run, "ignore", YEAR).startswith(f"applied: {YEAR} is ignored")
     assert shop("ctl", run, "ignore", SIGN).startswith(f"applied: {SIGN} is ignored")
-    assert shop("ctl", run, "unignore", SIGN).startswith(f"applied: {SIGN} is not ignored any more")
+    assert shop("ctl", run, "unignore", SIGN).startswith(f"applied: {SIGN} is no longer ignored")
     eventually(lambda: status()["ignored"] == [YEAR])
     assert (told("left")[YEAR]["ignored"], told("left")[SIGN]["ignored"]) == (True, False)
     assert shop("types", run).rstrip().endswith("; 1 ignored")
@@ -190,7 +190,7 @@ def test_a_program_that_is_edited_is_aimed_at_again(shop):
     assert (now()["pinned"], now()["changed"]) == (SIGN, [])
     eventually(lambda: {YEAR, SIGN} <= {row["location"] for row in told()["left"]})
     assert {row["name"]: row["weight"] for row in told()["types"]}[PRICE] == 3
-    ended = f"{LONG} is ignored no more: no goal now"
+    ended = f"{LONG} is no longer ignored: not a goal now"
     eventually(lambda: {words, ended} <= messages())
 
     # While it runs: what a worker loads that is started again is not what was analysed.

@@ -24,7 +24,7 @@ from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner
-from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.runner import Runner
@@ -56,27 +56,27 @@ class Lab:
             fixture=Fixture(directory),
         )
         self.isolation = Isolation.load(directory)
-        self.oracle = Oracle("differential", None, self.executor.guarded)
+        self.criterion = KillCriterion("differential", None, self.executor.guarded)
         self.told = read_reported(directory / "events.jsonl")
         self.table = MutantTable(self.log, self.journal, self.told)
         self.runner = Runner(
             executor=self.executor,
             program=program,
-            oracle=self.oracle,
+            criterion=self.criterion,
             journal=self.journal,
             table=self.table,
             isolation=self.isolation,
         )
         self.schedule = schedule or FullSchedule()
         self.pipeline = Pipeline(self.table, self.rng, self.log.message)
-        self.watch = ProbeSelection(program, self.table)
-        self.executor.observers.append(self.watch)
+        self.probes = ProbeSelection(program, self.table)
+        self.executor.observers.append(self.probes)
         self.corpus = Corpus()
         self.scheduler = Steerable(ZestScheduler(self.corpus), self.corpus)
-        self.outside = IsolatedRunner(
+        self.isolated = IsolatedRunner(
             self.executor,
             program,
-            self.oracle,
+            self.criterion,
             self._reload,
             silence_s=3.0,
             import_s=0.1,
@@ -87,11 +87,11 @@ class Lab:
             program=program,
             table=self.table,
             runner=self.runner,
-            outside=self.outside,
+            isolated=self.isolated,
             pipeline=self.pipeline,
             schedule=self.schedule,
-            watch=self.watch,
-            oracle=self.oracle,
+            probes=self.probes,
+            criterion=self.criterion,
             isolation=self.isolation,
             journal=self.journal,
         )
@@ -190,17 +190,17 @@ class Lab:
     def truth(self, inputs: Iterable[bytes]) -> dict[str, set[bytes]]:
         """Who is killed by what, by brute force: no pruning, no fuel, fresh caches."""
         found: dict[str, set[bytes]] = {}
-        self.watch.install(None)
+        self.probes.install(None)
         for data in inputs:
             self.program.clear_caches()
             original = self.executor.call(data)
-            if not self.oracle.judges(original.outcome):
+            if not self.criterion.judges(original.outcome):
                 continue
             for mutant in self.program.mutants:
                 self.program.enter(mutant)
                 mutated = self.executor.call(data)
                 self.program.leave()
-                if self.oracle.verdict(original, mutated) is not None:
+                if self.criterion.verdict(original, mutated) is not None:
                     found.setdefault(mutant.id, set()).add(data)
         return found
 

@@ -340,7 +340,7 @@ async def test_a_language_that_nothing_uses_is_told_of(home):
     idle, events = campaign("klingon"), []
     idle.text["splice"] = 0.0
     await asyncio.wait_for(CollectorProcess(idle, home, events.append).run(), PATIENCE)
-    assert "text.language has nothing to do" in events[0].text
+    assert "text.language has no effect" in events[0].text
 
 
 async def test_it_says_why_it_cannot_and_is_not_tried_again(home):

@@ -182,7 +182,7 @@ def test_after_a_requeue_all_is_tried_again(make: Any) -> None:
     dead = lab.dead()
     rows = [r for r in lab.table.rows if r.base == "killed"]
     lab.table.requeue(rows)
-    lab.backlog.again([r.mutant.index for r in rows])
+    lab.backlog.reopen([r.mutant.index for r in rows])
     assert not lab.dead()
     assert len(lab.backlog) == len(lab.corpus)
     for _ in range(200):
@@ -192,13 +192,13 @@ def test_after_a_requeue_all_is_tried_again(make: Any) -> None:
 
 def test_a_skipped_mutant_is_not_run_until_it_is_wanted(make: Any) -> None:
     lab: Lab = make(NUMBERS)
-    lab.table.judge(lab.table.rows, "skipped")
+    lab.table.set_verdict(lab.table.rows, "skipped")
     lab.fill(inputs(2))
     lab.exact()
     assert lab.runner.runs == 0
     row = lab.table.rows[0]
     lab.table.promote([row])
-    lab.backlog.again([0])
+    lab.backlog.reopen([0])
     lab.exact()
     assert row.runs > 0
     assert all(r.runs == 0 for r in lab.table.rows[1:])
@@ -210,7 +210,7 @@ def test_the_infecting_inputs_of_a_promoted_mutant_come_next(make: Any) -> None:
     lab.exact()
     row = next(r for r in lab.table.rows if r.base == "alive")
     lab.table.promote([row])
-    lab.backlog.again([row.mutant.index])
+    lab.backlog.reopen([row.mutant.index])
     lab.exact()
     assert lab.scheduler.promoted
 
@@ -259,7 +259,7 @@ def test_work_that_is_done_costs_next_to_nothing(make: Any) -> None:
     lab: Lab = make(NUMBERS)
     lab.fill(inputs(4))
     lab.exact()
-    lab.table.send_outside([r.id for r in lab.table.rows])
+    lab.table.isolate([r.id for r in lab.table.rows])
     looked = 0
 
     def look(entry: Any, at: int) -> bool:
@@ -267,11 +267,11 @@ def test_work_that_is_done_costs_next_to_nothing(make: Any) -> None:
         looked += 1
         return False  # settled
 
-    lab.backlog._open = look  # type: ignore[method-assign]
+    lab.backlog._is_unsettled = look  # type: ignore[method-assign]
     for _ in range(10):
         lab.backlog.work()
-    assert lab.table.outside
-    assert looked <= len(lab.table.outside) * len(lab.corpus)
+    assert lab.table.isolated
+    assert looked <= len(lab.table.isolated) * len(lab.corpus)
 
 
 class Children:
@@ -287,19 +287,19 @@ class Children:
             yield self.told.pop(0) if self.told else IsolatedResult(mutant.index, key, None)
 
 
-def outside(make: Any, *told: IsolatedResult) -> tuple[Lab, Children]:
+def isolated(make: Any, *told: IsolatedResult) -> tuple[Lab, Children]:
     lab: Lab = make(NUMBERS)
-    lab.table.judge(lab.table.rows[1:], "skipped")
+    lab.table.set_verdict(lab.table.rows[1:], "skipped")
     lab.fill([b"12", b"345"])
-    lab.table.send_outside([lab.table.rows[0].id])
+    lab.table.isolate([lab.table.rows[0].id])
     children = Children(*told)
-    lab.backlog._outside = children  # type: ignore[assignment]
+    lab.backlog._isolated = children  # type: ignore[assignment]
     lab.exact()
     return lab, children
 
 
 def test_mutants_outside_are_run_on_all_inputs_once(make: Any) -> None:
-    lab, children = outside(make)
+    lab, children = isolated(make)
     assert children.asked == [(0, b"12"), (0, b"345")]
     assert lab.table.rows[0].state == "alive"
     lab.exact()
@@ -307,7 +307,7 @@ def test_mutants_outside_are_run_on_all_inputs_once(make: Any) -> None:
 
 
 def test_kills_outside_are_the_entrys(make: Any) -> None:
-    lab, _ = outside(
+    lab, _ = isolated(
         make,
         IsolatedResult(0, 0, None),
         IsolatedResult(0, 1, KillEvidence("died", "the mutant died")),
@@ -317,14 +317,14 @@ def test_kills_outside_are_the_entrys(make: Any) -> None:
 
 
 def test_a_flaky_input_is_not_the_mutants_fault(make: Any) -> None:
-    lab, _ = outside(make, IsolatedResult(0, 0, None, flaky=True))
+    lab, _ = isolated(make, IsolatedResult(0, 0, None, flaky=True))
     assert lab.table.rows[0].state == "alive"
     assert lab.isolation.is_flaky(b"12")
     assert not lab.isolation.is_flaky(b"345")
 
 
 def test_what_cannot_be_made_is_invalid(make: Any) -> None:
-    lab, _ = outside(make, IsolatedResult(0, 0, None, "it cannot"))
+    lab, _ = isolated(make, IsolatedResult(0, 0, None, "it cannot"))
     assert (lab.table.rows[0].state, lab.table.rows[0].reason) == ("invalid", "it cannot")
 
 
@@ -342,7 +342,7 @@ def run(data):
 def test_what_a_mutant_left_behind_many_trials_ago_is_noticed(make: Any) -> None:
     """All later runs of the program agree with each other: they see the same changed state."""
     lab: Lab = make(LEAKY, FullSchedule())
-    lab.table.judge([r for r in lab.table.rows if r.operator != "boundary"], "skipped")
+    lab.table.set_verdict([r for r in lab.table.rows if r.operator != "boundary"], "skipped")
     (leaking,) = lab.table.survivors
     lab.trial(b"a")
     lab.trial(bytes(100))

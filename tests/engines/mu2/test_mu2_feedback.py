@@ -46,7 +46,7 @@ def test_an_input_kept_for_infecting_the_promoted_infects_it_when_made_smaller(m
     lab.exact()
     (at,) = [m.index for m in lab.program.mutants if m.operator == "math"]
     lab.table.promote([lab.table.rows[at]])
-    lab.backlog.again([at])
+    lab.backlog.reopen([at])
     lab.exact()
     entry = lab.trial(b"aaaaaaaaxaaaaaaa", shrink_runs=64)
     assert entry is not None

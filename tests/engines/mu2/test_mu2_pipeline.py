@@ -48,7 +48,7 @@ def put(lab: Lab, rng: random.Random) -> None:
         if what == 0:
             lab.table.kill(row.mutant.index, KillEvidence("value", ""), "main/0")
         elif what == 1:
-            lab.table.judge([row], "skipped")
+            lab.table.set_verdict([row], "skipped")
         elif what == 2:
             lab.table.invalidate(row.mutant.index, "why")
         elif what == 3:
@@ -62,14 +62,14 @@ def test_counts_add_up_and_only_the_infected_are_chosen(lab: Lab, seed: int, kin
     schedule: MutantSchedule = FullSchedule() if kind == "full" else AdaptiveSchedule(rng)
     lab.fill([b"abc", b"\xffx"])  # so that `low` and `run` are watched, `never` is not
     put(lab, rng)
-    probing = lab.watch.everyone()
+    probing = lab.probes.watch_all()
     for _ in range(20):
         data = rng.randbytes(rng.randrange(5))
         if rng.random() < 0.3:
             data += bytes(900)
         execution = lab.executor.run(data)
         entered = lab.program.units_of(execution.observed) if rng.random() < 0.5 else ()
-        seen = lab.pipeline.watch(probing, entered)
+        seen = lab.pipeline.read_probes(probing, entered)
         before = asdict(lab.pipeline.tally)
         chosen = lab.pipeline.todo(seen, schedule, saved=True)
         tally = asdict(lab.pipeline.tally)
@@ -92,9 +92,9 @@ def test_what_is_settled_is_not_chosen_again(lab: Lab) -> None:
 
 def test_survivors_in_an_entered_unit_without_probes_may_be_infected(lab: Lab) -> None:
     lab.fill([b"abc"])
-    probing = lab.watch.everyone()
+    probing = lab.probes.watch_all()
     execution = lab.executor.run(bytes(901))
-    seen = lab.pipeline.watch(probing, lab.program.units_of(execution.observed))
+    seen = lab.pipeline.read_probes(probing, lab.program.units_of(execution.observed))
     never = {m.index for m in lab.program.mutants if m.function == "never"}
     assert never
     assert never <= set(seen.infected)
@@ -130,5 +130,5 @@ def test_an_audit_that_kills_is_said_to_be_unsound(lab: Lab) -> None:
 
 def test_what_is_chosen_and_does_not_run_now_is_put_off(lab: Lab) -> None:
     rows = lab.table.rows[:4]
-    assert lab.pipeline.put_off(rows, rows[1:3]) == rows[1:3]
-    assert lab.pipeline.tally.put_off == 2
+    assert lab.pipeline.defer(rows, rows[1:3]) == rows[1:3]
+    assert lab.pipeline.tally.deferred == 2

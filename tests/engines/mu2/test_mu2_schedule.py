@@ -63,7 +63,7 @@ def test_a_saved_input_runs_so_many_that_have_run_before_at_most(rows: list[Muta
     for row in rows:
         row.runs = 1
     chosen = adaptive().choose(rows, saved=True)
-    assert len(chosen) == AdaptiveSchedule.SAVED_AT_MOST
+    assert len(chosen) == AdaptiveSchedule.MAX_SAVED_REPEATS
 
 
 def test_back_off_runs_a_survivor_of_n_runs_with_probability_patience_by_n(
@@ -130,10 +130,12 @@ def test_kills_raise_the_rate_and_fruitless_work_lowers_it_within_bounds() -> No
         schedule.spent(100, 1, saved=False)
         shares.append(schedule.share)
     assert shares == sorted(shares)
-    assert shares[-1] == pytest.approx(AdaptiveSchedule.MOST / (1 + AdaptiveSchedule.MOST))
+    assert shares[-1] == pytest.approx(AdaptiveSchedule.MAX_RATE / (1 + AdaptiveSchedule.MAX_RATE))
     for _ in range(100):
         schedule.spent(100 * AdaptiveSchedule.FRUITLESS, 0, saved=False)
-    assert schedule.share == pytest.approx(AdaptiveSchedule.LEAST / (1 + AdaptiveSchedule.LEAST))
+    assert schedule.share == pytest.approx(
+        AdaptiveSchedule.MIN_RATE / (1 + AdaptiveSchedule.MIN_RATE)
+    )
 
 
 def test_the_same_seed_chooses_the_same(rows: list[MutantRecord]) -> None:

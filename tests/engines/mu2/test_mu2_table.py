@@ -50,8 +50,8 @@ def words(table: MutantTable) -> list[tuple[object, ...]]:
 def check(table: MutantTable) -> None:
     """What the sets say is what the rows say."""
     lives = {r.mutant.index for r in table.rows if r.state in ("pending", "alive")}
-    assert table.survivors | table.outside == lives
-    assert not table.survivors & table.outside
+    assert table.survivors | table.isolated == lives
+    assert not table.survivors & table.isolated
     assert table.promoted <= lives
     assert table.mask == sum(1 << at for at in table.survivors)
     assert table.dead == sum(r.base == "killed" for r in table.rows)
@@ -88,7 +88,7 @@ def test_verdicts_and_their_end(lab: Lab) -> None:
     table, row = lab.table, lab.table.rows[1]
     table.promote([row])
     assert row.steer == "promoted"
-    table.judge([row], "equivalent", "it is dead code")
+    table.set_verdict([row], "equivalent", "it is dead code")
     assert (row.state, row.reason, row.steer) == ("equivalent", "it is dead code", "")
     check(table)
     assert restarted(lab).rows[1].reason == "it is dead code"
@@ -101,8 +101,8 @@ def test_verdicts_and_their_end(lab: Lab) -> None:
 
 
 def test_what_needs_a_child_is_no_survivor_in_here(lab: Lab) -> None:
-    lab.table.send_outside([lab.table.rows[2].id, "subject:gone:math:0:-"])
-    assert lab.table.outside == {2}
+    lab.table.isolate([lab.table.rows[2].id, "subject:gone:math:0:-"])
+    assert lab.table.isolated == {2}
     assert lab.table.alive(2)
     check(lab.table)
     lab.table.invalidate(2, "why not")
@@ -129,15 +129,15 @@ def test_a_selection_that_names_none(lab: Lab) -> None:
 
 
 def test_only_so_many_inputs_are_favoured_for_a_promoted_mutant(lab: Lab) -> None:
-    assert sum(lab.table.favour(0) for _ in range(20)) == 4
+    assert sum(lab.table.grant_energy(0) for _ in range(20)) == 4
     lab.table.promote(lab.table.rows[:1])
-    assert lab.table.favour(0)
+    assert lab.table.grant_energy(0)
 
 
 def test_counts_are_told_when_they_have_doubled(lab: Lab) -> None:
     for _ in range(1000):
         lab.table.ran(0)
-        lab.table.tell_runs()
+        lab.table.report_runs()
     assert 8 <= len(lab.events("mutant_runs")) <= 14
 
 
@@ -146,8 +146,10 @@ ACTIONS: dict[str, Action] = {
     "ran": lambda t, at: t.ran(at) if t.alive(at) else None,
     "kill": lambda t, at: t.kill(at, VALUE, f"main/{at}") if t.alive(at) else None,
     "invalid": lambda t, at: t.invalidate(at, "why") if t.alive(at) else None,
-    "skip": lambda t, at: t.judge([t.rows[at]], "skipped") if t.alive(at) else None,
-    "equivalent": lambda t, at: t.judge([t.rows[at]], "equivalent", "x") if t.alive(at) else None,
+    "skip": lambda t, at: t.set_verdict([t.rows[at]], "skipped") if t.alive(at) else None,
+    "equivalent": lambda t, at: (
+        t.set_verdict([t.rows[at]], "equivalent", "x") if t.alive(at) else None
+    ),
     "promote": lambda t, at: (
         t.promote([t.rows[at]]) if t.rows[at].base in ("pending", "alive") else None
     ),

@@ -372,7 +372,7 @@ def test_states_of_a_unit() -> None:
         assert subject.f(1) == 1
     assert subject.observed("f", 1) == 0
     assert probing.reached() == []
-    program.loud()
+    program.end_quiet()
     assert subject.observed("f", 1) == observed
     assert probing.reached() == [0, 1]
 
@@ -386,10 +386,10 @@ def test_wanting_less_and_more() -> None:
     body = "".join(f"    if n < {i}: n += {i}\n" for i in range(8))
     subject = Subject(f"def f(n):\n{body}    return n\n", ["boundary"])
     program = subject.program
-    every = [m.index for m in program.mutants]
+    watches = [m.index for m in program.mutants]
     probing = program.probing()
     program.install(probing)
-    for wanted in (every, every[:7], every[2:5], every[:1], [], every[4:], every):
+    for wanted in (watches, watches[:7], watches[2:5], watches[:1], [], watches[4:], watches):
         probing.want(wanted)
         assert probing.watched <= set(wanted)
         probing.cover(program.units)
@@ -400,7 +400,7 @@ def test_wanting_less_and_more() -> None:
         assert probing.infected() == []
         probing.clear()
         assert subject.f(3) == 7
-        assert probing.infected() == [i for i in wanted if i in (every[3], every[7])]
+        assert probing.infected() == [i for i in wanted if i in (watches[3], watches[7])]
 
 
 def test_caches_are_emptied() -> None:

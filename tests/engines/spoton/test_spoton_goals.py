@@ -29,12 +29,12 @@ from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.target import Target
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.spoton.distances import MOST, Distances, label_of, unify
+from fuzztui.engines.spoton.distances import MAX_FACTOR, Distances, label_of, unify
 from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.goals import Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
-from fuzztui.engines.spoton.types_file import Figures
+from fuzztui.engines.spoton.types_file import TypesFile
 
 SOURCE = """\
 def f(x):
@@ -49,10 +49,10 @@ def f(x):
 TYPES = {2: {"datetime.date": 2, "File": 3}, 4: {"File": 1}, 6: {"Image": 0}}
 
 
-def targets(tmp_path: Path, base: int = 10, sha: str | None = None) -> Goals:
+def goals(tmp_path: Path, base: int = 10, sha: str | None = None) -> Goals:
     read = read_document(write_document(tmp_path / "targets.json", document("m", SOURCE, TYPES)))
     made = Goals(read, lambda name: (sha or read.modules[name], base))
-    assert made.place() == made.changed == ([] if sha is None else ["m.py"])
+    assert made.add_loaded() == made.changed == ([] if sha is None else ["m.py"])
     return made
 
 
@@ -68,7 +68,7 @@ def cell_of(made: Goals, location: str) -> int:
 
 def distances(*types: dict[str, int]) -> Distances:
     made = Distances(random.Random(1))
-    made.aim([target(t) for t in types])
+    made.set_goals([target(t) for t in types])
     return made
 
 
@@ -94,37 +94,37 @@ def test_nearer_types_are_more_probable() -> None:
     assert made.probability("near") == pytest.approx(0.8)
     drawn = Counter(made.pick() for _ in range(2000))
     assert 1500 < drawn["near"] < 1700
-    assert made.standings["near"].picks == drawn["near"]
+    assert made.stats_by_type["near"].picks == drawn["near"]
 
 
 def test_matches_and_misses_move_a_factor_within_its_bounds() -> None:
     made = distances({"a": 1, "b": 1})
     for _ in range(3):
-        made.missed("a")
-    assert made.standings["a"].factor == pytest.approx((4 / 3) ** 3)
-    made.matched("a")
-    assert made.standings["a"].factor == pytest.approx((4 / 3) ** 2)
+        made.record_miss("a")
+    assert made.stats_by_type["a"].factor == pytest.approx((4 / 3) ** 3)
+    made.record_match("a")
+    assert made.stats_by_type["a"].factor == pytest.approx((4 / 3) ** 2)
     for _ in range(30):
-        made.missed("a")
-    assert made.standings["a"].factor == MOST
+        made.record_miss("a")
+    assert made.stats_by_type["a"].factor == MAX_FACTOR
     for _ in range(30):
-        made.matched("a")
-    assert made.standings["a"].factor == 1  # never nearer than it is
+        made.record_match("a")
+    assert made.stats_by_type["a"].factor == 1  # never nearer than it is
     assert made.probability("a") == made.probability("b") == 0.5
 
 
 def test_a_nearest_type_that_no_input_has_loses_its_chance() -> None:
     made = distances({"a": 0, "b": 3})
     for _ in range(30):
-        made.missed("a")
+        made.record_miss("a")
     assert made.probability("a") == pytest.approx((1 / 8) / (1 / 8 + 1 / 4))
 
 
 def test_a_persons_weight_is_apart_and_0_bans() -> None:
     made = distances({"a": 0, "b": 0})
     made.weigh("a", 3)
-    made.missed("a")
-    made.matched("a")
+    made.record_miss("a")
+    made.record_match("a")
     assert made.probability("a") == 0.75
     made.weigh("a", 0)
     assert {made.pick() for _ in range(100)} == {"b"}
@@ -133,10 +133,10 @@ def test_a_persons_weight_is_apart_and_0_bans() -> None:
     with pytest.raises(ValueError, match="a weight is from 0"):
         made.weigh("a", -1)
     made.weigh("c", 2)  # not of interest now, perhaps later
-    made.aim([target({"c": 1, "b": 1})])
+    made.set_goals([target({"c": 1, "b": 1})])
     assert made.probability("c") == 1
     assert made.probability("a") == 0
-    made.aim([])
+    made.set_goals([])
     assert made.pick() is None
 
 
@@ -151,7 +151,7 @@ def test_labels_are_fit_for_names_of_files() -> None:
 
 
 def test_frontier_is_what_was_met_and_not_taken(tmp_path: Path) -> None:
-    made = targets(tmp_path)
+    made = goals(tmp_path)
     assert len(made.all) == len(made.uncovered) == 6
     assert not made.frontier
     assert made.cover(cells(cell_of(made, "m.py:2:else"), cell_of(made, "m.py:6:then")))
@@ -178,7 +178,7 @@ def test_what_is_no_document_of_targets_is_refused(tmp_path: Path) -> None:
 def test_covering_bit_by_bit_comes_to_the_same(tmp_path: Path) -> None:
     rng = random.Random(3)
     for _ in range(20):
-        whole, steps = targets(tmp_path), targets(tmp_path)
+        whole, steps = goals(tmp_path), goals(tmp_path)
         seen = 0
         for _ in range(rng.randrange(1, 6)):
             seen |= cells(*rng.sample(range(30), rng.randrange(5))) << rng.randrange(8)
@@ -195,21 +195,21 @@ def test_arms_that_stand_alone_are_met_with_their_block(tmp_path: Path) -> None:
         read_document(write_document(tmp_path / "t.json", data)),
         lambda name: (data["modules"][0]["sha"], 0),
     )
-    made.place()
+    made.add_loaded()
     assert made.cover(cells(0))
     assert made.frontier == {0}
 
 
 def test_modules_that_have_changed_or_come_late(tmp_path: Path) -> None:
-    assert not targets(tmp_path, sha="another").all
+    assert not goals(tmp_path, sha="another").all
     read = read_document(tmp_path / "targets.json")
     there: dict[str, tuple[str, int]] = {}
     made = Goals(read, there.get)
-    assert made.place() == []
+    assert made.add_loaded() == []
     assert not made.all
     there["m"] = (read.modules["m"], 100)
-    made.place()
-    made.place()
+    made.add_loaded()
+    made.add_loaded()
     assert len(made.all) == 6
     assert made.all[0].cells[0] >= 100
 
@@ -253,7 +253,7 @@ def test_constants_for_zest_and_for_running_an_input_again(tmp_path: Path) -> No
 def feedback(tmp_path: Path, mode: Any = "frontier") -> GoalFeedback:
     coverage = CoverageMap()
     coverage.grow(64)
-    made = GoalFeedback(targets(tmp_path), distances(), CoverageFeedback(coverage), mode)
+    made = GoalFeedback(goals(tmp_path), distances(), CoverageFeedback(coverage), mode)
     made.renew()
     return made
 
@@ -272,10 +272,10 @@ def entry() -> CorpusEntry:
 def test_types_of_the_frontier_are_aimed_at(tmp_path: Path) -> None:
     made = feedback(tmp_path)
     assert made.distances.now == {"datetime.date": 2, "File": 3, "Image": 0}  # nothing is covered
-    seen = cells(*(cell_of(made.targets, f"m.py:{where}") for where in ("2:else", "6:then")))
+    seen = cells(*(cell_of(made.goals, f"m.py:{where}") for where in ("2:else", "6:then")))
     made.learn(Execution(Outcome.SUCCESS, b"", seen), entry())
     assert made.distances.now == {"datetime.date": 2, "File": 3, "Image": 0}
-    more = seen | cells(cell_of(made.targets, "m.py:6:else"))
+    more = seen | cells(cell_of(made.goals, "m.py:6:else"))
     made.recall(Execution(Outcome.SUCCESS, b"", more), entry())
     assert made.distances.now == {"datetime.date": 2, "File": 3}
     made._coverage.seen = more
@@ -297,9 +297,9 @@ def test_what_is_never_taken_is_not_aimed_at(tmp_path: Path, mode: Any) -> None:
     told = GoalFeedback(made, distances(), CoverageFeedback(coverage), mode)
     told.renew()
     other = cell_of(made, "m.py:2:else")
-    (never,) = next(t.placed(10).cells for t in read.targets if t.never)
+    (never,) = next(t.at_base(10).cells for t in read.goals if t.never)
     told.learn(Execution(Outcome.SUCCESS, b"", cells(other)), entry())
-    assert "m.py:2:then" not in {t.location for t in told.wanted()}
+    assert "m.py:2:then" not in {t.location for t in told.targeted_goals()}
     assert made.find("m.py:2:then") is None  # so nothing is left of it, nor counted
     told.learn(Execution(Outcome.SUCCESS, b"", cells(other, never)), entry())
     assert told.distances.now
@@ -307,7 +307,7 @@ def test_what_is_never_taken_is_not_aimed_at(tmp_path: Path, mode: Any) -> None:
 
 def test_types_of_all_that_is_left_are_in_the_papers_mode(tmp_path: Path) -> None:
     made = feedback(tmp_path, "global")
-    seen = cells(*(cell_of(made.targets, f"m.py:{w}") for w in ("2:else", "6:then", "6:else")))
+    seen = cells(*(cell_of(made.goals, f"m.py:{w}") for w in ("2:else", "6:then", "6:else")))
     made.learn(Execution(Outcome.SUCCESS, b"", seen), entry())
     # File is met in two targets: its distance is that of the one with more types.
     assert made.distances.now == {"datetime.date": 2, "File": 3}
@@ -319,26 +319,26 @@ def test_what_came_of_aiming(tmp_path: Path) -> None:
     made.learn(Execution(Outcome.SUCCESS, b"", cells(11, 12)), entry())
     made.begin(Candidate(b"", "havoc,rep:3"))
     made.learn(Execution(Outcome.SUCCESS, b"", cells(13)), entry())
-    assert made.distances.standings["datetime.date"].new_arms == 2
+    assert made.distances.stats_by_type["datetime.date"].new_arms == 2
     # In the mode "counts" a cell that is taken more often is news, but nothing new is covered.
     made._coverage.seen = cells(11, 12, 13)
     made.begin(Candidate(b"", "typed:datetime.date,rep:3"))
     made.learn(Execution(Outcome.SUCCESS, b"", cells(11) << 3 | cells(14)), entry())
-    assert made.distances.standings["datetime.date"].new_arms == 3
+    assert made.distances.stats_by_type["datetime.date"].new_arms == 3
 
 
 def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
     file = tmp_path / ".types"
     first = feedback(tmp_path)
-    first._coverage.seen = cells(cell_of(first.targets, "m.py:2:else"))
+    first._coverage.seen = cells(cell_of(first.goals, "m.py:2:else"))
     first.renew()
     for _ in range(64):
         first.judge(Execution(Outcome.SUCCESS, b"", first._coverage.seen))
     first.distances.weigh("File", 2)
-    first.distances.missed("File")
+    first.distances.record_miss("File")
     first.pin("m.py:2:then")
-    figures = Figures(file, first, mutator(), lambda path, data: path.write_bytes(data))
-    figures.tick()
+    types_file = TypesFile(file, first, mutator(), lambda path, data: path.write_bytes(data))
+    types_file.tick()
     written = json.loads(file.read_text())
     assert written["left"][0]["location"] == "m.py:2:then"
     assert written["left"][0]["frontier"]
@@ -347,36 +347,38 @@ def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
     assert (written["targets"], written["uncovered"]) == (6, 5)
 
     second = feedback(tmp_path)
-    Figures(file, second, mutator(), lambda path, data: None)
+    TypesFile(file, second, mutator(), lambda path, data: None)
     # But what misses did: how much of that was written is the clock's doing, and draws follow it.
-    assert first.distances.standings["File"].factor > 1
-    first.distances.standings["File"].factor = 1.0
-    assert second.distances.standings == first.distances.standings
+    assert first.distances.stats_by_type["File"].factor > 1
+    first.distances.stats_by_type["File"].factor = 1.0
+    assert second.distances.stats_by_type == first.distances.stats_by_type
     assert second.pinned == first.pinned
-    assert (second.asked, second.reached) == (2, {"m.py:2:then": 2})
+    assert (second.sampled_trials, second.reached) == (2, {"m.py:2:then": 2})
 
     for torn in (b"", b"{", b'{"types": {"File": {"weight": -1}}}', b'{"types": 7}', b"\xff",
                  file.read_bytes().replace(b'"asked": 2', b'"asked": 1e999')):  # fmt: skip
         file.write_bytes(torn)
         third = feedback(tmp_path)
-        Figures(file, third, mutator(), lambda path, data: None)
-        assert third.distances.standings["File"].misses == 0
+        TypesFile(file, third, mutator(), lambda path, data: None)
+        assert third.distances.stats_by_type["File"].misses == 0
         assert third.pinned == ""
 
 
 def test_what_was_reached_of_more_targets_than_are_told_of_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fuzztui.engines.spoton.types_file._MOST", 1)
+    monkeypatch.setattr("fuzztui.engines.spoton.types_file._MAX_ROWS", 1)
     first = feedback(tmp_path)
-    first._coverage.seen = cells(*(cell_of(first.targets, f"m.py:{n}:else") for n in (2, 6)))
+    first._coverage.seen = cells(*(cell_of(first.goals, f"m.py:{n}:else") for n in (2, 6)))
     first.renew()
     for _ in range(32):
         first.judge(Execution(Outcome.SUCCESS, b"", first._coverage.seen))
-    Figures(tmp_path / ".types", first, mutator(), lambda path, data: path.write_bytes(data)).tick()
+    TypesFile(
+        tmp_path / ".types", first, mutator(), lambda path, data: path.write_bytes(data)
+    ).tick()
     assert len(json.loads((tmp_path / ".types").read_bytes())["left"]) == 1
     second = feedback(tmp_path)
-    Figures(tmp_path / ".types", second, mutator(), lambda path, data: None)
+    TypesFile(tmp_path / ".types", second, mutator(), lambda path, data: None)
     assert second.reached == first.reached == {"m.py:2:then": 1, "m.py:6:then": 1}
 
 
@@ -391,10 +393,10 @@ def test_figures_that_take_long_are_written_seldom(
 
     monkeypatch.setattr("fuzztui.engines.spoton.types_file.time.monotonic", lambda: now[0])
     made = feedback(tmp_path)
-    figures = Figures(tmp_path / ".types", made, mutator(), slow)
+    types_file = TypesFile(tmp_path / ".types", made, mutator(), slow)
     for _ in range(1000):
-        figures.tick()
-        made.asked += 1
+        types_file.tick()
+        made.sampled_trials += 1
         now[0] += 0.1
     assert sum(0.5 for _ in writes) <= 0.03 * (now[0] - 100)
     assert len(writes) >= 4
@@ -404,7 +406,7 @@ def test_a_full_disk_costs_a_state_of_the_figures_only(tmp_path: Path) -> None:
     def full(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    Figures(tmp_path / ".types", feedback(tmp_path), mutator(), full).write()
+    TypesFile(tmp_path / ".types", feedback(tmp_path), mutator(), full).write()
 
 
 # ------------------------------------------------------------------- kin and mutator
@@ -424,18 +426,21 @@ def test_who_counts_as_a_type() -> None:
         )
     }
     aliases = {"lib.Body": ["app.Thing", "datetime.date"], "lib.Row": ["fuzztui.generators.Item"]}
-    kin = TypeRelations(stacks, aliases)
-    assert kin.holding("datetime.date") == {there["datetime.date"], there["datetime.datetime"]}
-    assert kin.holding("lib.Body") == {
+    relations = TypeRelations(stacks, aliases)
+    assert relations.holding("datetime.date") == {
+        there["datetime.date"],
+        there["datetime.datetime"],
+    }
+    assert relations.holding("lib.Body") == {
         there["app.Thing"], there["datetime.date"], there["datetime.datetime"]
     }  # fmt: skip
     # A NewType is no class; it has two names, one of them public.
-    assert kin.holding("lib.Row") == {there["fuzztui.engines.generators.aws.Item"]}
+    assert relations.holding("lib.Row") == {there["fuzztui.engines.generators.aws.Item"]}
     # The same class, and one that it is derived from.
-    assert kin.holding("_io.BytesIO") == {there["io.BytesIO"], there["io.IOBase"]}
-    assert kin.holding("no.Such") == set()
+    assert relations.holding("_io.BytesIO") == {there["io.BytesIO"], there["io.IOBase"]}
+    assert relations.holding("no.Such") == set()
     late = stacks.push(there["app.Thing"], "datetime.datetime")
-    assert late in kin.holding("datetime.datetime")
+    assert late in relations.holding("datetime.datetime")
     assert TypeRelations(stacks, {}).holding("datetime.time") == set()
 
 
@@ -445,10 +450,10 @@ def test_what_is_told_by_the_clock_changes_nothing_that_is_drawn() -> None:
 
     def drawn(*, told: bool) -> list[str | None]:
         stacks = TypeStacks()
-        kin = TypeRelations(stacks, {})
-        made = Distances(random.Random(7), kin)
-        made.aim([target({f"{name}.Late": 1, "datetime.date": 1})])
-        kin.meet({stacks.push(0, "datetime.date"), stacks.push(0, "fractions.Fraction")})
+        relations = TypeRelations(stacks, {})
+        made = Distances(random.Random(7), relations)
+        made.set_goals([target({f"{name}.Late": 1, "datetime.date": 1})])
+        relations.meet({stacks.push(0, "datetime.date"), stacks.push(0, "fractions.Fraction")})
         if told:
             made.probability(f"{name}.Late")
         module = types.ModuleType(name)
@@ -467,7 +472,7 @@ def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:
     bench = Bench(gen_file, seed=5)
     data, value = bench.fresh()
     made = Distances(random.Random(2))
-    made.aim([target({"datetime.date": 1, "no.Such": 0})])
+    made.set_goals([target({"datetime.date": 1, "no.Such": 0})])
     expected: list[Any] = []
     mutator = TypedMutator(
         random.Random(3),
@@ -484,8 +489,8 @@ def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:
         assert expected[-1][0] is child.data
         _, other = bench.child(*expected[-1])
         assert (other.name, other.image, other.tags) == (value.name, value.image, value.tags)
-    assert made.standings["no.Such"].misses > 0
-    assert made.standings["datetime.date"].matches == 50
+    assert made.stats_by_type["no.Such"].misses > 0
+    assert made.stats_by_type["datetime.date"].matches == 50
     mutator.targeted = 0.0
     assert mutator.mutate(one).op.startswith("havoc,rep:")
     assert isinstance(bench.child(*expected[-1])[1], File)
@@ -503,12 +508,12 @@ def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
 
     bench = Bench(gen_rare)
     bench.form.stacks.push(0, "app.Mark")  # made of no choice at all
-    kin = TypeRelations(bench.form.stacks, {"lib.Hour": ["datetime.time"]})
-    made = Distances(random.Random(2), kin)
-    made.aim([target({"lib.Never": 0, "app.Mark": 0, "lib.Hour": 0, "datetime.date": 3})])
+    relations = TypeRelations(bench.form.stacks, {"lib.Hour": ["datetime.time"]})
+    made = Distances(random.Random(2), relations)
+    made.set_goals([target({"lib.Never": 0, "app.Mark": 0, "lib.Hour": 0, "datetime.date": 3})])
     mutator = TypedMutator(
         random.Random(3), Choices(lambda entry: bench.form.annotate(entry.data)),
-        lambda child, parent: None, made, kin, targeted=1.0,
+        lambda child, parent: None, made, relations, targeted=1.0,
     )  # fmt: skip
     bench.form.build(b"\0")
     day = CorpusEntry(0, "", bench.form.used(b"\0"), 0)
@@ -517,13 +522,13 @@ def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
     assert not any(map(made.probability, made.now))
     for _ in range(40):
         assert mutator.mutate(day).op.startswith("typed:datetime.date,")
-    assert made.standings["datetime.date"].picks == 40
+    assert made.stats_by_type["datetime.date"].picks == 40
     assert made.probability("datetime.date") == 1
     aimed = Counter(mutator.mutate(hour).op.partition(",")[0] for _ in range(40))
     assert set(aimed) == {"typed:lib.Hour"}
-    assert made.standings["lib.Hour"].matches == 40
+    assert made.stats_by_type["lib.Hour"].matches == 40
     assert 0 < made.probability("datetime.date") < made.probability("lib.Hour")
-    assert made.standings["lib.Never"].picks == made.standings["app.Mark"].picks == 0
+    assert made.stats_by_type["lib.Never"].picks == made.stats_by_type["app.Mark"].picks == 0
     assert made.probability("lib.Never") == 0
 
 

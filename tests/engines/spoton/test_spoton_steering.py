@@ -21,7 +21,7 @@ from fuzztui.engines.spoton.goals import Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.steering import TargetingCommands
-from fuzztui.engines.spoton.types_file import TYPES, Figures
+from fuzztui.engines.spoton.types_file import TYPES, TypesFile
 from fuzztui.wire.commands import (
     Command,
     IgnoreGoal,
@@ -70,7 +70,7 @@ class Lab:
         late = {**data["targets"][0], "location": "late.py:1:then", "module": "late"}
         data["targets"].append(late)
         read = read_document(write_document(root / "targets.json", data))
-        self.targets = Goals(
+        self.goals = Goals(
             read, lambda name: (sha or read.modules[name], 10) if name == loaded else None
         )
         self.stacks = TypeStacks()
@@ -78,20 +78,20 @@ class Lab:
         coverage.grow(64)
         self.coverage = CoverageFeedback(coverage)
         self.distances = Distances(random.Random(1))
-        self.feedback = GoalFeedback(self.targets, self.distances, self.coverage, mode)
-        kin = self.kin = TypeRelations(self.stacks, {})
+        self.feedback = GoalFeedback(self.goals, self.distances, self.coverage, mode)
+        relations = self.relations = TypeRelations(self.stacks, {})
         self.mutator = TypedMutator(
             random.Random(2), Choices(lambda entry: None), lambda child, parent: None,
-            self.distances, kin, targeted=targeted,
+            self.distances, relations, targeted=targeted,
         )  # fmt: skip
         self.full = False
-        self.figures = Figures(self.file, self.feedback, self.mutator, self.replace)
+        self.types_file = TypesFile(self.file, self.feedback, self.mutator, self.replace)
         self.told: list[str] = []
         self.feedback.on_covered = self.told.append
         self.lost: list[str] = []
         self.feedback.on_lost = self.lost.append
         self.feedback.renew()
-        self.steers = TargetingCommands(self.feedback, self.mutator, kin, self.figures)
+        self.steers = TargetingCommands(self.feedback, self.mutator, relations, self.types_file)
         if loaded == "m" and not sha:
             self.cover(*SEEN)
 
@@ -101,8 +101,8 @@ class Lab:
         file.write_bytes(data)
 
     def cover(self, *where: str) -> None:
-        numbers = [self.targets.find(f"m.py:{w}") for w in where]
-        cells = sum(1 << 8 * self.targets.all[n].cells[0] for n in numbers if n is not None)
+        numbers = [self.goals.find(f"m.py:{w}") for w in where]
+        cells = sum(1 << 8 * self.goals.all[n].cells[0] for n in numbers if n is not None)
         seen = self.coverage.seen | cells
         self.feedback.learn(
             Execution(Outcome.SUCCESS, b"", seen), CorpusEntry(0, "id:000000", b"", 0)
@@ -110,13 +110,13 @@ class Lab:
         self.coverage.seen = seen
 
     def obey(self, command: Command) -> str:
-        return self.steers.obey(command)
+        return self.steers.execute(command)
 
     def refusal(self, command: Command) -> str:
-        before = self.figures.data()
+        before = self.types_file.data()
         with pytest.raises(SteerError) as caught:
             self.obey(command)
-        assert self.figures.data() == before
+        assert self.types_file.data() == before
         return str(caught.value)
 
     def kept(self) -> Any:
@@ -143,29 +143,29 @@ def test_a_type_is_weighed_and_the_answer_tells_what_that_does(lab: Lab) -> None
 
 
 def test_a_type_that_does_not_matter_now(lab: Lab) -> None:
-    assert lab.obey(WeighType("Far", 2.5)) == (
-        "lib.Far weighs 2.5; nothing that is aimed at now depends on it"
-    )
+    assert lab.obey(WeighType("Far", 2.5)) == ("lib.Far weighs 2.5; no current goal depends on it")
     assert lab.kept()["types"]["lib.Far"]["weight"] == 2.5
 
 
 def test_when_all_types_are_banned_it_says_so(lab: Lab) -> None:
     for name in ("datetime.date", "app.File"):
         assert "no type is left" not in lab.obey(WeighType(name, 0))
-    assert lab.obey(WeighType("Image", 0)).endswith("of picks; no type is left: none is aimed at")
+    assert lab.obey(WeighType("Image", 0)).endswith(
+        "of picks; all remaining types are banned, so every mutation is random"
+    )
     assert lab.distances.pick() is None
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("datetime.dat", "no type 'datetime.dat' decides about any branch: is it datetime.date"),
-        ("fille", "no type 'fille' decides about any branch: is it app.File?"),
-        ("qqqq", "no type 'qqqq' decides about any branch"),
-        ("", "no type '' decides about any branch"),
-        ("ate", "no type 'ate' decides about any branch: is it "),
-        ("date", "'date' may be datetime.date or lib.date: say which"),
-        ("x" * 5000, f"no type '{'x' * 80}...' decides about any branch"),
+        ("datetime.dat", "no type 'datetime.dat' decides any branch; did you mean datetime.date"),
+        ("fille", "no type 'fille' decides any branch; did you mean app.File?"),
+        ("qqqq", "no type 'qqqq' decides any branch"),
+        ("", "no type '' decides any branch"),
+        ("ate", "no type 'ate' decides any branch; did you mean "),
+        ("date", "'date' is ambiguous: choose datetime.date or lib.date"),
+        ("x" * 5000, f"no type '{'x' * 80}...' decides any branch"),
     ],
 )
 def test_types_that_are_refused(lab: Lab, name: str, words: str) -> None:
@@ -181,7 +181,7 @@ def test_weights_that_are_none(lab: Lab, weight: float) -> None:
 
 
 def test_the_share_that_aims(lab: Lab) -> None:
-    assert lab.obey(SetTargetedShare(1)) == "50% -> 100% of the mutations aim at types"
+    assert lab.obey(SetTargetedShare(1)) == "50% -> 100% of the mutations are targeted"
     assert lab.mutator.targeted == 1.0
     assert (lab.kept()["targeted"], lab.kept()["steered"]) == (1.0, True)
     assert "targeted is 1.5" in lab.refusal(SetTargetedShare(1.5))
@@ -189,7 +189,7 @@ def test_the_share_that_aims(lab: Lab) -> None:
 
 
 def test_the_campaigns_share_counts_until_a_person_sets_it(tmp_path: Path) -> None:
-    Lab(tmp_path, targeted=0.5).figures.keep()
+    Lab(tmp_path, targeted=0.5).types_file.keep()
     second = Lab(tmp_path, targeted=0.7)
     assert second.mutator.targeted == 0.7
     second.obey(SetTargetedShare(0.2))
@@ -200,15 +200,15 @@ def test_the_campaigns_share_counts_until_a_person_sets_it(tmp_path: Path) -> No
 
 
 def test_a_target_is_pinned_and_unpinned(lab: Lab) -> None:
-    lab.distances.matched("datetime.date")
+    lab.distances.record_match("datetime.date")
     words = lab.obey(PinGoal("m.py:2:then"))
     assert words == "m.py:2:then is pinned: datetime.date 2, app.File 3"
     assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
     assert lab.kept()["pinned"] == "m.py:2:then"
-    assert lab.obey(PinGoal("")) == "m.py:2:then is not pinned any more"
+    assert lab.obey(PinGoal("")) == "m.py:2:then is no longer pinned"
     assert "app.Image" in lab.distances.now
     assert lab.kept()["pinned"] == ""
-    assert lab.obey(PinGoal("")) == "nothing was pinned"
+    assert lab.obey(PinGoal("")) == "no goal was pinned"
 
 
 def test_of_many_types_the_answer_names_the_nearest(lab: Lab, monkeypatch: Any) -> None:
@@ -221,15 +221,15 @@ def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
     lab.obey(WeighType("app.File", 0))
     lab.obey(SetTargetedShare(0))
     words = lab.obey(PinGoal("m.py:4:then"))  # not on the frontier: a user may know better
-    lab.figures.write()
+    lab.types_file.write()
     assert [row["location"] for row in lab.kept()["left"][:2]] == ["m.py:4:then", "m.py:2:then"]
     assert words.split("; but ") == [
         "m.py:4:then is pinned: app.File 1",
         "all its types are banned",
-        "no entry that was mutated so far has a part of such a type",
-        "no mutation aims: targeted is 0",
+        "no mutated entry has a part of such a type yet",
+        "no mutation is targeted: targeted is 0",
     ]
-    lab.kin.meet({lab.stacks.push(0, "app.File")})
+    lab.relations.meet({lab.stacks.push(0, "app.File")})
     assert "no entry that was mutated" not in lab.obey(PinGoal("m.py:4:then"))
 
 
@@ -240,7 +240,7 @@ def test_a_pin_ends_when_its_target_is_covered(lab: Lab) -> None:
     lab.cover("2:then")
     assert (lab.feedback.pinned, lab.told) == ("", ["m.py:2:then"])
     assert lab.distances.now == {"app.File": 1}  # what is behind it
-    lab.figures.write()
+    lab.types_file.write()
     assert lab.kept()["pinned"] == ""
 
 
@@ -256,13 +256,13 @@ def test_a_pin_that_is_covered_by_what_is_run_again_after_a_restart(tmp_path: Pa
 @pytest.mark.parametrize(
     ("location", "words"),
     [
-        ("m.py:2:thn", "there is no goal 'm.py:2:thn': is it m.py:2:then"),
+        ("m.py:2:thn", "there is no goal 'm.py:2:thn'; did you mean m.py:2:then"),
         ("m.py:9:loop", "there is no goal 'm.py:9:loop'"),
-        ("n.py:2:then", "there is no goal 'n.py:2:then': is it m.py:2:then"),
+        ("n.py:2:then", "there is no goal 'n.py:2:then'; did you mean m.py:2:then"),
         ("zzz", "there is no goal 'zzz'"),
         ("m.py:2:else", "m.py:2:else is covered already"),
-        ("m.py:8:then", "no type is known to decide about it: no mutation can be aimed at m.py"),
-        ("late.py:1:then", "cannot be aimed at: its module late is not loaded yet"),
+        ("m.py:8:then", "m.py:8:then cannot be targeted: the analysis found no type"),
+        ("late.py:1:then", "cannot be targeted: its module late is not loaded yet"),
     ],
 )
 def test_targets_that_are_refused(lab: Lab, location: str, words: str) -> None:
@@ -279,29 +279,29 @@ def test_a_target_of_a_module_that_has_changed(tmp_path: Path) -> None:
     assert Lab(tmp_path, loaded="late").feedback.ignored == {"m.py:2:then"}  # m may come yet
     lab = Lab(tmp_path, sha="another")
     assert lab.feedback.ignored == set()
-    words = "its module m is not what it was when its types were analysed"
+    words = "its module m has changed since the analysis"
     assert words in lab.refusal(PinGoal("m.py:2:then"))
-    assert lab.targets.lost("m.py:2:then")
-    assert lab.targets.lost("no.py:1:then")
-    assert lab.figures.data()["changed"] == ["m.py"]
-    assert not lab.targets.lost("late.py:1:then")
-    assert not Lab(tmp_path).targets.lost("m.py:2:then")
+    assert lab.goals.is_lost("m.py:2:then")
+    assert lab.goals.is_lost("no.py:1:then")
+    assert lab.types_file.data()["changed"] == ["m.py"]
+    assert not lab.goals.is_lost("late.py:1:then")
+    assert not Lab(tmp_path).goals.is_lost("m.py:2:then")
 
 
 def test_what_was_set_rests_while_a_module_is_not_what_was_analysed(tmp_path: Path) -> None:
     first = Lab(tmp_path)
     first.obey(PinGoal("m.py:4:then"))
     first.obey(IgnoreGoal("m.py:6:else"))
-    rests = "m.py:4:then is pinned, which rests until the program is analysed again"
+    rests = "the pin of m.py:4:then is suspended until the next analysis"
     for lost in ([rests], [], []):  # once, however often its worker is started
         changed = Lab(tmp_path, sha="another")
         assert (changed.feedback.pinned, changed.feedback.ignored) == ("", set())
         assert changed.lost == lost
-        changed.figures.write()
+        changed.types_file.write()
         assert changed.kept()["pinned"] == ""
     again = Lab(tmp_path)
     assert (again.feedback.pinned, again.feedback.ignored) == ("m.py:4:then", {"m.py:6:else"})
-    again.figures.write()
+    again.types_file.write()
     assert again.kept()["resting"] == ["", []]
     changed = Lab(tmp_path, sha="another")
     changed.obey(PinGoal(""))
@@ -316,28 +316,28 @@ def test_what_rests_is_taken_back(tmp_path: Path) -> None:
     changed = Lab(tmp_path, sha="another")
     changed.full = True
     for command in (PinGoal(""), IgnoreGoal("m.py:6:else", False)):
-        assert "would be forgotten" in changed.refusal(command)
+        assert "would be lost" in changed.refusal(command)
     changed.full = False
     assert changed.obey(IgnoreGoal("m.py:6:else")) == "m.py:6:else is ignored; " + (
-        "no type is left: none is aimed at"
+        "all remaining types are banned, so every mutation is random"
     )
     assert changed.feedback.ignored == set()  # it rests as before
     words = changed.obey(IgnoreGoal("m.py:6:else", False))
-    assert words == "m.py:6:else is not ignored any more"
-    assert changed.obey(PinGoal("")) == "m.py:4:then is not pinned any more"
-    assert changed.obey(PinGoal("")) == "nothing was pinned"
-    assert "is not what it was" in changed.refusal(IgnoreGoal("m.py:6:else", False))
+    assert words == "m.py:6:else is no longer ignored"
+    assert changed.obey(PinGoal("")) == "m.py:4:then is no longer pinned"
+    assert changed.obey(PinGoal("")) == "no goal was pinned"
+    assert "has changed since" in changed.refusal(IgnoreGoal("m.py:6:else", False))
     again = Lab(tmp_path)
     assert (again.feedback.pinned, again.feedback.ignored) == ("", {"m.py:2:then"})
 
 
 def test_what_rests_waits_for_its_module_to_be_loaded(tmp_path: Path) -> None:
     Lab(tmp_path).obey(PinGoal("m.py:4:then"))
-    Lab(tmp_path, sha="another").figures.write()
+    Lab(tmp_path, sha="another").types_file.write()
     for _ in range(2):
         late = Lab(tmp_path, loaded="late")
-        assert (late.feedback.resting_pin, late.lost) == ("m.py:4:then", [])
-        late.figures.write()
+        assert (late.feedback.suspended_pin, late.lost) == ("m.py:4:then", [])
+        late.types_file.write()
     assert Lab(tmp_path).feedback.pinned == "m.py:4:then"
 
 
@@ -354,7 +354,7 @@ def test_what_may_be_another_branch_after_an_analysis_is_told_once(
     first.obey(IgnoreGoal("m.py:6:else"))
     first.obey(IgnoreGoal("m.py:2:then"))
     if rests:
-        Lab(tmp_path, source=SOURCE, sha="another").figures.write()
+        Lab(tmp_path, source=SOURCE, sha="another").types_file.write()
     again = Lab(tmp_path, source=MOVED)
     assert (again.feedback.pinned, again.feedback.ignored) == (
         "m.py:4:then", {"m.py:2:then", "m.py:6:else"},
@@ -363,7 +363,7 @@ def test_what_may_be_another_branch_after_an_analysis_is_told_once(
         "m.py has changed: m.py:4:then, which is pinned, and m.py:2:then and m.py:6:else, which are"
         " ignored, may be other branches now"
     ]
-    again.figures.write()
+    again.types_file.write()
     again = Lab(tmp_path, source=MOVED)
     assert again.lost == []
     again.obey(PinGoal(""))
@@ -393,31 +393,31 @@ def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None
     assert again.feedback.pinned == "m.py:4:then"
     assert again.feedback.ignored == {"m.py:2:then"}
     assert again.lost == [
-        "m.py:6:else is ignored no more: no goal now",
+        "m.py:6:else is no longer ignored: not a goal now",
         "m.py has changed: m.py:4:then, which is pinned, and m.py:2:then, which is ignored, may be"
         " other branches now",
     ]
-    assert again.distances.standings["datetime.date"].weight == 3
-    again.figures.write()
+    assert again.distances.stats_by_type["datetime.date"].weight == 3
+    again.types_file.write()
     again = Lab(tmp_path, source=moved, branches={9: {}})
     assert (again.feedback.pinned, again.feedback.ignored) == ("", set())
     assert again.lost == [
-        "m.py:2:then is ignored no more: no goal now",
-        "m.py:4:then is pinned no more: it is no goal now",
+        "m.py:2:then is no longer ignored: not a goal now",
+        "m.py:4:then is no longer pinned: not a goal now",
     ]
 
 
 def test_how_often_targets_were_reached_is_of_one_analysis(tmp_path: Path) -> None:
     first = Lab(tmp_path)
-    first.feedback.asked, first.feedback.reached = 10, {"m.py:2:then": 4}
-    first.figures.write()
-    assert (Lab(tmp_path).feedback.asked, first.figures.data()["changed"]) == (10, [])
+    first.feedback.sampled_trials, first.feedback.reached = 10, {"m.py:2:then": 4}
+    first.types_file.write()
+    assert (Lab(tmp_path).feedback.sampled_trials, first.types_file.data()["changed"]) == (10, [])
     assert Lab(tmp_path).feedback.reached == {"m.py:2:then": 4}
     older = {key: value for key, value in first.kept().items() if key != "analysis"}
     for of in ({}, {"analysis": "another"}):  # an older fuzztui did not tell of which they are
         first.file.write_text(json.dumps({**older, **of}))
         again = Lab(tmp_path).feedback
-        assert (again.asked, again.reached) == (0, {})
+        assert (again.sampled_trials, again.reached) == (0, {})
 
 
 # --------------------------------------------------------------------- what is ignored
@@ -432,7 +432,7 @@ def test_a_target_is_ignored_and_minded_again(lab: Lab) -> None:
     # It is left anyway, and on the frontier; and told of before others.
     assert (kept["uncovered"], kept["frontier"]) == (6, 2)
     assert [row["location"] for row in kept["left"][:2]] == ["m.py:6:else", "m.py:2:then"]
-    assert lab.obey(IgnoreGoal("m.py:6:else", False)) == "m.py:6:else is not ignored any more"
+    assert lab.obey(IgnoreGoal("m.py:6:else", False)) == "m.py:6:else is no longer ignored"
     assert lab.distances.now["app.Image"] == 0
     assert lab.kept()["ignored"] == []
     assert lab.obey(IgnoreGoal("m.py:6:else", False)) == "m.py:6:else was not ignored"
@@ -443,7 +443,10 @@ def test_without_the_frontier_what_is_further_off_is_aimed_at(lab: Lab) -> None:
         assert lab.obey(IgnoreGoal(location)) == f"{location} is ignored"
     assert lab.distances.now == {"app.File": 1}  # of line 4, whose decision nobody has met
     words = lab.obey(IgnoreGoal("m.py:4:then"))
-    assert words == "m.py:4:then is ignored; no type is left: none is aimed at"
+    assert (
+        words
+        == "m.py:4:then is ignored; all remaining types are banned, so every mutation is random"
+    )
     assert (lab.distances.now, lab.distances.pick()) == ({}, None)
 
 
@@ -458,12 +461,12 @@ def test_what_is_ignored_is_left_out_of_the_papers_distances(tmp_path: Path) -> 
 def test_a_pin_ends_an_ignore_and_the_other_way_round(lab: Lab) -> None:
     lab.obey(IgnoreGoal("m.py:2:then"))
     words = lab.obey(PinGoal("m.py:2:then"))
-    assert words.startswith("m.py:2:then is pinned, and ignored no more: datetime.date 2, app")
+    assert words.startswith("m.py:2:then is pinned, and no longer ignored: datetime.date 2, app")
     assert (lab.kept()["pinned"], lab.kept()["ignored"]) == ("m.py:2:then", [])
     lab.obey(IgnoreGoal("m.py:6:else"))  # what else is ignored has no say in a pin
     assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
     words = lab.obey(IgnoreGoal("m.py:2:then"))
-    assert words == "m.py:2:then is pinned no more, and ignored"
+    assert words == "m.py:2:then is no longer pinned, and ignored"
     assert lab.distances.now == {"app.File": 1}
     assert lab.kept()["pinned"] == ""
     assert lab.kept()["ignored"] == ["m.py:2:then", "m.py:6:else"]
@@ -478,7 +481,7 @@ def test_an_ignore_ends_when_its_target_is_covered_anyhow(tmp_path: Path) -> Non
     second = Lab(tmp_path)  # killed before that was written: what is run again tells
     assert second.feedback.ignored == {"m.py:2:then", "m.py:6:else"}
     second.cover("2:then")
-    second.figures.write()
+    second.types_file.write()
     assert second.kept()["ignored"] == ["m.py:6:else"]
 
 
@@ -497,8 +500,8 @@ def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
     for command in commands:
         Lab(tmp_path).obey(command)
     second = Lab(tmp_path)
-    assert second.distances.standings["datetime.date"].weight == 3
-    assert second.distances.standings["lib.Far"].weight == 0
+    assert second.distances.stats_by_type["datetime.date"].weight == 3
+    assert second.distances.stats_by_type["lib.Far"].weight == 0
     assert second.feedback.pinned == "m.py:2:then"
     assert second.feedback.ignored == {"m.py:4:then", "m.py:6:else"}
     assert second.distances.now == {"datetime.date": 2, "app.File": 3}
@@ -542,19 +545,19 @@ def test_a_full_disk_is_a_refusal(lab: Lab, command: Command) -> None:
     lab.obey(IgnoreGoal("m.py:6:else"))
     lab.obey(WeighType("Image", 7))
     lab.full = True
-    with pytest.raises(SteerError, match=r"would be forgotten: \.types \(No space left on device"):
+    with pytest.raises(SteerError, match=r"cannot write \.types \(No space left on device"):
         lab.obey(command)
-    assert lab.distances.standings.get("lib.Far", TypeStats()).weight == 1
-    assert (lab.mutator.targeted, lab.figures.steered) == (0.5, False)
+    assert lab.distances.stats_by_type.get("lib.Far", TypeStats()).weight == 1
+    assert (lab.mutator.targeted, lab.types_file.steered) == (0.5, False)
     assert (lab.feedback.pinned, lab.feedback.ignored) == ("m.py:4:then", {"m.py:6:else"})
     assert lab.distances.now == {"app.File": 1}
-    assert lab.distances.standings["app.Image"].weight == 7
+    assert lab.distances.stats_by_type["app.Image"].weight == 7
     lab.full = False
     assert lab.obey(command)
 
 
 def test_what_it_does_not_know(lab: Lab) -> None:
-    assert lab.refusal(Pause()) == "this engine does not know how to pause"
+    assert lab.refusal(Pause()) == "this engine does not support the command pause"
 
 
 def test_a_damaged_share_is_not_taken_over(tmp_path: Path) -> None:
@@ -575,7 +578,7 @@ def test_trials_do_not_depend_on_when_the_figures_are_written(lab: Lab, tmp_path
             lab.obey(WeighType("Image", 0.1))
             other.obey(WeighType("Image", 0.1))
         if trial % 7 == 0:
-            other.figures.keep()
+            other.types_file.keep()
         one.append(lab.distances.pick())
         two.append(other.distances.pick())
     assert one == two

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from fuzztui.engines.text.careful import Careful
+from fuzztui.engines.text.careful import GuardedParser
 from fuzztui.engines.text.syntax import Spans
 
 FOUND = Spans({"word": ((0, 2),)})
@@ -37,9 +37,9 @@ def kill_by(ends: str, directory) -> int:
 )
 def test_once_may_be_chance_but_not_twice(tmp_path, ends, status):
     assert kill_by(ends, tmp_path) == status
-    assert Careful(lambda data: FOUND, tmp_path).spans(b"deadly") == FOUND
+    assert GuardedParser(lambda data: FOUND, tmp_path).spans(b"deadly") == FOUND
     assert kill_by(ends, tmp_path) == status
-    careful = Careful(lambda data: FOUND, tmp_path)
+    careful = GuardedParser(lambda data: FOUND, tmp_path)
     assert careful.spans(b"deadly") == Spans()
     assert careful.spans(b"another") == FOUND
     assert kill_by(ends, tmp_path) == 0, "it is not parsed any more"
@@ -52,7 +52,7 @@ def test_only_the_processors_time_counts(tmp_path, monkeypatch):
         time.sleep(0.3)
         return FOUND
 
-    assert Careful(slow, tmp_path).spans(b"x") == FOUND
+    assert GuardedParser(slow, tmp_path).spans(b"x") == FOUND
 
 
 def test_the_targets_own_timer_goes_on(tmp_path):
@@ -60,7 +60,7 @@ def test_the_targets_own_timer_goes_on(tmp_path):
     before = signal.signal(signal.SIGPROF, lambda *_: met.append(1))
     try:
         signal.setitimer(signal.ITIMER_PROF, 500.0, 7.0)
-        assert Careful(lambda data: FOUND, tmp_path).spans(b"x") == FOUND
+        assert GuardedParser(lambda data: FOUND, tmp_path).spans(b"x") == FOUND
         left, period = signal.getitimer(signal.ITIMER_PROF)
         signal.raise_signal(signal.SIGPROF)
     finally:

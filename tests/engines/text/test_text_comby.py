@@ -78,13 +78,13 @@ def test_a_hole_tells_whose_template_it_is():
         (" ==> :[a]", "PATTERN ==> REWRITE"),
         ("f(:[a]) ==> \0", "no NUL"),
         (f"f(:[a]) ==> {'x' * MAX_SPAN}", "at most 4096 characters"),
-        ("-:[a] ==> :[a]", "begins with -"),
-        ("f(:[a) ==> x", ":[a) is no hole"),
-        ("f(:[]) ==> x", ":[]) is no hole"),
-        ("f(:[a]) ==> :[b]", "a hole that the pattern has not: b"),
-        ("f(:[a]) ==> :[id()]", ":[id()] is no hole"),
-        ("f(:[a]) ==> :[a].UPPERCASE", "not filled in here: :[a].UPPERCASE"),
-        ("f(:[[a]]) ==> :[[a]].lsif.hover", "not filled in here: :[[a]].lsif.hover"),
+        ("-:[a] ==> :[a]", "must not begin with -"),
+        ("f(:[a) ==> x", ":[a) is not a hole"),
+        ("f(:[]) ==> x", ":[]) is not a hole"),
+        ("f(:[a]) ==> :[b]", "the hole b, which the pattern does not define"),
+        ("f(:[a]) ==> :[id()]", ":[id()] is not a hole"),
+        ("f(:[a]) ==> :[a].UPPERCASE", "not supported: :[a].UPPERCASE"),
+        ("f(:[[a]]) ==> :[[a]].lsif.hover", "not supported: :[[a]].lsif.hover"),
     ],
 )
 def test_what_is_no_template_is_told_why(nowhere, text, words):
@@ -233,7 +233,7 @@ def test_one_that_takes_too_long_is_left_out_at_last(fake, monkeypatch):
     assert parser.found(b"line\n") == {other: []}
     assert not parser.problems
     assert parser.found(b"line\n") == {other: []}
-    assert parser.problems == {SWAP: "comby takes too long for it, in 2 entries so far"}
+    assert parser.problems == {SWAP: "comby exceeded its limits in 2 entries"}
     assert parser.found(b"line\n") == {other: []}
 
 
@@ -257,8 +257,8 @@ def test_one_that_prints_without_end_is_ended(fake):
     ("script", "words"),
     [
         ("echo first >&2; echo why >&2; exit 1", "comby fails: why"),
-        ("exit 3", "comby fails: 3"),
-        ("kill -9 $$", "comby does not answer"),
+        ("exit 3", "comby fails: exit status 3"),
+        ("kill -9 $$", "comby exceeds its time limit"),
     ],
 )
 def test_one_that_fails_is_told_before_anything_is_fuzzed(fake, script, words):

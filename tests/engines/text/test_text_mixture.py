@@ -12,7 +12,7 @@ from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate, from_label
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text import reference
-from fuzztui.engines.text.arms import AT, PERIOD, Arms
+from fuzztui.engines.text.arms import AT, PERIOD, MixtureState
 from fuzztui.engines.text.block import StatsBlock, Writer
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
@@ -39,7 +39,7 @@ class Bench:
         self.corpus = Corpus()
         for number, text in enumerate(texts):
             self.corpus.add(CorpusEntry(number, str(number), text, 1))
-        self.arms = Arms(block, reference.weights, without)
+        self.arms = MixtureState(block, reference.weights, without)
         rng = random.Random(seed)
         havoc = Havoc(rng, limit, [b"token"], text=True)
         self.mutator = TextMixture(
@@ -124,7 +124,7 @@ def test_without_all_operators_text_is_havoc() -> None:
 
 
 def test_drawing_is_by_weight() -> None:
-    arms = Arms(StatsBlock(), reference.weights, ("swap-args", "template"))
+    arms = MixtureState(StatsBlock(), reference.weights, ("swap-args", "template"))
     rng = reference.Rng(5)
     arms.block.arms[AT["drop-not"]].weight *= 20
     arms.set_mixture(arms.mixture, adaptive=True)  # keeps the weights that are there
@@ -135,7 +135,7 @@ def test_drawing_is_by_weight() -> None:
 
 
 def test_a_mixture_that_is_none() -> None:
-    arms = Arms(StatsBlock(), reference.weights)
+    arms = MixtureState(StatsBlock(), reference.weights)
     with pytest.raises(ValueError, match=r"add to 1\.5"):
         arms.set_mixture(Mixture(0.5, 0.5, 0.5), adaptive=False)
     assert arms.mixture == Mixture(0.25, 0.75, 0.0)
@@ -145,19 +145,19 @@ def test_a_mixture_that_is_none() -> None:
 
 
 def test_what_pays_is_done_more_often() -> None:
-    arms = Arms(
+    arms = MixtureState(
         StatsBlock(0.25, 0.5, 0.25, adaptive=True), reference.weights, ("template", "fragment")
     )
     good, bad = AT["one-to-zero"], AT["swap-args"]
     for _ in range(2000):
         for arm in (good, bad, AT["havoc"], AT["balanced"]):
-            arms.did(arm)
-    arms.paid([good] * 300)
+            arms.count_applied(arm)
+    arms.count_found([good] * 300)
     for _ in range(PERIOD - 1):
-        arms.counted()
+        arms.count_trial()
     assert arms.mixture == Mixture(0.25, 0.5, 0.25)
     changes = arms.changes
-    arms.counted()
+    arms.count_trial()
     block = arms.block
     assert arms.changes == changes + 1
     assert block.text > 0.5 > block.havoc >= 0.05
@@ -192,15 +192,15 @@ def test_what_finds_alike_keeps_what_was_wished(every: int) -> None:
 
 def test_the_wish_outlives_what_pays_and_a_restart(tmp_path) -> None:
     writer = Writer(tmp_path / ".text", StatsBlock(0.2, 0.5, 0.3, adaptive=True))
-    arms = Arms(writer.block, reference.weights)
+    arms = MixtureState(writer.block, reference.weights)
     for _ in range(2000):
-        arms.did(AT["swap-args"])
-        arms.did(AT["havoc"])
-    arms.paid([AT["swap-args"]] * 300)
+        arms.count_applied(AT["swap-args"])
+        arms.count_applied(AT["havoc"])
+    arms.count_found([AT["swap-args"]] * 300)
     for _ in range(PERIOD):
-        arms.counted()
+        arms.count_trial()
     writer.publish(settings=True)
-    again = Arms(Writer(tmp_path / ".text", StatsBlock()).block, reference.weights)
+    again = MixtureState(Writer(tmp_path / ".text", StatsBlock()).block, reference.weights)
     assert again.mixture == arms.mixture != Mixture(0.2, 0.5, 0.3)
     assert again.block.wish == (0.2, 0.5, 0.3)
     again.set_mixture(Mixture(0, 1, 0), adaptive=True)
@@ -208,11 +208,11 @@ def test_the_wish_outlives_what_pays_and_a_restart(tmp_path) -> None:
 
 
 def test_fixed_stays_fixed() -> None:
-    arms = Arms(StatsBlock(0.25, 0.5, 0.25), reference.weights)
-    arms.did(3)
-    arms.paid([3] * 100)
+    arms = MixtureState(StatsBlock(0.25, 0.5, 0.25), reference.weights)
+    arms.count_applied(3)
+    arms.count_found([3] * 100)
     for _ in range(2 * PERIOD):
-        arms.counted()
+        arms.count_trial()
     assert arms.mixture == Mixture(0.25, 0.5, 0.25)
     assert len({arm.weight for arm in arms.block.arms[: AT["template"] + 1]}) == 1
 

@@ -270,7 +270,7 @@ def test_without_a_library_there_are_those_in_python():
 
 def test_a_library_of_another_version_is_not_used(tmp_path, monkeypatch):
     libm = ctypes.util.find_library("m")
-    assert "no library of text operators" in load(libm).why
+    assert "not a library of text mutators" in load(libm).why
     monkeypatch.setattr("fuzztui.engines.text.native.NAMES", NAMES[:-1])
     assert load(text_library()).name == "plain"
     assert "another version" in load(text_library()).why
@@ -292,9 +292,9 @@ def test_the_table_is_read_as_c_reads_it():
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ('FT_TWICE("a", "b")', "no operator"),
-        ("int x;", "no operator"),
-        ('FT_REPLACE("a", "b", "c");', "no operator"),
+        ('FT_TWICE("a", "b")', "not a text mutator"),
+        ("int x;", "not a text mutator"),
+        ('FT_REPLACE("a", "b", "c");', "not a text mutator"),
         ('FT_REPLACE("a", "b")', "2 strings"),
         ('FT_REPLACE("a", "", "b")', "2 strings"),
         ('FT_SWAP("a", "b", "c", "")', "3 strings"),
@@ -306,7 +306,7 @@ def test_the_table_is_read_as_c_reads_it():
     ],
 )
 def test_a_broken_table_names_the_line(line, why):
-    with pytest.raises(ValueError, match=f"line 2: .*{why}"):
+    with pytest.raises(ValueError, match=f":2: .*{why}"):
         parse(f'FT_REPLACE("x", "y", "z")\n{line}\n')
 
 

@@ -200,7 +200,7 @@ def test_a_new_file_is_noticed_and_a_spoilt_one_refused(native, tmp_path):
     path.unlink()
     path.write_bytes(torn)
     assert not native.refresh()
-    assert native.trouble == "it is not whole"
+    assert native.trouble == "the file is incomplete"
     assert native.find(HOST) is not None, "the one before is still good"
     path.unlink()
     assert not native.refresh()
