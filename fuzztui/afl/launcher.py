@@ -113,13 +113,13 @@ class AflFuzz:
         self._text: Path | None = None
 
     def setup(
-        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
         """Build the target, gather the seeds, compile the libraries."""
         if shutil.which(_tool(campaign, "afl-fuzz")) is None:
             raise SupervisorError(_no_afl(campaign))
         _allow_descriptors()
-        build_target(campaign, home.path, progress)
+        build_target(campaign, run_dir.path, progress)
         cmplog = campaign.target["cmplog"]
         _check_program("target.command", campaign.target["command"][0], campaign)
         if cmplog not in ("", "0"):
@@ -127,7 +127,7 @@ class AflFuzz:
         for key in ("run", "against"):
             if words := campaign.oracle.get(key):
                 _check_program(f"oracle.{key}", words[0], campaign)
-        gather_seeds(campaign.engine["seeds"], home.seeds, progress)
+        gather_seeds(campaign.engine["seeds"], run_dir.seeds, progress)
         self._library = steering_library(progress)
         if reason := self._library[1]:
             progress(f"queue entries cannot be skipped or promoted: {reason}")
@@ -140,10 +140,10 @@ class AflFuzz:
                 )
         return ()
 
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """The command line and the environment: it continues where there is work already."""
         name = instance_names(campaign)[index]
-        directory = home.instance(name)
+        directory = run_dir.instance(name)
         self.clean_up(directory)  # it may have been killed together with its supervisor
         if resumed := has_work(directory):
             _put_torn_figures_aside(directory)
@@ -156,21 +156,21 @@ class AflFuzz:
         ]
         argv = [
             *(_bounds() if campaign.slot else ()),
-            *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(home.seeds)),
-            *("-o", str(home.out), "-S" if index else "-M", name),
+            *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(run_dir.seeds)),
+            *("-o", str(run_dir.out), "-S" if index else "-M", name),
             *options,
             *("--", *campaign.target["command"]),
         ]
         mutators = [*filter(None, (plan.library, self._mutator() if plan.textual else None))]
         cpu_given = "-b" in Options((tuple(options),)).flags
-        env = _environment(plan, home, name, mutators, cpu_given=cpu_given)
+        env = _environment(plan, run_dir, name, mutators, cpu_given=cpu_given)
         if plan.textual:
-            env |= _textual(campaign, home, directory, options)
+            env |= _textual(campaign, run_dir, directory, options)
         assignments = [f"{key}={value}" for key, value in env.items()]
         begin_log(directory, shlex.join(["env", *assignments, *argv]))
         return Launch(argv, env, Path(campaign.target["cwd"]))
 
-    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
+    def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
         """What it can be told while it runs."""
         plan = self._plan(campaign, index)
         able = [*_SIGNALLED, "stop", "add-seed", "minimise"]
@@ -211,24 +211,24 @@ class AflFuzz:
         """afl-fuzz prints a line for each entry that it fuzzes: tens of MB a day."""
         shorten_log(directory)
 
-    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
+    def figures(self, run_dir: RunDir, name: str, known: Instance) -> FiguresSource:
         """StatsD and ``fuzzer_stats``."""
-        return Gauges(home, name, known)
+        return Gauges(run_dir, name, known)
 
-    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
+    def deeds(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Deed]:
         """What afl-fuzz does not do itself while it runs."""
-        minimise = minimiser(campaign, home)
+        minimise = minimiser(campaign, run_dir)
         return {
-            AddSeed.name: seeder(home),
+            AddSeed.name: seeder(run_dir),
             Minimise.name: minimise,
             CancelMinimise.name: minimise.cancel,
         }
 
     def triage(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> Triage | None:
         """afl-fuzz saves what it finds, and describes nothing."""
-        return FindingTriage(campaign, home, record, state)
+        return FindingTriage(campaign, run_dir, record, state)
 
     def _plan(self, campaign: Campaign, index: int) -> _Plan:
         """The spread's options or the user's, without what would exclude one another."""
@@ -319,7 +319,7 @@ def _ours(campaign: Campaign, index: int, resumed: bool) -> Options:
 
 
 def _environment(
-    plan: _Plan, home: RunDir, name: str, mutators: list[Path], *, cpu_given: bool
+    plan: _Plan, run_dir: RunDir, name: str, mutators: list[Path], *, cpu_given: bool
 ) -> dict[str, str]:
     """Variables for one instance, in addition to our own."""
     said = {**os.environ, **plan.env}
@@ -327,14 +327,14 @@ def _environment(
     if cpu_given or "AFL_TRY_AFFINITY" in said:
         env.pop("AFL_NO_AFFINITY", None)
     env |= {**plan.env, **_ALWAYS}
-    if port := statsd_port(home, name):
+    if port := statsd_port(run_dir, name):
         env |= {
             "AFL_STATSD": "1",
             "AFL_STATSD_HOST": "127.0.0.1",
             "AFL_STATSD_PORT": str(port),
         }
     if mutators:
-        directory = home.instance(name)
+        directory = run_dir.instance(name)
         others = filter(None, (said.get(_MUTATORS),))
         env[_MUTATORS] = ";".join([*map(str, mutators), *others])
         env["FUZZTUI_CONTROL"] = str(directory / "control.jsonl")
@@ -343,7 +343,7 @@ def _environment(
 
 
 def _textual(
-    campaign: Campaign, home: RunDir, directory: Path, options: list[str]
+    campaign: Campaign, run_dir: RunDir, directory: Path, options: list[str]
 ) -> dict[str, str]:
     """What ``text.c`` is told; it reads the dictionaries of afl-fuzz's options itself."""
     text = campaign.text
@@ -357,7 +357,7 @@ def _textual(
         "AFL_CUSTOM_MUTATOR_ONLY": "1",
         "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
         "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
-        "FUZZTUI_TEXT_POOL": str(home.pool) if text["language"] or text["templates"] else "",
+        "FUZZTUI_TEXT_POOL": str(run_dir.pool) if text["language"] or text["templates"] else "",
         "FUZZTUI_TEXT_WITHOUT": ",".join(without),
         "FUZZTUI_TEXT_TOKENS": "\n".join(str(Path(campaign.target["cwd"]) / t) for t in tokens),
     }

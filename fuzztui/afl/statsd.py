@@ -67,14 +67,14 @@ def parse_gauges(packet: bytes) -> dict[str, str]:
     return {_NAMES.get(name, name): value for name, value in gauges.items()}
 
 
-def statsd_port(home: RunDir, name: str) -> int:
+def statsd_port(run_dir: RunDir, name: str) -> int:
     """The port that the instance sends its gauges to, 0 for none (:class:`Gauges` chose it)."""
-    port = (read_json(_memory(home, name)) or {}).get("port")
+    port = (read_json(_memory(run_dir, name)) or {}).get("port")
     return port if type(port) is int and 0 < port < 65536 else 0
 
 
-def _memory(home: RunDir, name: str) -> Path:
-    return home.supervisor / f"statsd-{name}.json"
+def _memory(run_dir: RunDir, name: str) -> Path:
+    return run_dir.supervisor / f"statsd-{name}.json"
 
 
 class Gauges:
@@ -84,11 +84,11 @@ class Gauges:
     sending there, and the next supervisor listens again.
     """
 
-    def __init__(self, home: RunDir, name: str, known: Instance | None = None) -> None:
+    def __init__(self, run_dir: RunDir, name: str, known: Instance | None = None) -> None:
         """``known``: what the log has of the instance."""
         self._name = name
-        self._memory = _memory(home, name)
-        self._file = StatsFile(home.instance(name) / "fuzzer_stats", name)
+        self._memory = _memory(run_dir, name)
+        self._file = StatsFile(run_dir.instance(name) / "fuzzer_stats", name)
         self._slow: Stats | None = None
         self._slow_at = 0.0
         self._live: Stats | None = None
@@ -114,10 +114,10 @@ class Gauges:
         self._lost_cycles = min(bounds.whole(memory.get("lost_cycles"), 0), MOST)
         """The same of its cycles."""
         self._notes: list[Message] = []
-        self._port = statsd_port(home, name)
+        self._port = statsd_port(run_dir, name)
         self._socket = _listen(self._port)
         self._again_at = self._live_at + AGAIN_S
-        sender = ProcessId.from_json(read_json(home.instance(name) / "process.json"))
+        sender = ProcessId.from_json(read_json(run_dir.instance(name) / "process.json"))
         if self._socket is None and self._port and sender and sender.alive():
             self._notes.append(self._deaf())
         else:

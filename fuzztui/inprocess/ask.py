@@ -44,15 +44,15 @@ def ask(
     the iterator ends the engine and all that it started.
     """
     with temporary_directory() as temporary:
-        home = RunDir(Path(temporary))
-        home.supervisor.mkdir()
-        spec = home.path / "spec.json"
+        run_dir = RunDir(Path(temporary))
+        run_dir.supervisor.mkdir()
+        spec = run_dir.path / "spec.json"
         try:
-            write_spec(spec, campaign, directory or home.instance("main"))
-            process = _start(campaign, home, [str(spec), *question])
+            write_spec(spec, campaign, directory or run_dir.instance("main"))
+            process = _start(campaign, run_dir, [str(spec), *question])
         except OSError as e:
             raise NoAnswer(f"{e.filename}: {e.strerror}") from None
-        overseer = Overseer(process.pid, lambda: kill_marked(home.path), limit_s)
+        overseer = Overseer(process.pid, lambda: kill_marked(run_dir.path), limit_s)
         try:
             assert process.stdout is not None
             for line in process.stdout:
@@ -61,30 +61,30 @@ def ask(
             if process.wait() and overseer.why:
                 raise NoAnswer(overseer.why)
             if process.returncode:
-                raise NoAnswer(_reason(home.stderr, process.returncode))
+                raise NoAnswer(_reason(run_dir.stderr, process.returncode))
         finally:
             overseer.close()
-            kill_marked(home.path)
+            kill_marked(run_dir.path)
             process.wait()
 
 
-def _start(campaign: Campaign, home: RunDir, arguments: list[str]) -> subprocess.Popen[bytes]:
+def _start(campaign: Campaign, run_dir: RunDir, arguments: list[str]) -> subprocess.Popen[bytes]:
     python: str = campaign.target["python"]
     env = {
         **os.environ,
         "PYTHONHASHSEED": "0",  # as in a campaign
         **campaign.target["env"],
-        "PYTHONPATH": str(home.expose_package()),
-        MARK_RUN: str(home.path),
+        "PYTHONPATH": str(run_dir.expose_package()),
+        MARK_RUN: str(run_dir.path),
         MARK_INSTANCE: "main",
     }
-    with home.stderr.open("wb") as stderr:
+    with run_dir.stderr.open("wb") as stderr:
         return subprocess.Popen(
             [python, "-P", "-m", "fuzztui.engines", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
-            cwd=home.path,
+            cwd=run_dir.path,
             env=env,
             start_new_session=True,
         )

@@ -41,9 +41,9 @@ def _text(campaign: Campaign) -> dict[str, Any]:
     return {**campaign.text, "library": str(library or ""), "why": why}
 
 
-def spec_near(home: RunDir, file: Path) -> Path | None:
+def spec_near(run_dir: RunDir, file: Path) -> Path | None:
     """The ``spec.json`` of the instance that a file is of, else of another one of the run."""
-    specs = sorted(home.out.glob("*/spec.json"))
+    specs = sorted(run_dir.out.glob("*/spec.json"))
     return next((s for s in specs if s.parent in file.absolute().parents), next(iter(specs), None))
 
 

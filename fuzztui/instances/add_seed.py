@@ -37,11 +37,11 @@ class _Unfit(Exception):
     """A file is no seed; says why."""
 
 
-def seeder(home: RunDir) -> Deed:
+def seeder(run_dir: RunDir) -> Deed:
     """What carries an ``add-seed`` command out."""
 
     async def deed(command: AddSeed, progress: Progress) -> str:
-        return await asyncio.to_thread(add_seed, home.out, Path(command.file))
+        return await asyncio.to_thread(add_seed, run_dir.out, Path(command.file))
 
     return deed
 

@@ -74,7 +74,7 @@ class Launcher(Protocol):
     """
 
     def setup(
-        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
         """Make what all instances need (build the target), telling of what takes time.
 
@@ -83,11 +83,11 @@ class Launcher(Protocol):
         """
         ...
 
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """Write what instance ``index`` needs into its directory. Raises OSError."""
         ...
 
-    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
+    def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
         """The introduction of an engine that does not say hello."""
         ...
 
@@ -113,16 +113,16 @@ class Launcher(Protocol):
     def tidy(self, directory: Path) -> None:
         """Keep what it writes within bounds; called now and then, in a thread. Raises OSError."""
 
-    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
+    def figures(self, run_dir: RunDir, name: str, known: Instance) -> FiguresSource:
         """Where the figures of instance ``name`` come from; the log has ``known`` so far."""
         ...
 
-    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
+    def deeds(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Deed]:
         """What the supervisor can do for campaigns of this kind, by the command's name."""
         ...
 
     def triage(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> Triage | None:
         """Who describes its findings; None where the engine does."""
         ...

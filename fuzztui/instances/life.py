@@ -75,7 +75,7 @@ class InstanceLife:
     def __init__(
         self,
         campaign: Campaign,
-        home: RunDir,
+        run_dir: RunDir,
         index: int,
         *,
         launcher: Launcher,
@@ -99,11 +99,11 @@ class InstanceLife:
         self.greeted = bool(before and (before.engine or before.capabilities))
         self.execs = before.execs if before else 0
         self._campaign = campaign
-        self.home = home
+        self.run_dir = run_dir
         self._index = index
         self._share = trials_share(campaign, index)
         self._desk = desk
-        self.directory = home.instance(self.name)
+        self.directory = run_dir.instance(self.name)
         self._logged_pid = before.pid if before else 0
         self._process: EngineProcess | None = None
         self._ending: EndReason | None = None
@@ -154,7 +154,7 @@ class InstanceLife:
             assert process is not None
             born = time.monotonic()
             status = await process.ended()
-            await EngineProcess.sweep(self.home.path, self.name)
+            await EngineProcess.sweep(self.run_dir.path, self.name)
             await asyncio.to_thread(self.launcher.clean_up, self.directory)
             self._process = None
             await self._desk.last_look(self.name)
@@ -361,7 +361,7 @@ class InstanceLife:
                 launch, hello = await asyncio.to_thread(self._ready)
                 if self._ending:
                     continue
-                self._process = EngineProcess.start(launch, self.home.path, self.directory)
+                self._process = EngineProcess.start(launch, self.run_dir.path, self.directory)
             except OSError as e:
                 what = f"{e.filename or self.directory}: {e.strerror or e}"
                 if e.errno in _HOPELESS:
@@ -382,7 +382,7 @@ class InstanceLife:
     def _ready(self) -> tuple[Launch, InstanceHello | None]:
         """What to start, and the hello of an engine that says none. Compilers may have to run."""
         with _READYING:
-            where = self._campaign, self.home, self._index
+            where = self._campaign, self.run_dir, self._index
             hello = None if self.launcher.says_hello else self.launcher.hello(*where)
             return self.launcher.prepare(*where), hello
 
@@ -396,7 +396,7 @@ class InstanceLife:
     async def _prepare(self) -> None:
         """Leave nothing of an earlier process unseen or alive, then make the ground firm."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
-        await EngineProcess.sweep(self.home.path, self.name)
+        await EngineProcess.sweep(self.run_dir.path, self.name)
         await self._desk.last_look(self.name)
         end_torn_line(self.directory / "events.jsonl")
 

@@ -44,20 +44,20 @@ _PASS = re.compile(r"--- Pass #(\d+) ---")
 _REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
 
 
-def minimiser(campaign: Campaign, home: RunDir) -> InTurn:
+def minimiser(campaign: Campaign, run_dir: RunDir) -> InTurn:
     """What the supervisor does when it is told to minimise a finding."""
 
     async def one(
         file: Path, output: Path, progress: Progress, mark: ProcessMark, stop: Callable[[], bool]
     ) -> str:
-        return await minimise(campaign, home, file, output, progress, mark=mark, stop=stop)
+        return await minimise(campaign, run_dir, file, output, progress, mark=mark, stop=stop)
 
-    return InTurn(home, one)
+    return InTurn(run_dir, one)
 
 
 async def minimise(
     campaign: Campaign,
-    home: RunDir,
+    run_dir: RunDir,
     file: Path,
     output: Path,
     progress: Progress,
@@ -73,9 +73,9 @@ async def minimise(
     """
 
     async def shorten(data: bytes) -> tuple[bytes, str]:
-        if judged_by_oracle(campaign, home, file):
+        if judged_by_oracle(campaign, run_dir, file):
             return await smaller(OracleJudge.of(campaign, mark), data, progress, LONGEST_S, stop)
-        subject = TargetProgram.of(campaign, instance_of(home, file))
+        subject = TargetProgram.of(campaign, instance_of(run_dir, file))
         return await _minimised(subject, category_of(file), data, progress, mark=mark, stop=stop)
 
     return await rewrite(file, output, shorten)
@@ -219,9 +219,9 @@ def _reason(outcome: ProcessResult) -> str:
     return f"it ended with status {outcome.status}: {last}"
 
 
-def judged_by_oracle(campaign: Campaign, home: RunDir, file: Path) -> bool:
+def judged_by_oracle(campaign: Campaign, run_dir: RunDir, file: Path) -> bool:
     """Whether the oracle found it. Raises :class:`SupervisorError` where there is none any more."""
-    where = instance_of(home, file)
+    where = instance_of(run_dir, file)
     if where is None or where.name != ORACLE:
         return False
     if not campaign.oracle:

@@ -34,19 +34,19 @@ _GRACE_S: Final = 60.0
 _REASON: Final = b"fuzztui: "
 
 
-def engine_minimiser(home: RunDir) -> InTurn:
+def engine_minimiser(run_dir: RunDir) -> InTurn:
     """What the supervisor does when it is told to minimise a finding of an engine of ours."""
 
     async def one(
         file: Path, output: Path, progress: Progress, mark: ProcessMark, stop: Callable[[], bool]
     ) -> str:
-        return await minimise_by_engine(home, file, output, progress, mark=mark, stop=stop)
+        return await minimise_by_engine(run_dir, file, output, progress, mark=mark, stop=stop)
 
-    return InTurn(home, one)
+    return InTurn(run_dir, one)
 
 
 async def minimise_by_engine(
-    home: RunDir,
+    run_dir: RunDir,
     file: Path,
     output: Path,
     progress: Progress,
@@ -64,20 +64,20 @@ async def minimise_by_engine(
     async def shorten(data: bytes) -> tuple[bytes, str]:
         progress("loading the target, running it again", -1.0)
         reader = _Reader(data, progress)
-        spec = spec_near(home, file)
+        spec = spec_near(run_dir, file)
         if spec is None:
-            raise SupervisorError(f"{home.path}: no instance has been started here")
+            raise SupervisorError(f"{run_dir.path}: no instance has been started here")
         with temporary_directory() as place:
             given = Path(place) / "input"
             given.write_bytes(data)
-            outcome = await _ask(home, spec, given, reader.take, mark=mark, stop=stop)
+            outcome = await _ask(run_dir, spec, given, reader.take, mark=mark, stop=stop)
         return reader.result(outcome, stopped=stop())
 
     return await rewrite(file, output, shorten)
 
 
 async def _ask(
-    home: RunDir,
+    run_dir: RunDir,
     spec: Path,
     given: Path,
     told: Callable[[bytes], None],
@@ -106,7 +106,7 @@ async def _ask(
         cwd=cwd,
         limit=LOAD_LIMIT_S + LONGEST_S + _GRACE_S,
         # As an engine is started (docs/house.md).
-        env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(home.expose_package())},
+        env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(run_dir.expose_package())},
         stdout=True,
         told=told,
         meanwhile=meanwhile,

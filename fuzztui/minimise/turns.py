@@ -27,7 +27,7 @@ class InTurn:
 
     def __init__(
         self,
-        home: RunDir,
+        run_dir: RunDir,
         minimise: Callable[[Path, Path, Progress, ProcessMark, Callable[[], bool]], Awaitable[str]],
     ) -> None:
         """``minimise(file, output, progress, mark, stop)`` does it.
@@ -35,7 +35,7 @@ class InTurn:
         By ``mark`` its processes are found; once ``stop()`` is true, it writes the smallest input
         so far.
         """
-        self._home, self._minimise = home, minimise
+        self._run_dir, self._minimise = run_dir, minimise
         self._turn = asyncio.Lock()
         self._open: dict[Minimise, bool] = {}
         """Commands that wait or are carried out, and whether they are cancelled."""
@@ -69,27 +69,27 @@ class InTurn:
     async def _take(self, command: Minimise, progress: Progress) -> str:
         if self._open[command]:
             raise SupervisorError("cancelled before it began")
-        home = self._home
-        named = [home.instance(command.instance)] if command.instance else home.out.iterdir()
-        mark = ProcessMark(home.path, f"minimise-{next(_numbers)}")
+        run_dir = self._run_dir
+        named = [run_dir.instance(command.instance)] if command.instance else run_dir.out.iterdir()
+        mark = ProcessMark(run_dir.path, f"minimise-{next(_numbers)}")
         for directory in sorted(named):
             if file := find_file(directory, command.file):
-                output = minimised_path(home, file)
+                output = minimised_path(run_dir, file)
                 return await self._minimise(
                     file, output, progress, mark, lambda: self._open[command]
                 )
-        raise SupervisorError(f"{command.file}: no such finding in {home.out}")
+        raise SupervisorError(f"{command.file}: no such finding in {run_dir.out}")
 
 
-def minimised_path(home: RunDir, file: Path) -> Path:
+def minimised_path(run_dir: RunDir, file: Path) -> Path:
     """Where the smaller form of a file goes: ``minimised/INSTANCE/NAME`` of the run."""
-    instance = instance_of(home, file)
-    return home.path / "minimised" / (instance.name if instance else "") / file.name
+    instance = instance_of(run_dir, file)
+    return run_dir.path / "minimised" / (instance.name if instance else "") / file.name
 
 
-def instance_of(home: RunDir, file: Path) -> Path | None:
+def instance_of(run_dir: RunDir, file: Path) -> Path | None:
     """The instance's directory that a file is in, if it is in one."""
-    file, out = file.absolute(), home.out.absolute()
+    file, out = file.absolute(), run_dir.out.absolute()
     return out / file.relative_to(out).parts[0] if file.is_relative_to(out) else None
 
 

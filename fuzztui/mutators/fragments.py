@@ -59,14 +59,14 @@ class FragmentCollector:
 
     def __init__(
         self,
-        home: RunDir,
+        run_dir: RunDir,
         syntax: Syntax,
         say: Callable[[str, object], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Makes the pool again, as language and templates may be others now. Raises OSError."""
-        self._home, self._syntax, self._say, self._monotonic = home, syntax, say, monotonic
-        self._journal = DeathJournal(home.supervisor, "harvest", PARSE_S)
+        self._run_dir, self._syntax, self._say, self._monotonic = run_dir, syntax, say, monotonic
+        self._journal = DeathJournal(run_dir.supervisor, "harvest", PARSE_S)
         self._refused = self._journal.refused
         self._queues: dict[str, Queues] = {}
         """Of the target, and of each turn by its slot: what those find is wanted for a while."""
@@ -86,8 +86,8 @@ class FragmentCollector:
     def look(self) -> bool:
         """Parse what is new, and write the pool if it is time to. True: there is more to do now."""
         self._queues = {
-            home.slot: self._queues.get(home.slot) or Queues(home.out, MAX_INPUT)
-            for home in (self._home, *self._home.turns())
+            run_dir.slot: self._queues.get(run_dir.slot) or Queues(run_dir.out, MAX_INPUT)
+            for run_dir in (self._run_dir, *self._run_dir.turns())
         }
         for slot, queues in self._queues.items():
             for queue in queues.look():
@@ -131,15 +131,15 @@ class FragmentCollector:
 
     def _write(self) -> None:
         begun = self._monotonic()
-        lost = self._written and not self._home.pool.exists()
+        lost = self._written and not self._run_dir.pool.exists()
         if not (self._dirty or lost) or begun < self._write_at:
             return
         pool = self.fragments.pool
         try:
-            size = poolfile.write(self._home.pool, pool)
+            size = poolfile.write(self._run_dir.pool, pool)
         except OSError as e:  # a full disk
             self._write_at = begun + CATCH_UP_S
-            self._say("problem", f"{self._home.pool} cannot be written: {e.strerror or e}")
+            self._say("problem", f"{self._run_dir.pool} cannot be written: {e.strerror or e}")
             return
         self._written = True
         took = self._monotonic() - begun
@@ -159,7 +159,7 @@ class FragmentCollector:
 def main(arguments: Sequence[str]) -> int:
     """Runs until its parent is gone, or the run is."""
     parent = os.getppid()
-    home = RunDir(Path(arguments[0]))
+    run_dir = RunDir(Path(arguments[0]))
     with contextlib.suppress(OSError, ValueError):
         os.nice(NICE)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -170,11 +170,11 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps({word: value}), flush=True)
 
     try:
-        harvest = FragmentCollector(home, Syntax(arguments[1], arguments[2:]), say)
+        harvest = FragmentCollector(run_dir, Syntax(arguments[1], arguments[2:]), say)
     except SyntaxUnavailable as e:
         say("problem", f"text.language: {e}")
         return CANNOT
-    while os.getppid() == parent and home.out.is_dir():
+    while os.getppid() == parent and run_dir.out.is_dir():
         if not harvest.look():
             time.sleep(EVERY_S)
     return 0

@@ -19,9 +19,11 @@ class CollectorProcess(HelperProcess):
     Its figures are of the pool as it was written last: entries, kinds, fragments, bytes.
     """
 
-    def __init__(self, campaign: Campaign, home: RunDir, record: Callable[[Event], object]) -> None:
+    def __init__(
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], object]
+    ) -> None:
         super().__init__(
-            home,
+            run_dir,
             record,
             "fuzztui.mutators.fragments",
             [campaign.text["language"], *campaign.text["templates"]],

@@ -24,9 +24,9 @@ LAST_S = 1.0
 class OracleProcess(HelperProcess):
     """The process of :mod:`fuzztui.oracle.queue`. :meth:`run` it in a task."""
 
-    def __init__(self, home: RunDir, record: Callable[[Event], object]) -> None:
+    def __init__(self, run_dir: RunDir, record: Callable[[Event], object]) -> None:
         super().__init__(
-            home,
+            run_dir,
             record,
             "fuzztui.oracle.queue",
             [],

@@ -64,11 +64,11 @@ class OracleQueue:
     """What one run's queues hold, and what was made of it."""
 
     def __init__(
-        self, home: RunDir, judge: OracleJudge, say: Callable[[str, object], None]
+        self, run_dir: RunDir, judge: OracleJudge, say: Callable[[str, object], None]
     ) -> None:
         """Goes on where one before it has ended. Raises OSError."""
-        self._home, self._judge, self._say = home, judge, say
-        self.directory = home.instance(ORACLE)
+        self._run_dir, self._judge, self._say = run_dir, judge, say
+        self.directory = run_dir.instance(ORACLE)
         (self.directory / CRASHES).mkdir(mode=0o700, parents=True, exist_ok=True)
         events = self.directory / "events.jsonl"
         end_torn_line(events)
@@ -76,10 +76,10 @@ class OracleQueue:
         store = Store(self.directory, self._events, self._wait)
         store.tidy()
         self.findings = Findings(store, self._events, None, read_told(events))
-        self._looked = Looked(home.supervisor / "oracle.looked", judge.question)
-        self._journal = DeathJournal(home.supervisor, "oracle", JUDGE_S)
+        self._looked = Looked(run_dir.supervisor / "oracle.looked", judge.question)
+        self._journal = DeathJournal(run_dir.supervisor, "oracle", JUDGE_S)
         self._refused = self._journal.refused
-        self._queues = Queues(home.out, MAX_INPUT)
+        self._queues = Queues(run_dir.out, MAX_INPUT)
         self._waiting: dict[int, tuple[str, str]] = {}
         """Instances and names, by what is in them; the first is next."""
         self.last = self.stopped = False
@@ -105,7 +105,7 @@ class OracleQueue:
         """Look at one of those. Raises :class:`SupervisorError`, OSError: it has to wait."""
         key, (instance, name) = next(iter(self._waiting.items()))
         try:
-            data = read_regular(self._home.instance(instance) / "queue" / name, MAX_INPUT)
+            data = read_regular(self._run_dir.instance(instance) / "queue" / name, MAX_INPUT)
         except OSError:
             data = b""
         if key_of(data) == key:  # else trimmed, or renumbered: it is met again
@@ -139,7 +139,7 @@ class OracleQueue:
 
     def _wait(self, seconds: float) -> None:
         """While the disk is full."""
-        if self.stopped or not self._home.out.is_dir():
+        if self.stopped or not self._run_dir.out.is_dir():
             raise Stopping
         time.sleep(seconds)
 
@@ -182,9 +182,9 @@ async def _run(look: OracleQueue, parent: int, say: Callable[[str, object], None
     look.finish()
 
 
-async def _look(home: RunDir, judge: OracleJudge, say: Callable[[str, object], None]) -> None:
+async def _look(run_dir: RunDir, judge: OracleJudge, say: Callable[[str, object], None]) -> None:
     parent = os.getppid()
-    look = OracleQueue(home, judge, say)
+    look = OracleQueue(run_dir, judge, say)
     job = asyncio.ensure_future(_run(look, parent, say))
 
     def end() -> None:
@@ -200,7 +200,7 @@ async def _look(home: RunDir, judge: OracleJudge, say: Callable[[str, object], N
 
 def main(arguments: Sequence[str]) -> int:
     """Runs until it is told to end, or its parent is gone, or the run is."""
-    home = RunDir(Path(arguments[0]))
+    run_dir = RunDir(Path(arguments[0]))
     with contextlib.suppress(OSError, ValueError):
         os.nice(NICE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -209,16 +209,16 @@ def main(arguments: Sequence[str]) -> int:
     def say(word: str, value: object) -> None:
         print(json.dumps({word: value}), flush=True)
 
-    mark = ProcessMark(home.path, "oracle-asks")
+    mark = ProcessMark(run_dir.path, "oracle-asks")
     mark.sweep()
-    sweep_benches(home.path)
+    sweep_benches(run_dir.path)
     try:
-        campaign = load(home.campaign).campaign
+        campaign = load(run_dir.campaign).campaign
         judge = OracleJudge.of(campaign, mark)
     except (CampaignError, SupervisorError) as e:
         say("problem", f"oracle: {e}")
         return CANNOT
-    asyncio.run(_look(home, judge, say))
+    asyncio.run(_look(run_dir, judge, say))
     return 0
 
 

@@ -43,7 +43,7 @@ class HelperProcess:
 
     def __init__(
         self,
-        home: RunDir,
+        run_dir: RunDir,
         record: Callable[[Event], object],
         module: str,
         words: Sequence[str],
@@ -51,8 +51,8 @@ class HelperProcess:
         label: str,
         undone: str,
     ) -> None:
-        self._home, self._record = home, record
-        self._argv = [sys.executable, "-P", "-m", module, str(home.path), *words]
+        self._run_dir, self._record = run_dir, record
+        self._argv = [sys.executable, "-P", "-m", module, str(run_dir.path), *words]
         self._label, self._undone = label, undone
         self._rest = b""
         self._pid = 0
@@ -90,8 +90,8 @@ class HelperProcess:
         try:
             return await execute(
                 self._argv,
-                ProcessMark(self._home.path, self._label),
-                cwd=self._home.path,
+                ProcessMark(self._run_dir.path, self._label),
+                cwd=self._run_dir.path,
                 limit=_LIMIT_S,
                 stdout=True,
                 told=self._take,

@@ -25,23 +25,25 @@ from fuzztui.wire.events import Message
 _GUARD_S = 0.5
 
 
-async def _supervise(home: RunDir, frozen: str | None, lock: RunLock, parent: StarterPipe) -> None:
+async def _supervise(
+    run_dir: RunDir, frozen: str | None, lock: RunLock, parent: StarterPipe
+) -> None:
     try:
-        loaded = load(home.campaign, text=frozen)
+        loaded = load(run_dir.campaign, text=frozen)
     except CampaignError as e:
         raise SupervisorError(str(e)) from None
-    supervisor = Supervisor(loaded.campaign, home, parent.progress, lock.tell)
-    guard = asyncio.ensure_future(_guard(lock, home.log, supervisor))
+    supervisor = Supervisor(loaded.campaign, run_dir, parent.progress, lock.tell)
+    guard = asyncio.ensure_future(_guard(lock, run_dir.log, supervisor))
 
     def ready() -> None:
         # A campaign that is refused must not take the place of the one that the run is of.
         if frozen is not None:
             try:
-                replace_text(home.campaign, frozen)
+                replace_text(run_dir.campaign, frozen)
             except FileNotFoundError:
                 pass  # the run is gone: the guard ends us
             except OSError as e:
-                words = f"{home.campaign} cannot be written: {e.strerror or e}"
+                words = f"{run_dir.campaign} cannot be written: {e.strerror or e}"
                 more = (
                     "the campaign continues as it was started, but the run keeps its old campaign"
                 )
@@ -95,21 +97,21 @@ def main() -> int:
         os._exit(0)
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     parent = StarterPipe(arguments.detach)
-    home = RunDir(arguments.run.resolve())
+    run_dir = RunDir(arguments.run.resolve())
     try:
         try:
             check_proc()
         except OSError as e:
             raise SupervisorError(f"{e.filename}: {e.strerror}") from None
         try:
-            lock = RunLock(home.path)
+            lock = RunLock(run_dir.path)
         except LockHeld as e:
-            raise AlreadyRunning(home.path, e.pid) from None
+            raise AlreadyRunning(run_dir.path, e.pid) from None
         except OSError as e:
-            raise SupervisorError(f"{home.path}: cannot be locked: {e.strerror or e}") from None
+            raise SupervisorError(f"{run_dir.path}: cannot be locked: {e.strerror or e}") from None
         try:
             frozen = None if arguments.campaign is None else _text(arguments.campaign)
-            asyncio.run(_supervise(home, frozen, lock, parent))
+            asyncio.run(_supervise(run_dir, frozen, lock, parent))
         finally:
             lock.release()  # before anybody hears of it, who may try again at once
     except SupervisorError as e:

@@ -33,28 +33,31 @@ class CampaignLog:
     """
 
     def __init__(
-        self, home: RunDir, react: Callable[[Event], None], trouble: Callable[[str], None]
+        self, run_dir: RunDir, react: Callable[[Event], None], trouble: Callable[[str], None]
     ) -> None:
-        self._home = home
+        self._run_dir = run_dir
         self._trouble = trouble
         self._react = react
         try:
-            self._writer = LogWriter(home.log)
-            session = Session(home.path, LiveClock())
+            self._writer = LogWriter(run_dir.log)
+            session = Session(run_dir.path, LiveClock())
             while session.poll().records or session.behind:
                 pass
-            self.offsets = Offsets.load(home.offsets, self._writer.last_seq, session.state.lost)
-            self.done = relayed(LogReader(home.path).records(after_seq=self.offsets.seq))
+            self.offsets = Offsets.load(run_dir.offsets, self._writer.last_seq, session.state.lost)
+            self.done = relayed(LogReader(run_dir.path).records(after_seq=self.offsets.seq))
         except LogError as e:
-            raise SupervisorError(f"{home.log}: the campaign log cannot be opened: {e}") from None
+            raise SupervisorError(
+                f"{run_dir.log}: the campaign log cannot be opened: {e}"
+            ) from None
         except OSError as e:
             raise SupervisorError(
-                f"{e.filename or home.log}: the campaign log cannot be opened: {e.strerror or e}; "
-                "nothing of it is lost: make the disk writable, with room on it, and start again"
+                f"{e.filename or run_dir.log}: the campaign log cannot be opened: "
+                f"{e.strerror or e}; no record is lost. Make the disk writable, free space on it, "
+                "and start again"
             ) from None
         self.state = session.state
-        self._keeper = Keeper(home.log, session)
-        self.clock = CampaignClock(home.clock, self._writer.last_t)
+        self._keeper = Keeper(run_dir.log, session)
+        self.clock = CampaignClock(run_dir.clock, self._writer.last_t)
         self.writable = True
         self._retry_at = 0.0
         self._offsets_due = 0.0
@@ -120,5 +123,5 @@ class CampaignLog:
     def _save_offsets(self) -> None:
         """Only ever after a flush: what they say must be in the log."""
         with contextlib.suppress(OSError):  # then more is compared at the next start
-            self.offsets.save(self._home.offsets)
+            self.offsets.save(self._run_dir.offsets)
             self._saved = self.offsets

@@ -39,11 +39,11 @@ def start(
     when a key of the campaign is that, :class:`AlreadyRunning` when another one holds the run.
     """
     run = run.absolute()
-    home = RunDir(run)
+    run_dir = RunDir(run)
     try:
-        stderr = _open_stderr(home)
+        stderr = _open_stderr(run_dir)
     except OSError as e:
-        raise SupervisorError(f"{home.stderr}: cannot be written: {e.strerror or e}") from None
+        raise SupervisorError(f"{run_dir.stderr}: cannot be written: {e.strerror or e}") from None
     before = os.fstat(stderr).st_size
     ours, theirs = os.pipe()
     text = None if frozen is None else _in_memory(frozen)
@@ -72,7 +72,7 @@ def start(
             raise
         process.wait()  # only the first of two: the supervisor has forked off
     if pid is None:
-        raise SupervisorError(_last_words(home, before))
+        raise SupervisorError(_last_words(run_dir, before))
     return pid
 
 
@@ -101,18 +101,18 @@ def _listen(run: Path, words: IO[bytes], progress: Callable[[str], None]) -> int
     return None
 
 
-def _open_stderr(home: RunDir) -> int:
+def _open_stderr(run_dir: RunDir) -> int:
     """The supervisor's own log, appended to; a long one is put aside first."""
     with contextlib.suppress(FileNotFoundError):
-        if home.stderr.stat().st_size > _MAX_STDERR:
-            home.stderr.replace(home.stderr.with_name("stderr.old"))
-    return open_regular(home.stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        if run_dir.stderr.stat().st_size > _MAX_STDERR:
+            run_dir.stderr.replace(run_dir.stderr.with_name("stderr.old"))
+    return open_regular(run_dir.stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
-def _last_words(home: RunDir, before: int) -> str:
+def _last_words(run_dir: RunDir, before: int) -> str:
     try:
-        text = read_regular(home.stderr, _MAX_WORDS, before).decode(errors="replace").strip()
+        text = read_regular(run_dir.stderr, _MAX_WORDS, before).decode(errors="replace").strip()
     except OSError:
         text = ""
     last = text.splitlines()[-1] if text else "it left no word; was it killed?"
-    return f"the supervisor died while starting: {last} (more in {home.stderr})"
+    return f"the supervisor died while starting: {last} (more in {run_dir.stderr})"

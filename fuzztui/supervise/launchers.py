@@ -50,7 +50,7 @@ class InProcess:
         self.finish_signal = finish_signal
 
     def setup(
-        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
         """Where mutants are fuzzed first, gather the seeds: all start from those.
 
@@ -59,8 +59,8 @@ class InProcess:
         if not campaign.mutants:
             return ()
         if seeds := campaign.engine["seeds"]:
-            gather_seeds(seeds, home.seeds, progress)
-        handed = home.instance(HANDED)
+            gather_seeds(seeds, run_dir.seeds, progress)
+        handed = run_dir.instance(HANDED)
         try:  # what is found there can be run again, though no engine is ever started there
             handed.mkdir(mode=0o700, exist_ok=True)
             write_spec(handed / "spec.json", campaign, handed)
@@ -68,7 +68,7 @@ class InProcess:
             raise SupervisorError(f"{e.filename or handed}: {e.strerror or e}") from None
         return ()
 
-    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
+    def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
         """It says hello itself."""
         raise NotImplementedError
 
@@ -92,41 +92,45 @@ class InProcess:
     def tidy(self, directory: Path) -> None:
         """They write little but their finds."""
 
-    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
+    def figures(self, run_dir: RunDir, name: str, known: Instance) -> FiguresSource:
         """``fuzzer_stats``, which it replaces about once a second."""
-        return FileFigures(home.instance(name), name)
+        return FileFigures(run_dir.instance(name), name)
 
-    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
+    def deeds(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Deed]:
         """They take seeds from a sibling's queue, as AFL does; another process minimises."""
-        minimiser = engine_minimiser(home)
+        minimiser = engine_minimiser(run_dir)
         return {
-            AddSeed.name: seeder(home),
+            AddSeed.name: seeder(run_dir),
             Minimise.name: minimiser,
             CancelMinimise.name: minimiser.cancel,
         }
 
     def triage(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> Triage | None:
         """They describe what they find themselves, but not what mutants' inputs do."""
         if not campaign.mutants:
             return None
         from fuzztui.fuzzfirst.python_triage import TransferTriage  # it writes specs, too
 
-        return TransferTriage(campaign, home, record, state)
+        return TransferTriage(campaign, run_dir, record, state)
 
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (docs/house.md).
 
         Its ``budget_s`` stays 0: only the supervisor knows how long was paused.
         """
-        directory = home.instance(instance_names(campaign)[index])
+        directory = run_dir.instance(instance_names(campaign)[index])
         path = directory / "spec.json"
         if campaign.mutants:
-            seeds = [str(home.seeds)] if home.seeds.is_dir() and any(home.seeds.iterdir()) else []
+            seeds = (
+                [str(run_dir.seeds)]
+                if run_dir.seeds.is_dir() and any(run_dir.seeds.iterdir())
+                else []
+            )
             campaign = replace(campaign, engine={**campaign.engine, "seeds": seeds})
         write_spec(path, campaign, directory, trials_share(campaign, index))
-        package = home.expose_package()
+        package = run_dir.expose_package()
         # -P: the directory it is started in is the target's business, not on the path.
         return Launch(
             [campaign.target["python"], "-P", "-m", "fuzztui.engines", str(path)],
@@ -138,20 +142,20 @@ class Spoton(InProcess):
     """The engine that wants to know which types decide about branches (docs/spoton.md)."""
 
     def setup(
-        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
         """Find the goals, if an engine could start at all; again for a changed program.
 
         Returns what became of that, the first time also what is wrong with the generator and with
         aliases. Raises :class:`Unfit`, too.
         """
-        if home.targets.exists():
-            return analyse_again(campaign, home, progress)
+        if run_dir.targets.exists():
+            return analyse_again(campaign, run_dir, progress)
         aliases = campaign.engine["aliases"]
         asked = ready(campaign, progress)
         nothing = asked.aliases
         progress("finding the types that decide about branches")
-        found, told = analyse(campaign, home, progress)
+        found, told = analyse(campaign, run_dir, progress)
         if known := [t.name for t in found.types]:  # of types without a class the analysis knows
             needless = aliases.keys() & known
             nothing = {name: words for name, words in nothing.items() if name not in needless}
@@ -160,11 +164,11 @@ class Spoton(InProcess):
         wrong += [f'engine.aliases: "{name}": {words}' for name, words in nothing.items()]
         return [*told, *(Message("warning", words) for words in wrong)]
 
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """Name the document in the spec, by where it lies from there: runs are moved."""
-        directory = home.instance(instance_names(campaign)[index])
-        engine = {**campaign.engine, "targets": os.path.relpath(home.targets, directory)}
-        return super().prepare(replace(campaign, engine=engine), home, index)
+        directory = run_dir.instance(instance_names(campaign)[index])
+        engine = {**campaign.engine, "targets": os.path.relpath(run_dir.targets, directory)}
+        return super().prepare(replace(campaign, engine=engine), run_dir, index)
 
 
 _LAUNCHERS: Mapping[str, Launcher] = {

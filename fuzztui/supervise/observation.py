@@ -27,7 +27,7 @@ class ObservationLoop:
     """
 
     def __init__(
-        self, home: RunDir, launcher: Launcher, journal: CampaignLog, tasks: Tasks
+        self, run_dir: RunDir, launcher: Launcher, journal: CampaignLog, tasks: Tasks
     ) -> None:
         self._launcher, self._journal, self._tasks = launcher, journal, tasks
         self._one = asyncio.Lock()
@@ -39,7 +39,7 @@ class ObservationLoop:
                 loop.call_soon_threadsafe(self.woken.set)
 
         self._observer = DirectoryObserver(
-            home.out, journal.state, journal.offsets, journal.done, wake
+            run_dir.out, journal.state, journal.offsets, journal.done, wake
         )
         self.interrupted = self._observer.interrupted
         self.close = self._observer.close
@@ -53,18 +53,18 @@ class ObservationLoop:
         notes: list[Message] = []
         for life in lives:
             life.directory.mkdir(mode=0o700, exist_ok=True)
-            figures = self._figures(life.home, life.name)
+            figures = self._figures(life.run_dir, life.name)
             place = life.directory if mutant else None
             notes += self._observer.add(life.name, figures, mutant=place)
         return notes
 
-    def at_retired(self, home: RunDir, name: str) -> None:
+    def at_retired(self, run_dir: RunDir, name: str) -> None:
         """Look at an instance that the campaign has no more."""
-        self._observer.add(name, self._figures(home, name))
+        self._observer.add(name, self._figures(run_dir, name))
 
-    def _figures(self, home: RunDir, name: str) -> FiguresSource:
+    def _figures(self, run_dir: RunDir, name: str) -> FiguresSource:
         known = self._journal.state.instances.get(name) or Instance(name)
-        return self._launcher.figures(home, name, known)
+        return self._launcher.figures(run_dir, name, known)
 
     async def join(self, lives: Sequence[InstanceLife], *, mutant: bool = False) -> None:
         """Record what is seen of newcomers, between two looks."""

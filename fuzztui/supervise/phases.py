@@ -27,7 +27,7 @@ class CampaignPhases:
     def __init__(
         self,
         campaign: Campaign,
-        home: RunDir,
+        run_dir: RunDir,
         launcher: Launcher,
         desk: MutantPhaseContext,
         *,
@@ -35,7 +35,7 @@ class CampaignPhases:
         tasks: Tasks,
     ) -> None:
         self._campaign = campaign
-        self._home = home
+        self._run_dir = run_dir
         self._launcher = launcher
         self._desk = desk
         self._looks = looks
@@ -47,7 +47,7 @@ class CampaignPhases:
         # Those who fuzz the target since its turn came, and outlived a supervisor, go on.
         target = desk.state.stage == "target" and self._target_lives()
         if campaign.mutants and not target and wants_mutants(campaign, desk.state):
-            self.first = MutantPhase(campaign, home, launcher, desk)
+            self.first = MutantPhase(campaign, run_dir, launcher, desk)
         else:
             self._muster()
 
@@ -78,12 +78,12 @@ class CampaignPhases:
             desk.record(PhaseStarted("target", spent_on_mutants(desk.state, desk.now())))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
 
-    async def live(self, lives: Sequence[InstanceLife], home: RunDir, mutant: str) -> None:
+    async def live(self, lives: Sequence[InstanceLife], run_dir: RunDir, mutant: str) -> None:
         """Let instances that fuzz a mutant live, observed, to their end."""
         desk = self._desk
         if desk.leaving:
             raise CampaignStopping
-        where = home.out.relative_to(self._home.path)
+        where = run_dir.out.relative_to(self._run_dir.path)
         for life in lives:
             life.paused |= desk.state.state == "paused"
             desk.record(InstanceHello(life.name, mutant=mutant, directory=str(where / life.name)))
@@ -113,7 +113,7 @@ class CampaignPhases:
         for index, name in enumerate(instance_names(campaign)):
             self.lives[name] = InstanceLife(
                 campaign,
-                self._home,
+                self._run_dir,
                 index,
                 launcher=self._launcher,
                 desk=self._desk,
@@ -121,5 +121,5 @@ class CampaignPhases:
             )
 
     def _target_lives(self) -> bool:
-        own = (self._home.instance(name) for name in instance_names(self._campaign))
+        own = (self._run_dir.instance(name) for name in instance_names(self._campaign))
         return any(map(EngineProcess.adopt, own))

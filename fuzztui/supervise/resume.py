@@ -35,10 +35,10 @@ class CampaignStartup:
     """What a supervisor does before anything else. :meth:`take_up` once."""
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, journal: CampaignLog, looks: ObservationLoop
+        self, campaign: Campaign, run_dir: RunDir, journal: CampaignLog, looks: ObservationLoop
     ) -> None:
         self._campaign = campaign
-        self._home = home
+        self._run_dir = run_dir
         self._journal = journal
         self._state = journal.state
         self._looks = looks
@@ -120,13 +120,13 @@ class CampaignStartup:
 
     async def _retire_one(self, name: str) -> None:
         """As cleanly as any other: what it writes at its end is its newest count."""
-        directory, reason = self._home.instance(name), "the campaign has it no more"
+        directory, reason = self._run_dir.instance(name), "the campaign has it no more"
         if directory.is_dir():
-            self._looks.at_retired(self._home, name)
+            self._looks.at_retired(self._run_dir, name)
         process = EngineProcess.adopt(directory)
         if process and not await process.stop(TERM_GRACE_S):
             reason += " (it had to be killed)"
-        await EngineProcess.sweep(self._home.path, name)
+        await EngineProcess.sweep(self._run_dir.path, name)
         await self._looks.last(name)
         restarts = self._state.instances[name].restarts
         self._journal.record(InstanceState(name, "stopped", 0, reason, restarts))

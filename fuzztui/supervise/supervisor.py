@@ -88,17 +88,17 @@ class Supervisor:
     def __init__(
         self,
         campaign: Campaign,
-        home: RunDir,
+        run_dir: RunDir,
         progress: Callable[[str], None],
         trouble: Callable[[str], None],
     ) -> None:
         self._campaign = campaign
-        self._home = home
+        self._run_dir = run_dir
         self._launcher = launcher = launcher_for(campaign.kind)
         self._progress = progress
         progress("opening the campaign log")
         notice = Notice(trouble)
-        self._journal = CampaignLog(home, self._react, notice.of("log"))
+        self._journal = CampaignLog(run_dir, self._react, notice.of("log"))
         self.state: State = self._journal.state
         self.record = self._journal.record
         self.flush = self._journal.flush
@@ -109,31 +109,33 @@ class Supervisor:
         # One whose supervisor died at the very end still has to be brought to it.
         if self._spent and self.state.state in ENDED:
             raise SupervisorError(
-                f"{home.path} has finished: {self._spent}; "
+                f"{run_dir.path} has finished: {self._spent}; "
                 "raise campaign.budget or the like to go on"
             )
         self._limits = CampaignLimits(campaign, running_time(self.state))
         self._tasks = Tasks(self.record)
-        self._looks = ObservationLoop(home, launcher, self._journal, self._tasks)
+        self._looks = ObservationLoop(run_dir, launcher, self._journal, self._tasks)
         self.last_look = self._looks.last
         self._told: Sequence[Message] = ()
         self._halt = StopRequest()
         self.abide = self._halt.abide
         self._stages = CampaignPhases(
-            campaign, home, launcher, self, looks=self._looks, tasks=self._tasks
+            campaign, run_dir, launcher, self, looks=self._looks, tasks=self._tasks
         )
         self.lives = self._stages.lives
         self.live = self._stages.live
-        self._triage = launcher.triage(campaign, home, self.record, self.state)
-        self._oracle = OracleProcess(home, self.record) if OracleProcess.wanted(campaign) else None
+        self._triage = launcher.triage(campaign, run_dir, self.record, self.state)
+        self._oracle = (
+            OracleProcess(run_dir, self.record) if OracleProcess.wanted(campaign) else None
+        )
         self._unseen = PendingChecks(self._triage, self._oracle, self.record)
         self.unfinished = self._unseen.words
         self.deeds: Mapping[str, Deed] = {
-            **launcher.deeds(campaign, home),
+            **launcher.deeds(campaign, run_dir),
             **(queue_deeds(self.state, self.record) if campaign.mutants else {}),
         }
         self._steering = CommandRouter(self)
-        self._server = ControlServer(home.path, self._steering.submit)
+        self._server = ControlServer(run_dir.path, self._steering.submit)
 
     def setup(self) -> None:
         """Make what the instances need, unless they run already. Blocking.
@@ -141,9 +143,9 @@ class Supervisor:
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
         with contextlib.suppress(OSError):  # who looks for the campaign finds it from now on
-            announce(self._home.path, socket_path(self._home.path))
+            announce(self._run_dir.path, socket_path(self._run_dir.path))
         if not self._stages.living():
-            self._told = self._launcher.setup(self._campaign, self._home, self._progress)
+            self._told = self._launcher.setup(self._campaign, self._run_dir, self._progress)
             self._clock.start()
 
     async def run(self, ready: Callable[[], None]) -> None:
@@ -152,7 +154,7 @@ class Supervisor:
         Raises :class:`SupervisorError` when it cannot begin, and then has logged nothing.
         """
         try:
-            socket_path(self._home.path)
+            socket_path(self._run_dir.path)
         except OSError as e:
             raise SupervisorError(str(e)) from None
         loop = asyncio.get_running_loop()
@@ -176,7 +178,7 @@ class Supervisor:
         if self._triage:
             tasks.repeat(self._triage.run, RESOURCES_S)
         if CollectorProcess.wanted(self._campaign):
-            tasks.beside(CollectorProcess(self._campaign, self._home, self.record))
+            tasks.beside(CollectorProcess(self._campaign, self._run_dir, self.record))
         if self._oracle:
             tasks.beside(self._oracle)
         await self._stages.run()
@@ -198,7 +200,7 @@ class Supervisor:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
         beside = {HANDED: self._campaign.mutants, ORACLE: self._oracle}
         notes += self._looks.at_names(name for name, wanted in beside.items() if wanted)
-        beginning = CampaignStartup(self._campaign, self._home, self._journal, self._looks)
+        beginning = CampaignStartup(self._campaign, self._run_dir, self._journal, self._looks)
         await beginning.take_up(self.lives, self._stages.first, notes, spent=bool(self._spent))
 
     # ---------------------------------------------- what lives, stages and steering need
@@ -319,7 +321,7 @@ class Supervisor:
     async def _check_writing(self) -> None:
         if self._journal.writable:  # else that is reported, and the reason is the same
             directories = [life.directory for life in self.lives.values() if not life.over]
-            await self._write_check.look([self._home.supervisor, *directories])
+            await self._write_check.look([self._run_dir.supervisor, *directories])
 
     async def _tidy(self) -> None:
         for life in list(self.lives.values()):
@@ -334,7 +336,7 @@ class Supervisor:
     # ------------------------------------------------------------- the end
 
     async def _finish(self) -> None:
-        await asyncio.to_thread(kill_marked, self._home.path)
+        await asyncio.to_thread(kill_marked, self._run_dir.path)
         try:
             await self._looks.look()
         except Exception as e:
@@ -354,7 +356,7 @@ class Supervisor:
             self._journal.close()
         except OSError as e:
             # Finds are in the directories: the next start logs them.
-            _log.error("%s: the end of the log is lost: %s", self._home.log, e)
+            _log.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
 
     def _outcome(self) -> EndReason:
         """How a campaign ended that nobody ended."""

@@ -54,11 +54,11 @@ class AflTriage:
     """
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> None:
-        self._campaign, self._home = campaign, home
+        self._campaign, self._run_dir = campaign, run_dir
         self._record, self._state = record, state
-        self._mark = ProcessMark(home.path, "triage")
+        self._mark = ProcessMark(run_dir.path, "triage")
         self._crashes: deque[FindingSaved] = deque()
         self._hangs: deque[FindingSaved] = deque()
         self._known: set[tuple[str, str]] = set()
@@ -81,7 +81,7 @@ class AflTriage:
     async def run(self) -> None:
         """Describe what there is and what comes, for ever. To be cancelled."""
         await asyncio.to_thread(self._mark.sweep)  # what an earlier supervisor was at
-        await asyncio.to_thread(sweep_benches, self._home.path)
+        await asyncio.to_thread(sweep_benches, self._run_dir.path)
         for row in list(self._state.findings.values()):
             if row.saved and not row.signature:
                 self.saw(FindingSaved(row.instance, row.category, row.file, sig=row.sig))
@@ -170,7 +170,7 @@ class AflTriage:
         return _description(finding, verdict, shown)
 
     def _read(self, finding: FindingSaved) -> bytes:
-        directory = self._home.instance(finding.instance)
+        directory = self._run_dir.instance(finding.instance)
         for _ in range(2):  # a resumed afl-fuzz may put it away in between
             try:
                 if path := find_file(directory, finding.file):
@@ -182,7 +182,7 @@ class AflTriage:
     def _subject(self, instance: str) -> TargetProgram:
         if instance not in self._subjects:
             self._subjects[instance] = TargetProgram.of(
-                self._campaign, self._home.instance(instance)
+                self._campaign, self._run_dir.instance(instance)
             )
         return self._subjects[instance]
 
