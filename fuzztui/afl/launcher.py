@@ -37,7 +37,7 @@ from fuzztui.engines.text.block import BLOCK
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import (
-    Deed,
+    Handler,
     Launch,
     Triage,
     instance_names,
@@ -215,7 +215,7 @@ class AflFuzz:
         """StatsD and ``fuzzer_stats``."""
         return Gauges(run_dir, name, known)
 
-    def deeds(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Deed]:
+    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
         """What afl-fuzz does not do itself while it runs."""
         minimise = minimiser(campaign, run_dir)
         return {

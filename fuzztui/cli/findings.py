@@ -199,12 +199,12 @@ def _repro_engine(home: RunDir, file: Path, near: Path | None = None) -> int:
         process = subprocess.Popen(argv, env=env, process_group=group)
     except OSError as e:
         raise CliError(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
-    overseer = Overseer(process.pid, mark.sweep)
+    overseer = Overseer(process.pid, mark.kill_leftovers)
     try:
         status = process.wait()
     finally:
         overseer.close()
-        mark.sweep()
+        mark.kill_leftovers()
         process.wait()
     if overseer.why:
         say(f"hang: {overseer.why}")

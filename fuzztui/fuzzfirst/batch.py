@@ -80,7 +80,7 @@ class AflBatch:
 
         async with self._turn:
             if not self._swept:  # what an earlier supervisor was killed at
-                await asyncio.to_thread(self._showmap.mark.sweep)
+                await asyncio.to_thread(self._showmap.mark.kill_leftovers)
                 await asyncio.to_thread(sweep_scratch, self._home.path)
                 self._swept = True
             for at in range(0, len(inputs), CHUNK):

@@ -19,7 +19,7 @@ from pathlib import Path
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.instances.launcher import Deed, Progress
+from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.wire.commands import AddSeed
 
@@ -37,13 +37,13 @@ class _Unfit(Exception):
     """A file is no seed; says why."""
 
 
-def seeder(run_dir: RunDir) -> Deed:
+def seeder(run_dir: RunDir) -> Handler:
     """What carries an ``add-seed`` command out."""
 
-    async def deed(command: AddSeed, progress: Progress) -> str:
+    async def handler(command: AddSeed, progress: Progress) -> str:
         return await asyncio.to_thread(add_seed, run_dir.out, Path(command.file))
 
-    return deed
+    return handler
 
 
 def add_seed(out: Path, file: Path) -> str:

@@ -13,12 +13,12 @@ from fuzztui.model.state import Instance, State
 from fuzztui.observe.stats_reader import FiguresSource
 from fuzztui.wire.events import Event, FindingSaved, InstanceHello, Message
 
-__all__ = ["Deed", "Launch", "Launcher", "Progress", "Triage", "instance_names", "trials_share"]
+__all__ = ["Handler", "Launch", "Launcher", "Progress", "Triage", "instance_names", "trials_share"]
 
 Progress = Callable[[str, float], None]
-"""Told how far a deed has come: words, and the part of it that is done (-1: unknown)."""
+"""Told how far a handler has come: words, and the part of it that is done (-1: unknown)."""
 
-Deed = Callable[[Any, Progress], Awaitable[str]]
+Handler = Callable[[Any, Progress], Awaitable[str]]
 """What the supervisor itself carries out for a command; gives words for the answer.
 
 Raises :class:`~fuzztui.campaign.rundir.SupervisorError` with the reason why not.
@@ -117,7 +117,7 @@ class Launcher(Protocol):
         """Where the figures of instance ``name`` come from; the log has ``known`` so far."""
         ...
 
-    def deeds(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Deed]:
+    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
         """What the supervisor can do for campaigns of this kind, by the command's name."""
         ...
 

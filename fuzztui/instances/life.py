@@ -28,17 +28,17 @@ from fuzztui.wire.events import Event, InstanceHello, InstanceState, Message, St
 
 __all__ = ["TERM_GRACE_S", "EndReason", "InstanceLife", "LifeContext"]
 
-SILENT_ENDS = 5
+MAX_SILENT_ENDS = 5
 """An engine that ends so often without having shown any life will not do so the next time."""
 
-FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
+FIRST_DELAY_S, MAX_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
 TERM_GRACE_S = 5.0
 """For a clean end, before it is killed."""
 
 SILENCE_TIMES = 20
 """One that finishes its work may be silent for so many of the target's time limits."""
 
-_READYING = threading.Lock()
+_PREPARING = threading.Lock()
 """Instances get ready in threads, but one after the other: what they share is made once."""
 
 _HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR}
@@ -59,10 +59,10 @@ class LifeContext(Protocol):
     def record(self, *events: Event) -> None:
         """Log events."""
 
-    async def last_look(self, name: str) -> None:
+    async def observe_final(self, name: str) -> None:
         """Log everything that is left to see of an instance without a process."""
 
-    def moved(self, life: InstanceLife) -> None:
+    def state_changed(self, life: InstanceLife) -> None:
         """The instance came to another state."""
 
 
@@ -79,7 +79,7 @@ class InstanceLife:
         index: int,
         *,
         launcher: Launcher,
-        desk: LifeContext,
+        context: LifeContext,
         before: Instance | None,
     ) -> None:
         self.name = instance_names(campaign)[index]
@@ -88,7 +88,7 @@ class InstanceLife:
         self.restarts = before.restarts if before else 0
         self._halted = self.state == "paused" and bool(before and before.reason == HALTED)
         """Stopped by a signal that is none of ours: it continues when its sender wants it to."""
-        self._place: tuple[int, int] | None = None
+        self._inode: tuple[int, int] | None = None
         """Device and inode of the directory that the process works in; None: not looked at yet."""
         self._lost = False
         """That directory is gone, and the process is being ended."""
@@ -102,11 +102,11 @@ class InstanceLife:
         self.run_dir = run_dir
         self._index = index
         self._share = trials_share(campaign, index)
-        self._desk = desk
+        self._context = context
         self.directory = run_dir.instance(self.name)
         self._logged_pid = before.pid if before else 0
         self._process: EngineProcess | None = None
-        self._ending: EndReason | None = None
+        self._end_reason: EndReason | None = None
         self._finishing = False
         self._woken = asyncio.Event()
         self._delay = FIRST_DELAY_S
@@ -116,7 +116,7 @@ class InstanceLife:
         self._standstill = Standstill(
             self.name,
             self.directory,
-            desk.record,
+            context.record,
             timeout_s=self._timeout_s,
             says_hello=launcher.says_hello,
         )
@@ -154,23 +154,23 @@ class InstanceLife:
             assert process is not None
             born = time.monotonic()
             status = await process.ended()
-            await EngineProcess.sweep(self.run_dir.path, self.name)
+            await EngineProcess.kill_leftovers(self.run_dir.path, self.name)
             await asyncio.to_thread(self.launcher.clean_up, self.directory)
             self._process = None
-            await self._desk.last_look(self.name)
-            ending = self._judge(status)
-            if ending is not None:
-                self._to(ending.state, ending.reason)
+            await self._context.observe_final(self.name)
+            end_reason = self._judge(status)
+            if end_reason is not None:
+                self._to(end_reason.state, end_reason.reason)
                 return
             shortage = self.launcher.shortage(self.directory)
-            words = self._standstill.ended() or _words(status)
+            words = self._standstill.ended() or _how_it_ended(status)
             if self._standstill.times > STANDSTILLS:
                 again = f"{self._standstill.times} times without an execution in between"
                 self._to("failed", f"{words}, {again}: see {self.directory / 'worker.log'}")
                 return
             if not shortage and status != -signal.SIGKILL:  # those pass: a full night of memory
                 self._silent_ends += 1
-            if self._silent_ends > SILENT_ENDS:
+            if self._silent_ends > MAX_SILENT_ENDS:
                 again = f"{words}, {self._silent_ends} times without having begun"
                 self._to("failed", f"{again}: see {self.directory / 'worker.log'}")
                 return
@@ -179,19 +179,19 @@ class InstanceLife:
             if not await self._back_off(words + (f": {shortage}" if shortage else "")):
                 return
 
-    async def end(self, ending: EndReason) -> None:
+    async def end(self, end_reason: EndReason) -> None:
         """End it: SIGTERM, and SIGKILL for the whole tree if that does not do.
 
-        When the ending is ``finished``, what the engine does at the end of its work comes
+        When the end_reason is ``finished``, what the engine does at the end of its work comes
         first, for as long as it takes; to be told again ends that.
         """
-        if self.over or (self._ending and not self._finishing):
+        if self.over or (self._end_reason and not self._finishing):
             return
         finish = 0
-        if self._ending is None:
-            self._ending = ending
+        if self._end_reason is None:
+            self._end_reason = end_reason
             self._woken.set()
-            if ending.state == "finished" and self.greeted:
+            if end_reason.state == "finished" and self.greeted:
                 finish = self.launcher.finish_signal
         self._finishing = finish > 0
         process = self._process
@@ -199,12 +199,12 @@ class InstanceLife:
             return
         if finish:
             process.identity.signal(finish)
-            await self._patiently(process)
+            await self._await_finish(process)
         if not finish or self._finishing:
             self._finishing = False
             await process.stop(TERM_GRACE_S)
 
-    async def _patiently(self, process: EngineProcess) -> None:
+    async def _await_finish(self, process: EngineProcess) -> None:
         """Wait while it finishes its work: until it ends, falls silent, or is told again."""
         self._progress_at = time.monotonic()
         patience = max(self.launcher.stall_s, SILENCE_TIMES * self._timeout_s)
@@ -219,27 +219,27 @@ class InstanceLife:
     def hello(self) -> None:
         """It introduced itself: what it can do is known from now on."""
         self.greeted = True
-        self.signs_of_life()
+        self.mark_running()
 
-    def signs_of_life(self) -> None:
+    def mark_running(self) -> None:
         """It has something to say, or figures: it runs."""
         self._silent_ends = 0
         if self.state in ("starting", "restarting") and self._process:
             self._progress_at = time.monotonic()
             self._to("paused" if self.paused else "running")
 
-    def note(self, stats: Stats) -> None:
+    def on_stats(self, stats: Stats) -> None:
         """Its newest figures."""
         if stats.execs != self.execs:
             if stats.execs > self.execs:  # a new process may begin at 0
                 self._standstill.executed()
             self.execs = stats.execs
             self._progress_at = time.monotonic()
-            if self.state == "stalled" and not self._ending:
+            if self.state == "stalled" and not self._end_reason:
                 self._to("running", "it continues")
-            self.signs_of_life()
+            self.mark_running()
 
-    def heard_of(self) -> None:
+    def on_activity(self) -> None:
         """It told of something: whoever rebuilds a large queue executes no trials."""
         self._progress_at = time.monotonic()
 
@@ -255,18 +255,18 @@ class InstanceLife:
             return
         idle = time.monotonic() - self._progress_at
         patience = max(self.launcher.stall_s, 3 * self._timeout_s)
-        if self.state in ("starting", "running") and idle > patience and not self._talks(patience):
+        if self.state in ("starting", "running") and idle > patience and not self._prints(patience):
             since = "the start" if self.state == "starting" else "the last execution"
             self._to("stalled", f"{idle:.0f} s since {since}")
 
     def measured(self, cpu: float) -> None:
         """Restart the instance if it stalls without CPU time. ``cpu``: cores that it uses now."""
         process = self._process
-        stalled = process is not None and self.state == "stalled" and not self._ending
+        stalled = process is not None and self.state == "stalled" and not self._end_reason
         identity = process.identity if process and stalled else None
         self._standstill.measured(identity, cpu, self._progress_at)
 
-    def _talks(self, patience: float) -> bool:
+    def _prints(self, patience: float) -> bool:
         """Whether it has printed something of late: AFL tries all its seeds before it counts."""
         try:
             printed = (self.directory / "worker.log").stat().st_mtime
@@ -284,13 +284,13 @@ class InstanceLife:
             if state != self.state or halted:
                 self._to(state)
 
-    def watch_halts(self) -> None:
+    def watch_signals(self) -> None:
         """See whether someone else stopped its process, or lets it go on. Call now and then.
 
         Stopped at two looks in a row: who slows processes down by SIGSTOP and SIGCONT (cpulimit)
         does not halt them.
         """
-        if self.paused or self._process is None or self._ending:
+        if self.paused or self._process is None or self._end_reason:
             return
         stopped = self._process.identity.stopped()
         looks = self._standstill.looks = self._standstill.looks + 1 if stopped else 0
@@ -302,7 +302,7 @@ class InstanceLife:
             self._halted = True
             self._starting = self.state == "starting"
             self._to("paused", HALTED)
-            self._desk.record(
+            self._context.record(
                 Message(
                     "info",
                     f"{HALTED} that fuzztui did not send: it is continued after"
@@ -319,20 +319,20 @@ class InstanceLife:
 
         Else its saved inputs would be lost. Call now and then.
         """
-        if self._process is None or self._ending or self._lost:
+        if self._process is None or self._end_reason or self._lost:
             return
-        place = self._place_now()
-        if place is None:
+        inode = self._inode_now()
+        if inode is None:
             return
-        self._place = self._place or place
-        if place == self._place and any(place):
+        self._inode = self._inode or inode
+        if inode == self._inode and any(inode):
             return
         self._lost = True
         words = f"{self.directory} was deleted or renamed: the engine starts again in a new one"
-        self._desk.record(Message("warning", words, self.name))
+        self._context.record(Message("warning", words, self.name))
         self.signal(signal.SIGKILL)
 
-    def _place_now(self) -> tuple[int, int] | None:
+    def _inode_now(self) -> tuple[int, int] | None:
         """Device and inode of the directory, (0, 0) if it does not exist, None if unknown."""
         try:
             found = self.directory.stat()
@@ -350,16 +350,16 @@ class InstanceLife:
     async def _start(self) -> bool:
         """Start a process; False when it came to its end without one."""
         while True:
-            if self._ending:
-                await self._desk.last_look(self.name)
-                self._to(self._ending.state, self._ending.reason)
+            if self._end_reason:
+                await self._context.observe_final(self.name)
+                self._to(self._end_reason.state, self._end_reason.reason)
                 return False
             try:
                 await self._prepare()
-                if self._ending:
+                if self._end_reason:
                     continue
-                launch, hello = await asyncio.to_thread(self._ready)
-                if self._ending:
+                launch, hello = await asyncio.to_thread(self._prepare_launch)
+                if self._end_reason:
                     continue
                 self._process = EngineProcess.start(launch, self.run_dir.path, self.directory)
             except OSError as e:
@@ -373,15 +373,15 @@ class InstanceLife:
             self._progress_at = time.monotonic()
             self._halted = False
             self._standstill.begun()
-            self._place, self._lost = self._place_now(), False
+            self._inode, self._lost = self._inode_now(), False
             self._to("starting")
             if hello:
                 self._introduce(hello)
             return True
 
-    def _ready(self) -> tuple[Launch, InstanceHello | None]:
+    def _prepare_launch(self) -> tuple[Launch, InstanceHello | None]:
         """What to start, and the hello of an engine that says none. Compilers may have to run."""
-        with _READYING:
+        with _PREPARING:
             where = self._campaign, self.run_dir, self._index
             hello = None if self.launcher.says_hello else self.launcher.hello(*where)
             return self.launcher.prepare(*where), hello
@@ -391,13 +391,13 @@ class InstanceLife:
         if self.paused:
             self.signal(signal.SIGSTOP)
             self._to("paused")
-        self._desk.record(replace(hello, pid=self.pid))
+        self._context.record(replace(hello, pid=self.pid))
 
     async def _prepare(self) -> None:
         """Leave nothing of an earlier process unseen or alive, then make the ground firm."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
-        await EngineProcess.sweep(self.run_dir.path, self.name)
-        await self._desk.last_look(self.name)
+        await EngineProcess.kill_leftovers(self.run_dir.path, self.name)
+        await self._context.observe_final(self.name)
         end_torn_line(self.directory / "events.jsonl")
 
     async def _back_off(self, reason: str) -> bool:
@@ -408,17 +408,17 @@ class InstanceLife:
             async with asyncio.timeout(self._delay):
                 await self._woken.wait()
         except TimeoutError:
-            self._delay = min(2 * self._delay, LONGEST_DELAY_S)
+            self._delay = min(2 * self._delay, MAX_DELAY_S)
             return True
-        assert self._ending is not None
-        self._to(self._ending.state, self._ending.reason)
+        assert self._end_reason is not None
+        self._to(self._end_reason.state, self._end_reason.reason)
         return False
 
     def _judge(self, status: int | None) -> EndReason | None:
         """What the end of the process means; None: start it again."""
-        if self._ending:
+        if self._end_reason:
             killed = " (it had to be killed)" if status == -signal.SIGKILL else ""
-            return EndReason(self._ending.state, self._ending.reason + killed)
+            return EndReason(self._end_reason.state, self._end_reason.reason + killed)
         if self._share and self.execs >= self._share:
             return EndReason(
                 "finished", f"its budget of {several(self._share, 'trial')} is used up"
@@ -431,11 +431,11 @@ class InstanceLife:
 
     def _to(self, state: str, reason: str = "") -> None:
         self.state = state
-        self._desk.record(InstanceState(self.name, state, self.pid, reason, self.restarts))
-        self._desk.moved(self)
+        self._context.record(InstanceState(self.name, state, self.pid, reason, self.restarts))
+        self._context.state_changed(self)
 
 
-def _words(status: int | None) -> str:
+def _how_it_ended(status: int | None) -> str:
     if status == 0:
         return "it ended although nobody here asked it to (exit status 0)"
     if status is None:

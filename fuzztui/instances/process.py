@@ -121,7 +121,7 @@ class EngineProcess:
         await self.ended()
 
     @staticmethod
-    async def sweep(run: Path, instance: str) -> int:
+    async def kill_leftovers(run: Path, instance: str) -> int:
         """Kill what an engine that has ended left behind; returns how many there were."""
         return await asyncio.to_thread(kill_marked, run, instance)
 

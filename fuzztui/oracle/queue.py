@@ -210,7 +210,7 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps({word: value}), flush=True)
 
     mark = ProcessMark(run_dir.path, "oracle-asks")
-    mark.sweep()
+    mark.kill_leftovers()
     sweep_benches(run_dir.path)
     try:
         campaign = load(run_dir.campaign).campaign

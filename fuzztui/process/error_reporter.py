@@ -8,7 +8,7 @@ from fuzztui.wire.events import Event, Message
 
 __all__ = ["ErrorReporter"]
 
-_MOST = 20
+_MAX_ERRORS = 20
 
 
 class ErrorReporter:
@@ -20,14 +20,14 @@ class ErrorReporter:
 
     def __init__(self, where: str, more: str, record: Callable[[Event], object]) -> None:
         self._where, self._more, self._record = where, more, record
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
-    def tell(self, error: Exception) -> bool:
+    def report(self, error: Exception) -> bool:
         """Record a message about ``error``; False where that has been told, or enough has."""
         words = f"{type(error).__name__}: {error}"
-        if words in self._told or len(self._told) >= _MOST:
+        if words in self._reported or len(self._reported) >= _MAX_ERRORS:
             return False
-        self._told.add(words)
+        self._reported.add(words)
         more = f"; {self._more}" if self._more else ""
         self._record(Message("error", f"{self._where}: {words}{more}"))
         return True

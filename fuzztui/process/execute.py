@@ -49,7 +49,7 @@ class ProcessMark:
         """The marks as environment variables."""
         return {MARK_RUN: str(self.run), MARK_INSTANCE: self.label}
 
-    def sweep(self) -> int:
+    def kill_leftovers(self) -> int:
         """Kill everything that is marked; returns how many there were."""
         return kill_marked(self.run, self.label)
 
@@ -174,7 +174,7 @@ async def execute(
         if child.returncode is None:
             _kill_group(child.pid)
         try:
-            await asyncio.to_thread(mark.sweep)
+            await asyncio.to_thread(mark.kill_leftovers)
         finally:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(1.0)

@@ -67,7 +67,7 @@ async def _guard(lock: RunLock, log: Path, supervisor: Supervisor) -> None:
     while lock.in_place() and not _is_gone(log):
         await asyncio.sleep(_GUARD_S)
     logging.error("the run directory, or its log, was deleted: the campaign ends")
-    supervisor.deserted()
+    supervisor.run_deleted()
 
 
 def _is_gone(directory: Path) -> bool:

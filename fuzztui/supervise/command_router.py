@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Protocol
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.instances.launcher import Deed
+from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.remote.server import Ticket
-from fuzztui.supervise.control_file import append, missed, was_handed
+from fuzztui.supervise.control_file import append, contains, missed_commands
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import (
     MUTANT_COMMANDS,
@@ -47,7 +47,7 @@ from fuzztui.wire.events import (
 
 __all__ = ["CommandRouter"]
 
-OURSELVES = "fuzztui"
+SUPERVISOR = "fuzztui"
 """``by`` of what the supervisor itself asks of an engine."""
 
 _BY_ANY = (*MUTANT_COMMANDS, *TYPE_COMMANDS)
@@ -76,7 +76,7 @@ class CommandContext(Protocol):
         """The instances by name."""
 
     @property
-    def deeds(self) -> Mapping[str, Deed]:
+    def handlers(self) -> Mapping[str, Handler]:
         """What is no engine's to do, by the command's name."""
 
     def record(self, *events: Event) -> None:
@@ -85,24 +85,24 @@ class CommandContext(Protocol):
     def flush(self) -> bool:
         """Whether everything recorded is in the log now."""
 
-    def end(self, ending: EndReason) -> None:
+    def end(self, end_reason: EndReason) -> None:
         """End the campaign."""
 
-    def end_one(self, life: InstanceLife, ending: EndReason) -> None:
+    def end_one(self, life: InstanceLife, end_reason: EndReason) -> None:
         """End one instance."""
 
-    def unfinished(self) -> str:
+    def pending_work(self) -> str:
         """What the campaign has to do before its end when all instances have ended."""
 
     def pauses_changed(self) -> None:
         """An instance was paused or resumed."""
 
-    def between(self, command: Command, by: str) -> bool:
+    def apply_without_instances(self, command: Command, by: str) -> bool:
         """Do what is meant for all instances while none lives; False where that means nothing."""
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCommand:
     """A command without its end: who has still to answer, and who has."""
 
     command: Command
@@ -114,73 +114,73 @@ class _Open:
 class CommandRouter:
     """All commands of a campaign. Runs in the event loop."""
 
-    def __init__(self, helm: CommandContext) -> None:
-        self._helm = helm
-        self._open: dict[str, _Open] = {}
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
+        self._open: dict[str, _OpenCommand] = {}
         self._held: list[tuple[str, str]] = []
         """Commands (id) that wait for an instance's first hello."""
         self._jobs: set[asyncio.Future[None]] = set()
-        self._farewells: list[tuple[_Open, CommandAnswer]] = []
+        self._at_end: list[tuple[_OpenCommand, CommandAnswer]] = []
         """What is answered when the campaign has come to its end."""
 
     def submit(self, command: Command, by: str) -> Ticket:
         """Log a command and set about it. The ticket's answer always comes in the end."""
-        helm = self._helm
-        command_id = f"c{helm.state.seq + 1}"  # as unique as the log's numbers
+        context = self._context
+        command_id = f"c{context.state.seq + 1}"  # as unique as the log's numbers
         done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        entry = self._open[command_id] = _Open(command, done)
-        helm.record(CommandIssued(command_id, encode_command(command), by))
-        if not helm.flush():
-            self._refuse(command_id, "", "the campaign log cannot be written (disk full?)")
+        entry = self._open[command_id] = _OpenCommand(command, done)
+        context.record(CommandIssued(command_id, encode_command(command), by))
+        if not context.flush():
+            self._reject(command_id, "", "the campaign log cannot be written (disk full?)")
         else:
-            self._set_about(command_id, entry, by)
+            self._execute(command_id, entry, by)
         return Ticket(command_id, done)
 
-    def take_up(self) -> None:
+    def resume(self) -> None:
         """Go on with what an earlier supervisor had not seen the end of."""
-        for command_id, status in list(self._helm.state.commands.items()):
+        for command_id, status in list(self._context.state.commands.items()):
             if status.state != "pending":
                 continue
             try:
                 command = decode_command(status.command)
             except CodecError as e:
-                self._helm.record(CommandRejected(command_id, "", str(e)))
+                self._context.record(CommandRejected(command_id, "", str(e)))
                 continue
             done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-            entry = self._open[command_id] = _Open(command, done)
+            entry = self._open[command_id] = _OpenCommand(command, done)
             if isinstance(command, Stop):
-                self._refuse(command_id, "", "its supervisor died; the campaign was started again")
+                self._reject(command_id, "", "its supervisor died; the campaign was started again")
             else:
-                self._set_about(command_id, entry, status.by, again=True)
+                self._execute(command_id, entry, status.by, again=True)
 
-    def greeted(self, life: InstanceLife) -> None:
+    def engine_ready(self, life: InstanceLife) -> None:
         """An engine said hello: hand over what waited for that."""
         held, self._held = self._held, []
         for command_id, name in held:
             entry = self._open.get(command_id)
             if entry and name == life.name:
-                self._hand(life, command_id, entry.command)
+                self._send(life, command_id, entry.command)
             elif entry:
                 self._held.append((command_id, name))
         if life.paused:  # it started again in the middle of a pause
-            self.submit(Pause(life.name), OURSELVES)
+            self.submit(Pause(life.name), SUPERVISOR)
 
-    def begins(self, life: InstanceLife) -> None:
+    def instance_started(self, life: InstanceLife) -> None:
         """An engine is there: what was set for all while it was not is for it, too."""
-        self._mix(life)
-        able = self._helm.state.instances[life.name].capabilities
+        self._set_mixture(life)
+        able = self._context.state.instances[life.name].capabilities
         if not all(command.name in able for command in TYPE_COMMANDS):
             return
-        controls = {other.name: self._control(other) for other in self._helm.lives.values()}
-        for _, command in missed(life.name, controls, self._refused):
-            self.submit(command, OURSELVES)
+        controls = {other.name: self._control(other) for other in self._context.lives.values()}
+        for _, command in missed_commands(life.name, controls, self._is_rejected):
+            self.submit(command, SUPERVISOR)
 
-    def _refused(self, command_id: str) -> bool:
-        status = self._helm.state.commands.get(command_id)
+    def _is_rejected(self, command_id: str) -> bool:
+        status = self._context.state.commands.get(command_id)
         return status is not None and status.state == "rejected"
 
-    def _mix(self, life: InstanceLife) -> None:
-        state = self._helm.state
+    def _set_mixture(self, life: InstanceLife) -> None:
+        state = self._context.state
         wish, had = state.mixture, state.mixed.get(life.name)
         if wish is None or SetMixture.name not in state.instances[life.name].capabilities:
             return
@@ -190,17 +190,17 @@ class CommandRouter:
         )
         if not asked and (had is None or had.t < wish.t):
             mixture = (wish.havoc, wish.text, wish.splice)
-            self.submit(SetMixture(*mixture, wish.adaptive, life.name), OURSELVES)
+            self.submit(SetMixture(*mixture, wish.adaptive, life.name), SUPERVISOR)
 
     def answered(self, event: CommandApplied | CommandRejected) -> None:
         """An end of a command was logged (by an engine, or by :meth:`_refuse` and the like)."""
         entry = self._open.get(event.id)
-        life = self._helm.lives.get(event.instance)
+        life = self._context.lives.get(event.instance)
         applied = isinstance(event, CommandApplied)
-        command = entry.command if entry else self._former(event.id)
+        command = entry.command if entry else self._logged_command(event.id)
         if applied and life is not None and isinstance(command, (Pause, Resume)):
             life.set_paused(isinstance(command, Pause))
-            self._helm.pauses_changed()
+            self._context.pauses_changed()
         if entry is None:
             return
         if isinstance(event, CommandApplied):
@@ -211,37 +211,37 @@ class CommandRouter:
         entry.waiting.discard(event.instance)
         if not entry.waiting:
             del self._open[event.id]
-            self._helm.flush()  # who hears of it can find it in the log
-            self._tell(entry, _together(entry.answers, entry.command))
+            self._context.flush()  # who hears of it can find it in the log
+            self._answer(entry, _together(entry.answers, entry.command))
 
-    def _tell(self, entry: _Open, answer: CommandAnswer) -> None:
+    def _answer(self, entry: _OpenCommand, answer: CommandAnswer) -> None:
         """Pass the answer on; who is told that a campaign is stopped must not find it stopping."""
         if _stops_all(entry.command) and answer.result == APPLIED:
-            words = self._helm.unfinished()
+            words = self._context.pending_work()
             if not words:
-                self._farewells.append((entry, answer))
+                self._at_end.append((entry, answer))
                 return
             # That takes longer than people wait.
             answer = replace(answer, detail=f"{answer.detail}; {words} before the end")
         if not entry.done.done():
             entry.done.set_result(answer)
 
-    def farewell(self) -> None:
+    def campaign_ended(self) -> None:
         """The campaign's end is in the log."""
-        for entry, answer in self._farewells:
+        for entry, answer in self._at_end:
             if not entry.done.done():
                 entry.done.set_result(answer)
 
-    def gone(self, life: InstanceLife) -> None:
+    def instance_ended(self, life: InstanceLife) -> None:
         """An instance came to its end: nothing more will be answered by it."""
         for command_id, entry in list(self._open.items()):
             if life.name not in entry.waiting:
                 continue
             if isinstance(entry.command, Stop):
                 event = CommandApplied(command_id, life.name, life.execs, life.state)
-                self._helm.record(event)
+                self._context.record(event)
             else:
-                self._refuse(command_id, life.name, f"{life.name} has ended ({life.state})")
+                self._reject(command_id, life.name, f"{life.name} has ended ({life.state})")
 
     def close(self) -> None:
         """The campaign ends: so does everything that is still open."""
@@ -249,68 +249,70 @@ class CommandRouter:
             job.cancel()
         for command_id, entry in list(self._open.items()):
             for name in sorted(entry.waiting):
-                self._refuse(command_id, name, "the campaign ended before it was answered")
+                self._reject(command_id, name, "the campaign ended before it was answered")
 
-    def _set_about(self, command_id: str, entry: _Open, by: str, *, again: bool = False) -> None:
-        if deed := self._helm.deeds.get(entry.command.name):
+    def _execute(
+        self, command_id: str, entry: _OpenCommand, by: str, *, again: bool = False
+    ) -> None:
+        if handler := self._context.handlers.get(entry.command.name):
             entry.waiting = {""}
-            job = asyncio.ensure_future(self._do(command_id, entry.command, deed))
+            job = asyncio.ensure_future(self._run_handler(command_id, entry.command, handler))
             self._jobs.add(job)
             job.add_done_callback(self._jobs.discard)
             return
         if wrong := _problem(entry.command):
-            self._refuse(command_id, "", wrong)
+            self._reject(command_id, "", wrong)
             return
         targets = self._targets(entry.command)
         if isinstance(targets, str):
-            if not self._helm.between(entry.command, by):
-                self._refuse(command_id, "", targets)
+            if not self._context.apply_without_instances(entry.command, by):
+                self._reject(command_id, "", targets)
                 return
             entry.waiting = {""}
-            self._helm.record(CommandApplied(command_id, detail=_DONE[entry.command.name]))
+            self._context.record(CommandApplied(command_id, detail=_DONE[entry.command.name]))
             return
         entry.waiting = {life.name for life in targets}
         if isinstance(entry.command, Stop):
-            ending = EndReason("stopped", f"stopped by {by}" if by else "stopped")
+            end_reason = EndReason("stopped", f"stopped by {by}" if by else "stopped")
             if entry.command.instance:
-                self._helm.end_one(targets[0], ending)
+                self._context.end_one(targets[0], end_reason)
             else:
-                self._helm.end(ending)
+                self._context.end(end_reason)
             return
         for life in targets:
-            if not (again and was_handed(self._control(life), command_id)):
-                self._hand(life, command_id, entry.command)
+            if not (again and contains(self._control(life), command_id)):
+                self._send(life, command_id, entry.command)
         if isinstance(entry.command, MUTANT_COMMANDS) and not entry.command.instance:
-            self._leave(command_id, entry.command)
+            self._leave_for_ended(command_id, entry.command)
 
-    async def _do(self, command_id: str, command: Command, deed: Deed) -> None:
+    async def _run_handler(self, command_id: str, command: Command, handler: Handler) -> None:
         def progress(words: str, part: float) -> None:
-            self._helm.record(CommandProgress(command_id, words, part))
+            self._context.record(CommandProgress(command_id, words, part))
 
         try:
-            detail = await deed(command, progress)
+            detail = await handler(command, progress)
         except SupervisorError as e:
-            self._refuse(command_id, "", str(e))
+            self._reject(command_id, "", str(e))
         except Exception as e:
-            self._refuse(command_id, "", f"internal error: {e!r}")
+            self._reject(command_id, "", f"internal error: {e!r}")
             raise
         else:
-            self._helm.record(CommandApplied(command_id, "", detail=detail))
+            self._context.record(CommandApplied(command_id, "", detail=detail))
 
-    def _leave(self, command_id: str, command: Command) -> None:
+    def _leave_for_ended(self, command_id: str, command: Command) -> None:
         """To instances that have ended: they obey when they are resumed; nobody waits for it."""
-        for life in self._helm.lives.values():
-            instance = self._helm.state.instances.get(life.name)
+        for life in self._context.lives.values():
+            instance = self._context.state.instances.get(life.name)
             if not life.over or instance is None or command.name not in instance.capabilities:
                 continue
             control = self._control(life)
-            if not was_handed(control, command_id):
+            if not contains(control, command_id):
                 with contextlib.suppress(OSError):
                     append(control, command_id, command)
 
     def _targets(self, command: Command) -> list[InstanceLife] | str:
         """The instances a command is for, or why there are none."""
-        lives = self._helm.lives
+        lives = self._context.lives
         name: str = getattr(command, "instance", "")
         if not name and isinstance(command, _WHOLE):
             return [life for life in lives.values() if not life.over] or "no instance is running"
@@ -321,19 +323,19 @@ class CommandRouter:
             return f"there is no instance {name!r}, but: {', '.join(lives)}"
         return [life] if not life.over else f"{life.name} has ended ({life.state})"
 
-    def _hand(self, life: InstanceLife, command_id: str, command: Command) -> None:
+    def _send(self, life: InstanceLife, command_id: str, command: Command) -> None:
         """Give a command to one instance: by signal, or by file if it can obey."""
-        instance = self._helm.state.instances.get(life.name)
+        instance = self._context.state.instances.get(life.name)
         able = instance.capabilities if instance else []
         number = life.launcher.signals.get(command.name)
         if isinstance(command, Resume):
             life.signal(signal.SIGCONT)  # who was stopped from outside reads no command
         if isinstance(command, SkipCurrent) and number is not None and life.state != "running":
             # An afl-fuzz that still starts has no handler for it yet: it would die.
-            self._refuse(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
+            self._reject(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
         elif number is not None:
             life.signal(number)
-            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
+            self._context.record(CommandApplied(command_id, life.name, detail="with a signal"))
         elif life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
         elif command.name in able:
@@ -341,25 +343,25 @@ class CommandRouter:
                 append(self._control(life), command_id, command)
             except OSError as e:
                 reason = f"control.jsonl cannot be written: {e.strerror or e}"
-                self._refuse(command_id, life.name, reason)
+                self._reject(command_id, life.name, reason)
         elif isinstance(command, (Pause, Resume)):
             life.signal(signal.SIGSTOP if isinstance(command, Pause) else signal.SIGCONT)
-            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
+            self._context.record(CommandApplied(command_id, life.name, detail="with a signal"))
         else:
             engine = (instance.engine if instance else "") or "its engine"
             why = instance.unable.get(command.name, "") if instance else ""
             reason = f"{engine} cannot {command.name}" + (f": {why}" if why else "")
-            self._refuse(command_id, life.name, reason)
+            self._reject(command_id, life.name, reason)
 
     def _control(self, life: InstanceLife) -> Path:
         return life.directory / "control.jsonl"
 
-    def _refuse(self, command_id: str, name: str, reason: str) -> None:
-        self._helm.record(CommandRejected(command_id, name, reason))
+    def _reject(self, command_id: str, name: str, reason: str) -> None:
+        self._context.record(CommandRejected(command_id, name, reason))
 
-    def _former(self, command_id: str) -> Command | None:
+    def _logged_command(self, command_id: str) -> Command | None:
         """A command whose end was given up, or seen already by an earlier supervisor."""
-        status = self._helm.state.commands.get(command_id)
+        status = self._context.state.commands.get(command_id)
         try:
             return decode_command(status.command) if status else None
         except CodecError:
@@ -386,11 +388,11 @@ def _together(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
         return answers[0]
     applied = [a for a in answers if a.result == APPLIED]
     if applied and (len(applied) == len(answers) or isinstance(command, _BY_ANY)):
-        return CommandAnswer(APPLIED, _in_words(answers))
-    return CommandAnswer(REJECTED, _in_words([a for a in answers if a.result != APPLIED]))
+        return CommandAnswer(APPLIED, _summary(answers))
+    return CommandAnswer(REJECTED, _summary([a for a in answers if a.result != APPLIED]))
 
 
-def _in_words(answers: list[CommandAnswer]) -> str:
+def _summary(answers: list[CommandAnswer]) -> str:
     """Who said what; what several said alike is said once."""
     who: dict[str, list[str]] = {}
     for answer in answers:

@@ -20,14 +20,14 @@ from fuzztui.wire.commands import (
     WeighType,
 )
 
-__all__ = ["append", "missed", "was_handed"]
+__all__ = ["append", "contains", "missed_commands"]
 
 _MAX_CONTROL = 64 << 20
 """Bytes of a file that are looked at."""
 
-_OfTypes = WeighType | PinGoal | IgnoreGoal | SetTargetedShare
-_Thing = tuple[str, str]
-_Given = tuple[int, str, _OfTypes]
+_TypeCommand = WeighType | PinGoal | IgnoreGoal | SetTargetedShare
+_Subject = tuple[str, str]
+_Sent = tuple[int, str, _TypeCommand]
 
 
 def append(path: Path, command_id: str, command: Command) -> None:
@@ -46,7 +46,7 @@ def append(path: Path, command_id: str, command: Command) -> None:
         os.close(fd)
 
 
-def was_handed(path: Path, command_id: str) -> bool:
+def contains(path: Path, command_id: str) -> bool:
     """Has it that command?"""
     try:
         return f'"id":"{command_id}"'.encode() in read_regular(path, _MAX_CONTROL)
@@ -54,38 +54,38 @@ def was_handed(path: Path, command_id: str) -> bool:
         return False
 
 
-def missed(
-    name: str, controls: Mapping[str, Path], refused: Callable[[str], bool] = lambda id_: False
+def missed_commands(
+    name: str, controls: Mapping[str, Path], rejected: Callable[[str], bool] = lambda id_: False
 ) -> list[tuple[str, Command]]:
     """What all were asked about types while instance ``name`` was not there, for it alone.
 
     The other instances' files tell: what they were given as a command for all, and this one was
     not; of commands about the same thing the last. Gives the ids of those, too, oldest first.
-    ``controls``: the file of each instance, by name. What was ``refused`` (by id) by all who were
+    ``controls``: the file of each instance, by name. What was ``rejected`` (by id) by all who were
     there has set nothing, so what was before it counts.
     """
     files = [file for other, file in controls.items() if other != name]
-    given = [one for file in files for one in _given(file)]
-    theirs = {one[0]: one for one in given if not one[2].instance and not refused(one[1])}
+    given = [one for file in files for one in _sent(file)]
+    theirs = {one[0]: one for one in given if not one[2].instance and not rejected(one[1])}
     every = [theirs[number] for number in sorted(theirs)]
-    last = {_about(command): number for number, _, command in every}
-    own = list(_given(controls[name]))
-    had: dict[_Thing, int] = {}
+    last = {_subject_of(command): number for number, _, command in every}
+    own = list(_sent(controls[name]))
+    had: dict[_Subject, int] = {}
     for number, _, command in own:
-        had[_about(command)] = max(number, had.get(_about(command), 0))
+        had[_subject_of(command)] = max(number, had.get(_subject_of(command), 0))
     told = [*every, *own]
     both = _targets(told, PinGoal) & _targets(told, IgnoreGoal)
     return [
         (id_, replace(command, instance=name))
         for number, id_, command in every
-        if number > had.get(_about(command), 0)
+        if number > had.get(_subject_of(command), 0)
         # Pinning a target ends that it is ignored, and the other way round: what has become of
         # it only all of them tell.
-        and (number == last[_about(command)] or getattr(command, "location", "") in both)
+        and (number == last[_subject_of(command)] or getattr(command, "location", "") in both)
     ]
 
 
-def _about(command: _OfTypes) -> _Thing:
+def _subject_of(command: _TypeCommand) -> _Subject:
     match command:
         case WeighType():
             return command.name, command.type
@@ -95,12 +95,12 @@ def _about(command: _OfTypes) -> _Thing:
             return command.name, ""
 
 
-def _targets(given: list[_Given], kind: type[PinGoal | IgnoreGoal]) -> set[str]:
+def _targets(given: list[_Sent], kind: type[PinGoal | IgnoreGoal]) -> set[str]:
     """Those that a command of that kind is about."""
     return {command.location for _, _, command in given if isinstance(command, kind)}
 
 
-def _given(file: Path) -> Iterator[_Given]:
+def _sent(file: Path) -> Iterator[_Sent]:
     """The number of each command about types, its id, and itself; what else there is is left."""
     try:
         lines = read_regular(file, _MAX_CONTROL).split(b"\n")

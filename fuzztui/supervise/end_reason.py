@@ -9,30 +9,30 @@ from fuzztui.fuzzfirst.context import CampaignStopping
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 
-__all__ = ["StopRequest", "outcome"]
+__all__ = ["StopRequest", "natural_end"]
 
 
 class StopRequest:
     """Whether a campaign is being ended, in the running loop."""
 
     def __init__(self) -> None:
-        self.ending: EndReason | None = None
+        self.end_reason: EndReason | None = None
         """Why; None while it continues."""
-        self._told = asyncio.Event()
+        self._stopping = asyncio.Event()
 
-    def tell(self, ending: EndReason) -> None:
+    def set(self, end_reason: EndReason) -> None:
         """End it."""
-        self.ending = ending
-        self._told.set()
+        self.end_reason = end_reason
+        self._stopping.set()
 
-    async def abide(self, job: Awaitable[None]) -> None:
+    async def wait(self, job: Awaitable[None]) -> None:
         """Wait for ``job``; give it up and raise ``CampaignStopping`` when the campaign ends."""
         task = asyncio.ensure_future(job)
-        if self.ending:
+        if self.end_reason:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             raise CampaignStopping
-        halt = asyncio.ensure_future(self._told.wait())
+        halt = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait({task, halt}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
@@ -44,7 +44,7 @@ class StopRequest:
             await asyncio.gather(task, halt, return_exceptions=True)
 
 
-def outcome(state: State, lives: Mapping[str, InstanceLife]) -> EndReason:
+def natural_end(state: State, lives: Mapping[str, InstanceLife]) -> EndReason:
     """How a campaign ended whose instances all ended by themselves."""
     if not lives:
         return EndReason("stopped", "")

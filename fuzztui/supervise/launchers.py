@@ -16,7 +16,7 @@ from fuzztui.inprocess.ready import ready, unknown_aliases
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import (
-    Deed,
+    Handler,
     Launch,
     Launcher,
     Triage,
@@ -96,7 +96,7 @@ class InProcess:
         """``fuzzer_stats``, which it replaces about once a second."""
         return FileFigures(run_dir.instance(name), name)
 
-    def deeds(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Deed]:
+    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
         """They take seeds from a sibling's queue, as AFL does; another process minimises."""
         minimiser = engine_minimiser(run_dir)
         return {

@@ -26,11 +26,9 @@ class ObservationLoop:
     ``woken`` is set when there is something to see at once.
     """
 
-    def __init__(
-        self, run_dir: RunDir, launcher: Launcher, journal: CampaignLog, tasks: Tasks
-    ) -> None:
-        self._launcher, self._journal, self._tasks = launcher, journal, tasks
-        self._one = asyncio.Lock()
+    def __init__(self, run_dir: RunDir, launcher: Launcher, log: CampaignLog, tasks: Tasks) -> None:
+        self._launcher, self._log, self._tasks = launcher, log, tasks
+        self._lock = asyncio.Lock()
         self.woken = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -38,17 +36,15 @@ class ObservationLoop:
             with contextlib.suppress(RuntimeError):  # the loop is closed: we are leaving
                 loop.call_soon_threadsafe(self.woken.set)
 
-        self._observer = DirectoryObserver(
-            run_dir.out, journal.state, journal.offsets, journal.done, wake
-        )
+        self._observer = DirectoryObserver(run_dir.out, log.state, log.offsets, log.done, wake)
         self.interrupted = self._observer.interrupted
         self.close = self._observer.close
 
-    def at_names(self, names: Iterable[str]) -> list[Message]:
+    def add_passive(self, names: Iterable[str]) -> list[Message]:
         """Look at directories of instances that never fuzz, too. Raises OSError."""
         return [note for name in names for note in self._observer.add(name)]
 
-    def at(self, lives: Iterable[InstanceLife], *, mutant: bool = False) -> list[Message]:
+    def add(self, lives: Iterable[InstanceLife], *, mutant: bool = False) -> list[Message]:
         """Look at these instances from now on; what should be known. Raises OSError."""
         notes: list[Message] = []
         for life in lives:
@@ -58,39 +54,39 @@ class ObservationLoop:
             notes += self._observer.add(life.name, figures, mutant=place)
         return notes
 
-    def at_retired(self, run_dir: RunDir, name: str) -> None:
+    def add_retired(self, run_dir: RunDir, name: str) -> None:
         """Look at an instance that the campaign has no more."""
         self._observer.add(name, self._figures(run_dir, name))
 
     def _figures(self, run_dir: RunDir, name: str) -> FiguresSource:
-        known = self._journal.state.instances.get(name) or Instance(name)
+        known = self._log.state.instances.get(name) or Instance(name)
         return self._launcher.figures(run_dir, name, known)
 
-    async def join(self, lives: Sequence[InstanceLife], *, mutant: bool = False) -> None:
+    async def join_running(self, lives: Sequence[InstanceLife], *, mutant: bool = False) -> None:
         """Record what is seen of newcomers, between two looks."""
-        async with self._one:
-            self._journal.record(*self.at(lives, mutant=mutant))
+        async with self._lock:
+            self._log.record(*self.add(lives, mutant=mutant))
 
-    async def look(self) -> None:
+    async def observe(self) -> None:
         """See what there is of all of them."""
         await self._do(self._observer.poll)
 
-    async def last(self, name: str) -> None:
+    async def observe_final(self, name: str) -> None:
         """Record everything that is left to see of an instance without a process."""
         await self._do(functools.partial(self._observer.last, name))
 
-    async def leave(self, name: str) -> None:
+    async def remove(self, name: str) -> None:
         """See an instance for the last time, and look at it no more."""
         await self._do(functools.partial(self._observer.drop, name))
 
     async def _do(self, job: Callable[[], ObservedBatch]) -> None:
         # Shielded: what the observer has told once it never tells again.
-        await asyncio.shield(self._tasks.spawn(self._alone(job)))
+        await asyncio.shield(self._tasks.spawn(self._locked(job)))
 
-    async def _alone(self, job: Callable[[], ObservedBatch]) -> None:
-        async with self._one:
+    async def _locked(self, job: Callable[[], ObservedBatch]) -> None:
+        async with self._lock:
             batch = await asyncio.to_thread(job)
-            self._journal.record(*batch.events)
-            self._journal.carried(batch.offsets)
+            self._log.record(*batch.events)
+            self._log.carried(batch.offsets)
             if batch.behind:
                 self.woken.set()

@@ -14,7 +14,7 @@ from fuzztui.wire.events import Event, Message
 
 __all__ = ["PendingChecks"]
 
-PATIENCE_S: Final = 10.0
+MAX_WAIT_S: Final = 10.0
 """Who stops a campaign waits for that."""
 
 
@@ -26,7 +26,7 @@ class PendingChecks:
     ) -> None:
         self._triage, self._oracle, self._record = triage, oracle, record
 
-    def words(self) -> str:
+    def message(self) -> str:
         """What is still to be done, in words; "" for nothing."""
         left = " and ".join(self._left())
         return f"looking at {left}" if left else ""
@@ -34,7 +34,7 @@ class PendingChecks:
     async def finish(self) -> None:
         """Do that, or say what was not done in time."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(MAX_WAIT_S):
                 await asyncio.gather(
                     *(one.finish() for one in (self._triage, self._oracle) if one is not None)
                 )

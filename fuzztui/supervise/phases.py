@@ -29,27 +29,27 @@ class CampaignPhases:
         campaign: Campaign,
         run_dir: RunDir,
         launcher: Launcher,
-        desk: MutantPhaseContext,
+        context: MutantPhaseContext,
         *,
-        looks: ObservationLoop,
+        observation: ObservationLoop,
         tasks: Tasks,
     ) -> None:
         self._campaign = campaign
         self._run_dir = run_dir
         self._launcher = launcher
-        self._desk = desk
-        self._looks = looks
+        self._context = context
+        self._observation = observation
         self._tasks = tasks
         self.lives: dict[str, InstanceLife] = {}
         """The instances that are to live now: those of mutants' turns, or the target's."""
         self.first: MutantPhase | None = None
         """The stage of mutants, until it is over."""
         # Those who fuzz the target since its turn came, and outlived a supervisor, go on.
-        target = desk.state.stage == "target" and self._target_lives()
-        if campaign.mutants and not target and wants_mutants(campaign, desk.state):
-            self.first = MutantPhase(campaign, run_dir, launcher, desk)
+        target = context.state.stage == "target" and self._target_lives()
+        if campaign.mutants and not target and wants_mutants(campaign, context.state):
+            self.first = MutantPhase(campaign, run_dir, launcher, context)
         else:
-            self._muster()
+            self._create_lives()
 
     def living(self) -> bool:
         """Whether any engine of the run is at work, from an earlier supervisor."""
@@ -57,56 +57,58 @@ class CampaignPhases:
 
     async def run(self) -> None:
         """Fuzz: mutants of the target first, if the campaign says so, and then the target."""
-        desk = self._desk
+        context = self._context
         if self.first is not None:
             try:
                 await self.first.run()
             except CampaignStopping:
                 return
             except SupervisorError as e:
-                desk.end(EndReason("failed", str(e)))
+                context.end(EndReason("failed", str(e)))
                 return
-            if desk.leaving:
+            if context.leaving:
                 return
             self.first = None
-            self._muster()
+            self._create_lives()
             for life in self.lives.values():
                 life.revive()  # of a campaign that was another one before
-                life.paused |= desk.state.state == "paused"
-            await self._looks.join([*self.lives.values()])
-        if desk.state.stage == "mutants":
-            desk.record(PhaseStarted("target", spent_on_mutants(desk.state, desk.now())))
+                life.paused |= context.state.state == "paused"
+            await self._observation.join_running([*self.lives.values()])
+        if context.state.stage == "mutants":
+            context.record(PhaseStarted("target", spent_on_mutants(context.state, context.now())))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
 
     async def live(self, lives: Sequence[InstanceLife], run_dir: RunDir, mutant: str) -> None:
         """Let instances that fuzz a mutant live, observed, to their end."""
-        desk = self._desk
-        if desk.leaving:
+        context = self._context
+        if context.leaving:
             raise CampaignStopping
         where = run_dir.out.relative_to(self._run_dir.path)
         for life in lives:
-            life.paused |= desk.state.state == "paused"
-            desk.record(InstanceHello(life.name, mutant=mutant, directory=str(where / life.name)))
+            life.paused |= context.state.state == "paused"
+            context.record(
+                InstanceHello(life.name, mutant=mutant, directory=str(where / life.name))
+            )
             life.adopt()
             self.lives[life.name] = life
         try:
-            await self._looks.join(lives, mutant=True)
+            await self._observation.join_running(lives, mutant=True)
             await asyncio.gather(*(self._live(life) for life in lives))
         finally:
             for life in lives:
-                await self._looks.leave(life.name)
+                await self._observation.remove(life.name)
                 del self.lives[life.name]
 
     async def _live(self, life: InstanceLife) -> None:
         try:
             await life.run()
         except Exception as e:
-            self._tasks.trouble(e)
+            self._tasks.report_error(e)
             life.abandon(f"internal error: {e!r}")
 
-    def _muster(self) -> None:
+    def _create_lives(self) -> None:
         """The target's instances come forward."""
-        campaign, known = self._campaign, self._desk.state.instances
+        campaign, known = self._campaign, self._context.state.instances
         if campaign.budget_trials:  # which mutants have used a part of
             used = sum(i.execs for i in known.values() if i.mutant)
             campaign = replace(campaign, budget_trials=max(1, campaign.budget_trials - used))
@@ -116,7 +118,7 @@ class CampaignPhases:
                 self._run_dir,
                 index,
                 launcher=self._launcher,
-                desk=self._desk,
+                context=self._context,
                 before=known.get(name),
             )
 

@@ -35,13 +35,13 @@ class CampaignStartup:
     """What a supervisor does before anything else. :meth:`take_up` once."""
 
     def __init__(
-        self, campaign: Campaign, run_dir: RunDir, journal: CampaignLog, looks: ObservationLoop
+        self, campaign: Campaign, run_dir: RunDir, log: CampaignLog, observation: ObservationLoop
     ) -> None:
         self._campaign = campaign
         self._run_dir = run_dir
-        self._journal = journal
-        self._state = journal.state
-        self._looks = looks
+        self._log = log
+        self._state = log.state
+        self._observation = observation
 
     async def take_up(
         self,
@@ -56,8 +56,8 @@ class CampaignStartup:
         ``first``: the stage of mutants, if it is not over; ``notes``: what should be known, too;
         ``spent``: there is no budget left. The directories of ``lives`` are looked at already.
         """
-        state, campaign, record = self._state, self._campaign, self._journal.record
-        clock, notes = self._journal.clock, list(notes)
+        state, campaign, record = self._state, self._campaign, self._log.record
+        clock, notes = self._log.clock, list(notes)
         fresh = state.state == "empty"
         budget = (campaign.budget_s, campaign.budget_trials)
         changed = not fresh and budget != (state.budget_s, state.budget_trials)
@@ -88,7 +88,7 @@ class CampaignStartup:
         clock.save()
         record(*notes)
         await self._retire()
-        self._journal.flush()
+        self._log.flush()
 
     def _revive(self, lives: Mapping[str, InstanceLife], *, changed: bool, spent: bool) -> None:
         """Who lives again. ``changed``: the budget is another one."""
@@ -109,7 +109,7 @@ class CampaignStartup:
         for name in instance_names(self._campaign):
             if (known := self._state.instances.get(name)) and known.state in ENDED:
                 words = "mutants come first"
-                self._journal.record(InstanceState(name, "waiting", 0, words, known.restarts))
+                self._log.record(InstanceState(name, "waiting", 0, words, known.restarts))
 
     async def _retire(self) -> None:
         """End the instances of an earlier start that this campaign has no more."""
@@ -122,14 +122,14 @@ class CampaignStartup:
         """As cleanly as any other: what it writes at its end is its newest count."""
         directory, reason = self._run_dir.instance(name), "the campaign has it no more"
         if directory.is_dir():
-            self._looks.at_retired(self._run_dir, name)
+            self._observation.add_retired(self._run_dir, name)
         process = EngineProcess.adopt(directory)
         if process and not await process.stop(TERM_GRACE_S):
             reason += " (it had to be killed)"
-        await EngineProcess.sweep(self._run_dir.path, name)
-        await self._looks.last(name)
+        await EngineProcess.kill_leftovers(self._run_dir.path, name)
+        await self._observation.observe_final(name)
         restarts = self._state.instances[name].restarts
-        self._journal.record(InstanceState(name, "stopped", 0, reason, restarts))
+        self._log.record(InstanceState(name, "stopped", 0, reason, restarts))
 
 
 def _started(campaign: Campaign) -> CampaignStarted:

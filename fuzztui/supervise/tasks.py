@@ -20,14 +20,14 @@ __all__ = ["AT_LEAST_S", "Tasks"]
 AT_LEAST_S: Final = 0.05
 """Between two rounds of a task that can be woken."""
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class Tasks:
     """Tasks in the running loop, until :meth:`close`."""
 
     def __init__(self, record: Callable[[Event], object]) -> None:
-        self._troubles = ErrorReporter("in the supervisor", "see supervisor/stderr", record)
+        self._errors = ErrorReporter("in the supervisor", "see supervisor/stderr", record)
         self._endless: list[asyncio.Future[None]] = []
         self._once: set[asyncio.Future[None]] = set()
 
@@ -44,7 +44,7 @@ class Tasks:
         """Do ``job`` every so many seconds, or sooner when ``wake`` is set, until :meth:`close`."""
         self._endless.append(asyncio.ensure_future(self._again_and_again(job, every, wake)))
 
-    def beside(self, helper: HelperProcess) -> None:
+    def run_helper(self, helper: HelperProcess) -> None:
         """Have a process beside us until :meth:`close`; the campaign continues without it."""
         self._endless.append(asyncio.ensure_future(self._help(helper)))
 
@@ -54,10 +54,10 @@ class Tasks:
             task.cancel()
         await asyncio.gather(*self._endless, *self._once, return_exceptions=True)
 
-    def trouble(self, error: Exception) -> None:
+    def report_error(self, error: Exception) -> None:
         """Tell of an error that nobody foresaw."""
-        if self._troubles.tell(error):
-            _log.error("unexpected", exc_info=error)
+        if self._errors.report(error):
+            _logger.error("unexpected", exc_info=error)
 
     async def _again_and_again(
         self, job: Callable[[], Awaitable[None]], every: float, wake: asyncio.Event | None
@@ -66,7 +66,7 @@ class Tasks:
             try:
                 await job()
             except Exception as e:
-                self.trouble(e)
+                self.report_error(e)
             if wake is None:
                 await asyncio.sleep(every)
                 continue
@@ -81,4 +81,4 @@ class Tasks:
         try:
             await helper.run()
         except Exception as e:
-            self.trouble(e)
+            self.report_error(e)

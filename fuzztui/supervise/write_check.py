@@ -22,15 +22,15 @@ class Notice:
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show
-        self._words: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
 
-    def of(self, part: str) -> Callable[[str], None]:
+    def setter(self, part: str) -> Callable[[str], None]:
         """What this part calls with its words, and with "" when there is nothing to report."""
         return partial(self._set, part)
 
     def _set(self, part: str, words: str) -> None:
-        self._words[part] = words
-        self._show("; ".join(filter(None, self._words.values())))
+        self._texts[part] = words
+        self._show("; ".join(filter(None, self._texts.values())))
 
 
 class WriteCheck:
@@ -41,7 +41,7 @@ class WriteCheck:
         self._record, self._trouble = record, trouble
         self._failed: Path | None = None
 
-    async def look(self, directories: Iterable[Path]) -> None:
+    async def check(self, directories: Iterable[Path]) -> None:
         """Try these; report a change."""
         failure = await asyncio.to_thread(_first_failure, tuple(directories))
         if failure is None:

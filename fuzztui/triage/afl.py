@@ -80,7 +80,7 @@ class AflTriage:
 
     async def run(self) -> None:
         """Describe what there is and what comes, for ever. To be cancelled."""
-        await asyncio.to_thread(self._mark.sweep)  # what an earlier supervisor was at
+        await asyncio.to_thread(self._mark.kill_leftovers)  # what an earlier supervisor was at
         await asyncio.to_thread(sweep_benches, self._run_dir.path)
         for row in list(self._state.findings.values()):
             if row.saved and not row.signature:

@@ -465,7 +465,7 @@ sys.exit(__main__.main())
 TRIAGE = """
 import asyncio, sys
 from fuzztui.supervise import __main__, engines, unseen
-unseen.PATIENCE_S = LIMIT_S
+unseen.MAX_WAIT_S = LIMIT_S
 class Slow:
     left = 2
     def saw(self, event): pass

@@ -219,7 +219,7 @@ asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], Mark(place, "x"), cwd
     finally:
         supervisor.kill()
         supervisor.wait()
-        ProcessMark(tmp_path, "x").sweep()
+        ProcessMark(tmp_path, "x").kill_leftovers()
 
 
 def test_the_supervisors_reaper_leaves_statuses_to_us(tmp_path):
