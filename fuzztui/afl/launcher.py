@@ -45,7 +45,7 @@ from fuzztui.instances.launcher import (
 )
 from fuzztui.minimise.afl_tmin import minimiser
 from fuzztui.model.state import Instance, State
-from fuzztui.observe.stats_reader import FiguresSource
+from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.process.identity import ProcessId
 from fuzztui.triage.afl import AflTriage as FindingTriage
 from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, CancelMinimise, Minimise
@@ -211,7 +211,7 @@ class AflFuzz:
         """afl-fuzz prints a line for each entry that it fuzzes: tens of MB a day."""
         shorten_log(directory)
 
-    def figures(self, run_dir: RunDir, name: str, known: Instance) -> FiguresSource:
+    def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
         """StatsD and ``fuzzer_stats``."""
         return Gauges(run_dir, name, known)
 

@@ -78,7 +78,7 @@ def _memory(run_dir: RunDir, name: str) -> Path:
 
 
 class Gauges:
-    """The figures of one instance; a :class:`~fuzztui.observe.stats_reader.FiguresSource`.
+    """The figures of one instance; a :class:`~fuzztui.observe.stats_reader.StatsSource`.
 
     The port is kept in ``supervisor/``: an engine that outlives its supervisor continues
     sending there, and the next supervisor listens again.

@@ -27,7 +27,7 @@ _KEY = r"(?:target|engine|oracle|text)\.\w+"
 class Ready:
     """An engine could start; ``made``: so many inputs were made to try the generator."""
 
-    remarks: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
     """Words by each alias that comes to nothing."""
     made: int = 0
@@ -56,9 +56,9 @@ def ready(campaign: Campaign, progress: Callable[[str], None] = lambda words: No
                     found.made = made
                 if isinstance(words := answer.get("words"), str):
                     key = str(answer.get("key"))
-                    found.remarks.append(Diagnostic(words, key, answer.get("warns") is True))
+                    found.diagnostics.append(Diagnostic(words, key, answer.get("warns") is True))
     except NoAnswer as e:
-        if began:  # what was left to be told are remarks
+        if began:  # what was left to be told are diagnostics
             return found
         raise _no_answer(campaign, str(e)) from None
     if not began:

@@ -2,7 +2,7 @@
 
 States, as logged: starting -> running <-> paused, running <-> stalled; after a crash
 restarting -> starting; at the end finished, stopped or failed. An engine's last
-figures and finds are always logged before the state that ends it.
+statistics and saved inputs are always logged before the state that ends it.
 """
 
 from __future__ import annotations
@@ -29,47 +29,47 @@ from fuzztui.wire.events import Event, InstanceHello, InstanceState, Message, St
 __all__ = ["TERM_GRACE_S", "EndReason", "InstanceLife", "LifeContext"]
 
 MAX_SILENT_ENDS = 5
-"""An engine that ends so often without having shown any life will not do so the next time."""
+"""Consecutive ends without a sign of life after which an instance is marked failed."""
 
 FIRST_DELAY_S, MAX_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
 TERM_GRACE_S = 5.0
-"""For a clean end, before it is killed."""
+"""Seconds for a clean end, before the engine is killed."""
 
 SILENCE_TIMES = 20
-"""One that finishes its work may be silent for so many of the target's time limits."""
+"""An engine that finishes its work may be silent for this multiple of the target's time limit."""
 
 _PREPARING = threading.Lock()
-"""Instances get ready in threads, but one after the other: what they share is made once."""
+"""Held while an instance prepares in its thread, so that shared files are created once."""
 
 _HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR}
-"""Trying again does not make an interpreter executable; it may end a shortage."""
+"""Errors that another try does not mend; after all others the start is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndReason:
-    """Why an instance, or the campaign, is being ended: the state to log, and words."""
+    """Why an instance, or the campaign, is being ended: the state to log, and a message."""
 
     state: str
     reason: str
 
 
 class LifeContext(Protocol):
-    """What a life needs of its supervisor."""
+    """The part of the supervisor that an instance life uses."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
 
     async def observe_final(self, name: str) -> None:
-        """Log everything that is left to see of an instance without a process."""
+        """Log everything left in the directory of an instance without a process."""
 
     def state_changed(self, life: InstanceLife) -> None:
-        """The instance came to another state."""
+        """Called after the instance has changed its state."""
 
 
 class InstanceLife:
-    """One instance from its first process to its last. :meth:`run` it in a task.
+    """One instance from its first process to its last. Call :meth:`run` in a task.
 
-    :param before: the instance as the log knows it, None for a new one.
+    :param before: the instance's state from the log; None for a new instance.
     """
 
     def __init__(
@@ -87,15 +87,15 @@ class InstanceLife:
         self.state = before.state if before else "waiting"
         self.restarts = before.restarts if before else 0
         self._halted = self.state == "paused" and bool(before and before.reason == HALTED)
-        """Stopped by a signal that is none of ours: it continues when its sender wants it to."""
+        """Stopped by a signal that fuzztui did not send."""
         self._inode: tuple[int, int] | None = None
-        """Device and inode of the directory that the process works in; None: not looked at yet."""
+        """Device and inode of the process's working directory; None: not read yet."""
         self._lost = False
-        """That directory is gone, and the process is being ended."""
+        """Whether that directory is gone; the process is then being killed."""
         self._starting = False
-        """It was stopped before it had started."""
+        """Whether the process was stopped by a signal while it was still starting."""
         self.paused = self.state == "paused" and not self._halted
-        """By a user who steers the campaign: that outlives the process."""
+        """Whether the user paused the instance; outlives the process."""
         self.greeted = bool(before and (before.engine or before.capabilities))
         self.execs = before.execs if before else 0
         self._campaign = campaign
@@ -123,30 +123,30 @@ class InstanceLife:
 
     @property
     def pid(self) -> int:
-        """Of the engine, 0 without one."""
+        """Process id of the engine; 0: no process."""
         return self._process.pid if self._process else 0
 
     @property
     def over(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether the instance has ended."""
         return self.state in ENDED
 
     def adopt(self) -> bool:
-        """Take over the engine that a dead supervisor left running; False if there is none."""
+        """Take over the engine that a dead supervisor left running. Returns False if none is."""
         if not self.over:
             self._process = EngineProcess.adopt(self.directory)
         return self._process is not None
 
     def revive(self) -> None:
-        """Live again although an end had been reached."""
+        """Let an instance that has ended start again."""
         self._silent_ends = 0
         if self.over:
             self.state = "waiting"
 
     async def run(self) -> None:
-        """Keep an engine running until its end is reached."""
+        """Keep an engine running until the instance ends."""
         if self._process and self._process.pid != self._logged_pid:
-            self._to("starting")  # it was started, but its supervisor died before saying so
+            self._to("starting")  # the supervisor died between the start and the log record
         while True:
             if self._process is None and not await self._start():
                 return
@@ -163,27 +163,27 @@ class InstanceLife:
                 self._to(end_reason.state, end_reason.reason)
                 return
             shortage = self.launcher.shortage(self.directory)
-            words = self._standstill.ended() or _how_it_ended(status)
+            reason = self._standstill.ended() or _how_it_ended(status)
             if self._standstill.times > STANDSTILLS:
                 again = f"{self._standstill.times} times without an execution in between"
-                self._to("failed", f"{words}, {again}: see {self.directory / 'worker.log'}")
+                self._to("failed", f"{reason}, {again}: see {self.directory / 'worker.log'}")
                 return
-            if not shortage and status != -signal.SIGKILL:  # those pass: a full night of memory
+            if not shortage and status != -signal.SIGKILL:  # a lack of memory may pass
                 self._silent_ends += 1
             if self._silent_ends > MAX_SILENT_ENDS:
-                again = f"{words}, {self._silent_ends} times without having begun"
+                again = f"{reason}, {self._silent_ends} times without a sign of life"
                 self._to("failed", f"{again}: see {self.directory / 'worker.log'}")
                 return
             if time.monotonic() - born >= HEALTHY_S:
                 self._delay = FIRST_DELAY_S
-            if not await self._back_off(words + (f": {shortage}" if shortage else "")):
+            if not await self._back_off(reason + (f": {shortage}" if shortage else "")):
                 return
 
     async def end(self, end_reason: EndReason) -> None:
-        """End it: SIGTERM, and SIGKILL for the whole tree if that does not do.
+        """Stop the instance: SIGTERM; SIGKILL for the process tree after ``TERM_GRACE_S``.
 
-        When the end_reason is ``finished``, what the engine does at the end of its work comes
-        first, for as long as it takes; to be told again ends that.
+        If the end state is ``finished``, the engine may finish its work first, for as long as that
+        takes; a second call ends that.
         """
         if self.over or (self._end_reason and not self._finishing):
             return
@@ -205,7 +205,7 @@ class InstanceLife:
             await process.stop(TERM_GRACE_S)
 
     async def _await_finish(self, process: EngineProcess) -> None:
-        """Wait while it finishes its work: until it ends, falls silent, or is told again."""
+        """Wait while the engine finishes its work: until it ends, is silent or :meth:`end`."""
         self._progress_at = time.monotonic()
         patience = max(self.launcher.stall_s, SILENCE_TIMES * self._timeout_s)
         while self._finishing and time.monotonic() - self._progress_at < patience:
@@ -217,40 +217,40 @@ class InstanceLife:
                 pass
 
     def hello(self) -> None:
-        """It introduced itself: what it can do is known from now on."""
+        """Note that the capabilities of the engine are known now."""
         self.greeted = True
         self.mark_running()
 
     def mark_running(self) -> None:
-        """It has something to say, or figures: it runs."""
+        """Note a sign of life: an instance that was starting runs."""
         self._silent_ends = 0
         if self.state in ("starting", "restarting") and self._process:
             self._progress_at = time.monotonic()
             self._to("paused" if self.paused else "running")
 
     def on_stats(self, stats: Stats) -> None:
-        """Its newest figures."""
+        """Note the newest statistics."""
         if stats.execs != self.execs:
-            if stats.execs > self.execs:  # a new process may begin at 0
+            if stats.execs > self.execs:  # a new process may start at 0
                 self._standstill.executed()
             self.execs = stats.execs
             self._progress_at = time.monotonic()
             if self.state == "stalled" and not self._end_reason:
-                self._to("running", "it continues")
+                self._to("running", "executes again")
             self.mark_running()
 
     def on_activity(self) -> None:
-        """It told of something: whoever rebuilds a large queue executes no trials."""
+        """Note an event: an engine that re-reads a large queue executes no trials."""
         self._progress_at = time.monotonic()
 
     def abandon(self, reason: str) -> None:
-        """Give it up after an error of ours: what it started must not go on unwatched."""
+        """Kill the engine after an internal error: it must not run without supervision."""
         self.signal(signal.SIGKILL)
         self._process = None
         self._to("failed", reason)
 
     def watch_progress(self) -> None:
-        """Raise the alarm when nothing has been executed for too long. Call now and then."""
+        """Mark the instance stalled if nothing was executed for too long. Call regularly."""
         if self.paused:
             return
         idle = time.monotonic() - self._progress_at
@@ -260,14 +260,14 @@ class InstanceLife:
             self._to("stalled", f"{idle:.0f} s since {since}")
 
     def measured(self, cpu: float) -> None:
-        """Restart the instance if it stalls without CPU time. ``cpu``: cores that it uses now."""
+        """Restart the instance if it stalls without CPU time. ``cpu``: cores in use now."""
         process = self._process
         stalled = process is not None and self.state == "stalled" and not self._end_reason
         identity = process.identity if process and stalled else None
         self._standstill.measured(identity, cpu, self._progress_at)
 
     def _prints(self, patience: float) -> bool:
-        """Whether it has printed something of late: AFL tries all its seeds before it counts."""
+        """Whether it printed something recently: AFL runs all seeds before its first statistics."""
         try:
             printed = (self.directory / "worker.log").stat().st_mtime
         except OSError:
@@ -275,7 +275,7 @@ class InstanceLife:
         return abs(time.time() - printed) < patience
 
     def set_paused(self, paused: bool) -> None:
-        """It has been paused, or resumed."""
+        """Note that the instance was paused, or resumed."""
         halted, self._halted, self._standstill.looks = self._halted, False, 0
         self.paused = paused
         self._progress_at = time.monotonic()
@@ -285,10 +285,10 @@ class InstanceLife:
                 self._to(state)
 
     def watch_signals(self) -> None:
-        """See whether someone else stopped its process, or lets it go on. Call now and then.
+        """Check whether another process stopped or continued the engine. Call once a second.
 
-        Stopped at two looks in a row: who slows processes down by SIGSTOP and SIGCONT (cpulimit)
-        does not halt them.
+        Only an engine found stopped twice in a row counts as paused: cpulimit slows processes down
+        with SIGSTOP and SIGCONT.
         """
         if self.paused or self._process is None or self._end_reason:
             return
@@ -305,9 +305,8 @@ class InstanceLife:
             self._context.record(
                 Message(
                     "info",
-                    f"{HALTED} that fuzztui did not send: it is continued after"
-                    f" {HALT_LOOKS / 60:g} min at the latest. To keep it paused, use the command"
-                    " pause",
+                    f"{HALTED} that fuzztui did not send: fuzztui continues the instance after"
+                    f" at most {HALT_LOOKS / 60:g} min. To keep it paused, use the command pause",
                     self.name,
                 )
             )
@@ -315,9 +314,9 @@ class InstanceLife:
             self._standstill.halted(self._process.identity)
 
     def watch_directory(self) -> None:
-        """Start the engine again if its directory was deleted, renamed or replaced.
+        """Restart the engine if its directory was deleted, renamed or replaced.
 
-        Else its saved inputs would be lost. Call now and then.
+        Otherwise its saved inputs would be lost. Call regularly.
         """
         if self._process is None or self._end_reason or self._lost:
             return
@@ -328,8 +327,8 @@ class InstanceLife:
         if inode == self._inode and any(inode):
             return
         self._lost = True
-        words = f"{self.directory} was deleted or renamed: the engine starts again in a new one"
-        self._context.record(Message("warning", words, self.name))
+        text = f"{self.directory} was deleted or renamed: the engine restarts in a new directory"
+        self._context.record(Message("warning", text, self.name))
         self.signal(signal.SIGKILL)
 
     def _inode_now(self) -> tuple[int, int] | None:
@@ -338,17 +337,17 @@ class InstanceLife:
             found = self.directory.stat()
         except (FileNotFoundError, NotADirectoryError):
             return 0, 0
-        except OSError:  # a file system in trouble says nothing about the directory
+        except OSError:  # an I/O error does not mean that the directory was deleted
             return None
         return found.st_dev, found.st_ino
 
     def signal(self, number: int) -> None:
-        """Send its process a signal (SIGSTOP and SIGCONT for what cannot pause itself)."""
+        """Send the engine a signal, for example SIGSTOP if it cannot pause itself."""
         if self._process:
             self._process.identity.signal(number)
 
     async def _start(self) -> bool:
-        """Start a process; False when it came to its end without one."""
+        """Start a process. Returns False if the instance ended without one."""
         while True:
             if self._end_reason:
                 await self._context.observe_final(self.name)
@@ -365,9 +364,9 @@ class InstanceLife:
             except OSError as e:
                 what = f"{e.filename or self.directory}: {e.strerror or e}"
                 if e.errno in _HOPELESS:
-                    self._to("failed", f"cannot be started: {what}")
+                    self._to("failed", f"cannot start: {what}")
                     return False
-                if not await self._back_off(f"could not be started: {what}"):
+                if not await self._back_off(f"could not start: {what}"):
                     return False
                 continue
             self._progress_at = time.monotonic()
@@ -380,28 +379,28 @@ class InstanceLife:
             return True
 
     def _prepare_launch(self) -> tuple[Launch, InstanceHello | None]:
-        """What to start, and the hello of an engine that says none. Compilers may have to run."""
+        """What to start, and the hello of an engine without one. May run compilers."""
         with _PREPARING:
             where = self._campaign, self.run_dir, self._index
             hello = None if self.launcher.says_hello else self.launcher.hello(*where)
             return self.launcher.prepare(*where), hello
 
     def _introduce(self, hello: InstanceHello) -> None:
-        """Say hello for an engine that does not, and knows nothing of an old pause either."""
+        """Record the hello of an engine without one, and pause it if the instance is paused."""
         if self.paused:
             self.signal(signal.SIGSTOP)
             self._to("paused")
         self._context.record(replace(hello, pid=self.pid))
 
     async def _prepare(self) -> None:
-        """Leave nothing of an earlier process unseen or alive, then make the ground firm."""
+        """Kill what an earlier process left running, record what it wrote, repair its files."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
         await EngineProcess.kill_leftovers(self.run_dir.path, self.name)
         await self._context.observe_final(self.name)
         end_torn_line(self.directory / "events.jsonl")
 
     async def _back_off(self, reason: str) -> bool:
-        """Wait before the next start; False when the end was asked for meanwhile."""
+        """Wait before the next start. Returns False if :meth:`end` was called meanwhile."""
         self.restarts += 1
         self._to("restarting", f"{reason}; again in {self._delay:g} s")
         try:
@@ -415,16 +414,16 @@ class InstanceLife:
         return False
 
     def _judge(self, status: int | None) -> EndReason | None:
-        """What the end of the process means; None: start it again."""
+        """Why the instance ends with this process; None: start the engine again."""
         if self._end_reason:
-            killed = " (it had to be killed)" if status == -signal.SIGKILL else ""
+            killed = " (had to be killed)" if status == -signal.SIGKILL else ""
             return EndReason(self._end_reason.state, self._end_reason.reason + killed)
         if self._share and self.execs >= self._share:
             return EndReason(
-                "finished", f"its budget of {several(self._share, 'trial')} is used up"
+                "finished", f"the instance's budget of {several(self._share, 'trial')} is used up"
             )
         if self.launcher.has_finished(self.directory, status):
-            return EndReason("finished", "it ended by itself (a limit in its own options)")
+            return EndReason("finished", "exited at a limit in the engine's own options")
         if reason := self.launcher.refusal(self.directory, status):
             return EndReason("failed", reason)
         return None
@@ -437,12 +436,12 @@ class InstanceLife:
 
 def _how_it_ended(status: int | None) -> str:
     if status == 0:
-        return "it ended although nobody here asked it to (exit status 0)"
+        return "exited without being asked to (exit status 0)"
     if status is None:
-        return "it ended while adopted, so nobody knows how"
+        return "exited; its exit status is unknown because an earlier supervisor started it"
     if status >= 0:
-        return f"it ended with exit status {status}"
+        return f"exited with status {status}"
     try:
-        return f"it was killed by {signal.Signals(-status).name}"
+        return f"killed by {signal.Signals(-status).name}"
     except ValueError:
-        return f"it was killed by signal {-status}"
+        return f"killed by signal {-status}"

@@ -22,7 +22,7 @@ from fuzztui.observe.mutators import MutatorBlock
 from fuzztui.observe.peers import Peers
 from fuzztui.observe.relay import Logged, Offsets, Relay
 from fuzztui.observe.saved_inputs import SavedInputs, origin_of
-from fuzztui.observe.stats_reader import FiguresSource, FileFigures
+from fuzztui.observe.stats_reader import FileStats, StatsSource
 from fuzztui.observe.targeting import TypesFile
 from fuzztui.wire.events import (
     CommandApplied,
@@ -85,7 +85,7 @@ class DirectoryObserver:
         self._instances: dict[str, _Instance] = {}
 
     def add(
-        self, name: str, figures: FiguresSource | None = None, *, mutant: Path | None = None
+        self, name: str, figures: StatsSource | None = None, *, mutant: Path | None = None
     ) -> list[Message]:
         """Observe an instance, whose directory may still be empty.
 
@@ -113,7 +113,7 @@ class DirectoryObserver:
                 self._offsets.bytes.get(name, 0),
                 self._done.get(name, Logged()),
             ),
-            figures or FileFigures(path, name),
+            figures or FileStats(path, name),
             Peers(str(path), name),
             MutatorBlock(str(path), name, self._operators.pop(name, None)),
             TypesFile(str(path), name),
@@ -193,7 +193,7 @@ class _Instance:
     name: str
     finds: SavedInputs
     relay: Relay
-    figures: FiguresSource
+    figures: StatsSource
     peers: Peers
     operators: MutatorBlock
     types: TypesFile

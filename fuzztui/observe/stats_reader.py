@@ -13,12 +13,12 @@ from fuzztui.base.files import read_regular
 from fuzztui.observe.fuzzer_stats import MAX_SIZE, parse_stats, to_stats
 from fuzztui.wire.events import Message, Stats
 
-__all__ = ["FiguresSource", "FileFigures", "StatsFile"]
+__all__ = ["FileStats", "StatsFile", "StatsSource"]
 
 EVERY_S = 0.5
 
 
-class FiguresSource(Protocol):
+class StatsSource(Protocol):
     """Where an instance's figures come from. Belongs to the observer's thread."""
 
     def look(self, *, last: bool = False) -> Stats | None:
@@ -69,7 +69,7 @@ class StatsFile:
         return to_stats(self._name, values, age)
 
 
-class FileFigures:
+class FileStats:
     """The figures of an engine that rewrites ``fuzzer_stats`` often enough by itself."""
 
     def __init__(self, directory: Path, name: str) -> None:

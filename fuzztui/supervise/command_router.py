@@ -1,9 +1,9 @@
-"""Carrying out commands: from a user's wish to whoever owns the thing, and back.
+"""Carry out commands: send each one to its instances or handler, and return the answer.
 
-Every command is in the log before anything is done about it, and so is its end. Skipping,
-promoting and the like are the engine's to do: a line in ``control.jsonl``, an answer
-in ``events.jsonl``. So are pause and resume where the engine can. Stopping is the
-supervisor's alone: a line that outlives its engine would stop the next one.
+A command is logged before it is carried out, and its result is logged, too. Engines carry out
+commands such as skip and promote: they read a line in ``control.jsonl`` and answer in
+``events.jsonl``; also pause and resume, if the engine can. Only the supervisor stops engines: a
+line that outlives its engine would stop the next one.
 """
 
 from __future__ import annotations
@@ -48,28 +48,28 @@ from fuzztui.wire.events import (
 __all__ = ["CommandRouter"]
 
 SUPERVISOR = "fuzztui"
-"""``by`` of what the supervisor itself asks of an engine."""
+"""``by`` of commands that the supervisor itself sends to an engine."""
 
 _BY_ANY = (*MUTANT_COMMANDS, *TYPE_COMMANDS)
-"""Commands that were applied if any instance did it."""
+"""Commands that count as applied if any instance applied them."""
 
 _WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, SetMixture, *_BY_ANY)
-"""Commands that mean all instances when they name none."""
+"""Commands that are for all instances if they name none."""
 
 _DONE = {
     Pause.name: "paused",
     Resume.name: "resumed",
     Stop.name: "stopped",
-    SetMixture.name: "for the instances that begin next",
+    SetMixture.name: "applies to the instances that start next",
 }
 
 
 class CommandContext(Protocol):
-    """What steering needs of the supervisor."""
+    """The part of the supervisor that the command router uses."""
 
     @property
     def state(self) -> State:
-        """The campaign, folded from its log."""
+        """The state of the campaign."""
 
     @property
     def lives(self) -> Mapping[str, InstanceLife]:
@@ -77,13 +77,13 @@ class CommandContext(Protocol):
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """What is no engine's to do, by the command's name."""
+        """The handlers of commands that no engine carries out, by the command's name."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
 
     def flush(self) -> bool:
-        """Whether everything recorded is in the log now."""
+        """Write the log. Returns False if that fails."""
 
     def end(self, end_reason: EndReason) -> None:
         """End the campaign."""
@@ -92,18 +92,18 @@ class CommandContext(Protocol):
         """End one instance."""
 
     def pending_work(self) -> str:
-        """What the campaign has to do before its end when all instances have ended."""
+        """Return what is left to do after the last instance has ended; empty if nothing."""
 
     def pauses_changed(self) -> None:
-        """An instance was paused or resumed."""
+        """Update the campaign's state after an instance was paused or resumed."""
 
     def apply_without_instances(self, command: Command, by: str) -> bool:
-        """Do what is meant for all instances while none lives; False where that means nothing."""
+        """Apply a command for all instances while none runs. Returns False if impossible."""
 
 
 @dataclass(slots=True)
 class _OpenCommand:
-    """A command without its end: who has still to answer, and who has."""
+    """A command without a result: ``waiting``: the instances that have not answered yet."""
 
     command: Command
     done: asyncio.Future[CommandAnswer]
@@ -112,21 +112,21 @@ class _OpenCommand:
 
 
 class CommandRouter:
-    """All commands of a campaign. Runs in the event loop."""
+    """Carries out all commands of a campaign. Runs in the event loop."""
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
         self._open: dict[str, _OpenCommand] = {}
         self._held: list[tuple[str, str]] = []
-        """Commands (id) that wait for an instance's first hello."""
+        """Commands (id, instance) that wait for the instance's first hello."""
         self._jobs: set[asyncio.Future[None]] = set()
         self._at_end: list[tuple[_OpenCommand, CommandAnswer]] = []
-        """What is answered when the campaign has come to its end."""
+        """Answers that are given when the end of the campaign is in the log."""
 
     def submit(self, command: Command, by: str) -> Ticket:
-        """Log a command and set about it. The ticket's answer always comes in the end."""
+        """Log a command and carry it out. Every ticket gets an answer."""
         context = self._context
-        command_id = f"c{context.state.seq + 1}"  # as unique as the log's numbers
+        command_id = f"c{context.state.seq + 1}"  # unique, like the sequence numbers of the log
         done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
         entry = self._open[command_id] = _OpenCommand(command, done)
         context.record(CommandIssued(command_id, encode_command(command), by))
@@ -137,7 +137,7 @@ class CommandRouter:
         return Ticket(command_id, done)
 
     def resume(self) -> None:
-        """Go on with what an earlier supervisor had not seen the end of."""
+        """Continue with the commands that an earlier supervisor left without a result."""
         for command_id, status in list(self._context.state.commands.items()):
             if status.state != "pending":
                 continue
@@ -149,12 +149,12 @@ class CommandRouter:
             done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
             entry = self._open[command_id] = _OpenCommand(command, done)
             if isinstance(command, Stop):
-                self._reject(command_id, "", "its supervisor died; the campaign was started again")
+                self._reject(command_id, "", "the supervisor died; the campaign was started again")
             else:
                 self._execute(command_id, entry, status.by, again=True)
 
     def engine_ready(self, life: InstanceLife) -> None:
-        """An engine said hello: hand over what waited for that."""
+        """Send the commands that waited for this engine's hello."""
         held, self._held = self._held, []
         for command_id, name in held:
             entry = self._open.get(command_id)
@@ -162,11 +162,11 @@ class CommandRouter:
                 self._send(life, command_id, entry.command)
             elif entry:
                 self._held.append((command_id, name))
-        if life.paused:  # it started again in the middle of a pause
+        if life.paused:  # the engine was restarted during a pause
             self.submit(Pause(life.name), SUPERVISOR)
 
     def instance_started(self, life: InstanceLife) -> None:
-        """An engine is there: what was set for all while it was not is for it, too."""
+        """Send what was set for all instances while this engine did not run."""
         self._set_mixture(life)
         able = self._context.state.instances[life.name].capabilities
         if not all(command.name in able for command in TYPE_COMMANDS):
@@ -181,19 +181,19 @@ class CommandRouter:
 
     def _set_mixture(self, life: InstanceLife) -> None:
         state = self._context.state
-        wish, had = state.mixture, state.mixed.get(life.name)
-        if wish is None or SetMixture.name not in state.instances[life.name].capabilities:
+        wanted, current = state.mixture, state.mixed.get(life.name)
+        if wanted is None or SetMixture.name not in state.instances[life.name].capabilities:
             return
-        asked = any(
+        pending = any(
             isinstance(entry.command, SetMixture) and life.name in entry.waiting
             for entry in self._open.values()
         )
-        if not asked and (had is None or had.t < wish.t):
-            mixture = (wish.havoc, wish.text, wish.splice)
-            self.submit(SetMixture(*mixture, wish.adaptive, life.name), SUPERVISOR)
+        if not pending and (current is None or current.t < wanted.t):
+            mixture = (wanted.havoc, wanted.text, wanted.splice)
+            self.submit(SetMixture(*mixture, wanted.adaptive, life.name), SUPERVISOR)
 
     def answered(self, event: CommandApplied | CommandRejected) -> None:
-        """An end of a command was logged (by an engine, or by :meth:`_refuse` and the like)."""
+        """Process a logged result of a command, from an engine or from this class."""
         entry = self._open.get(event.id)
         life = self._context.lives.get(event.instance)
         applied = isinstance(event, CommandApplied)
@@ -211,29 +211,29 @@ class CommandRouter:
         entry.waiting.discard(event.instance)
         if not entry.waiting:
             del self._open[event.id]
-            self._context.flush()  # who hears of it can find it in the log
-            self._answer(entry, _together(entry.answers, entry.command))
+            self._context.flush()  # the sender can then find the result in the log
+            self._answer(entry, _combined(entry.answers, entry.command))
 
     def _answer(self, entry: _OpenCommand, answer: CommandAnswer) -> None:
-        """Pass the answer on; who is told that a campaign is stopped must not find it stopping."""
+        """Answer the sender; "stopped" only when the end of the campaign is in the log."""
         if _stops_all(entry.command) and answer.result == APPLIED:
-            words = self._context.pending_work()
-            if not words:
+            work = self._context.pending_work()
+            if not work:
                 self._at_end.append((entry, answer))
                 return
-            # That takes longer than people wait.
-            answer = replace(answer, detail=f"{answer.detail}; {words} before the end")
+            # The pending work takes longer than users wait.
+            answer = replace(answer, detail=f"{answer.detail}; {work} before the end")
         if not entry.done.done():
             entry.done.set_result(answer)
 
     def campaign_ended(self) -> None:
-        """The campaign's end is in the log."""
+        """Give the answers that wait for the campaign's end, which is in the log now."""
         for entry, answer in self._at_end:
             if not entry.done.done():
                 entry.done.set_result(answer)
 
     def instance_ended(self, life: InstanceLife) -> None:
-        """An instance came to its end: nothing more will be answered by it."""
+        """Answer all commands that wait for this instance, which has ended."""
         for command_id, entry in list(self._open.items()):
             if life.name not in entry.waiting:
                 continue
@@ -244,12 +244,12 @@ class CommandRouter:
                 self._reject(command_id, life.name, f"{life.name} has ended ({life.state})")
 
     def close(self) -> None:
-        """The campaign ends: so does everything that is still open."""
+        """Cancel the handlers and reject all commands without a result: the campaign ends."""
         for job in self._jobs:
             job.cancel()
         for command_id, entry in list(self._open.items()):
             for name in sorted(entry.waiting):
-                self._reject(command_id, name, "the campaign ended before it was answered")
+                self._reject(command_id, name, "the campaign ended before the command was applied")
 
     def _execute(
         self, command_id: str, entry: _OpenCommand, by: str, *, again: bool = False
@@ -260,8 +260,8 @@ class CommandRouter:
             self._jobs.add(job)
             job.add_done_callback(self._jobs.discard)
             return
-        if wrong := _problem(entry.command):
-            self._reject(command_id, "", wrong)
+        if problem := _problem(entry.command):
+            self._reject(command_id, "", problem)
             return
         targets = self._targets(entry.command)
         if isinstance(targets, str):
@@ -286,8 +286,8 @@ class CommandRouter:
             self._leave_for_ended(command_id, entry.command)
 
     async def _run_handler(self, command_id: str, command: Command, handler: Handler) -> None:
-        def progress(words: str, part: float) -> None:
-            self._context.record(CommandProgress(command_id, words, part))
+        def progress(text: str, part: float) -> None:
+            self._context.record(CommandProgress(command_id, text, part))
 
         try:
             detail = await handler(command, progress)
@@ -300,7 +300,7 @@ class CommandRouter:
             self._context.record(CommandApplied(command_id, "", detail=detail))
 
     def _leave_for_ended(self, command_id: str, command: Command) -> None:
-        """To instances that have ended: they obey when they are resumed; nobody waits for it."""
+        """Leave the command for instances that have ended: they apply it when they are resumed."""
         for life in self._context.lives.values():
             instance = self._context.state.instances.get(life.name)
             if not life.over or instance is None or command.name not in instance.capabilities:
@@ -311,34 +311,34 @@ class CommandRouter:
                     append(control, command_id, command)
 
     def _targets(self, command: Command) -> list[InstanceLife] | str:
-        """The instances a command is for, or why there are none."""
+        """Return the instances that a command is for, or why there is none."""
         lives = self._context.lives
         name: str = getattr(command, "instance", "")
         if not name and isinstance(command, _WHOLE):
             return [life for life in lives.values() if not life.over] or "no instance is running"
         if not name and len(lives) != 1:
-            return f"say which instance, one of: {', '.join(lives)}"
+            return f"name an instance, one of: {', '.join(lives)}"
         life = lives.get(name or next(iter(lives)))
         if life is None:
-            return f"there is no instance {name!r}, but: {', '.join(lives)}"
+            return f"there is no instance {name!r}; the instances are {', '.join(lives)}"
         return [life] if not life.over else f"{life.name} has ended ({life.state})"
 
     def _send(self, life: InstanceLife, command_id: str, command: Command) -> None:
-        """Give a command to one instance: by signal, or by file if it can obey."""
+        """Send a command to one instance: as a signal, or in its file if it has the capability."""
         instance = self._context.state.instances.get(life.name)
-        able = instance.capabilities if instance else []
+        capabilities = instance.capabilities if instance else []
         number = life.launcher.signals.get(command.name)
         if isinstance(command, Resume):
-            life.signal(signal.SIGCONT)  # who was stopped from outside reads no command
+            life.signal(signal.SIGCONT)  # a process stopped by a signal reads no command
         if isinstance(command, SkipCurrent) and number is not None and life.state != "running":
-            # An afl-fuzz that still starts has no handler for it yet: it would die.
+            # An afl-fuzz that is still starting has no handler for the signal: it would die.
             self._reject(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
         elif number is not None:
             life.signal(number)
             self._context.record(CommandApplied(command_id, life.name, detail="with a signal"))
         elif life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
-        elif command.name in able:
+        elif command.name in capabilities:
             try:
                 append(self._control(life), command_id, command)
             except OSError as e:
@@ -360,7 +360,7 @@ class CommandRouter:
         self._context.record(CommandRejected(command_id, name, reason))
 
     def _logged_command(self, command_id: str) -> Command | None:
-        """A command whose end was given up, or seen already by an earlier supervisor."""
+        """A command that is in the log, but no longer (or never was) in ``_open``."""
         status = self._context.state.commands.get(command_id)
         try:
             return decode_command(status.command) if status else None
@@ -369,7 +369,7 @@ class CommandRouter:
 
 
 def _problem(command: Command) -> str:
-    """What is wrong with it, whoever were to do it; in words, "" for nothing."""
+    """Why no instance could execute this command; an empty string if it is valid."""
     if isinstance(command, SetMixture):
         return command.mixture.problem
     return command.problem if isinstance(command, (WeighType, SetTargetedShare)) else ""
@@ -379,10 +379,10 @@ def _stops_all(command: Command) -> bool:
     return isinstance(command, Stop) and not command.instance
 
 
-def _together(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
-    """One answer for all instances that a command was for.
+def _combined(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
+    """Return one answer for all instances of a command.
 
-    Applied if all did it; of some, if any did.
+    Applied if all instances applied it; for the commands of ``_BY_ANY``, if any did.
     """
     if len(answers) == 1:
         return answers[0]
@@ -393,14 +393,14 @@ def _together(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
 
 
 def _summary(answers: list[CommandAnswer]) -> str:
-    """Who said what; what several said alike is said once."""
-    who: dict[str, list[str]] = {}
+    """The details of all answers, each with its instances; equal details once."""
+    by_detail: dict[str, list[str]] = {}
     for answer in answers:
-        who.setdefault(answer.detail, []).append(answer.instance)
-    if len(who) == 1 and len(answers) > 1:
-        (words,) = who
-        return f"{words} ({len(answers)} instances)" if words else f"{len(answers)} instances"
-    return "; ".join(f"{_names(names)}: {words or 'done'}" for words, names in who.items())
+        by_detail.setdefault(answer.detail, []).append(answer.instance)
+    if len(by_detail) == 1 and len(answers) > 1:
+        (detail,) = by_detail
+        return f"{detail} ({len(answers)} instances)" if detail else f"{len(answers)} instances"
+    return "; ".join(f"{_names(names)}: {detail or 'done'}" for detail, names in by_detail.items())
 
 
 def _names(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""How a campaign ends: it is told to, and whoever waits gives way; or with its last instance."""
+"""How a campaign ends: on request, which cancels every waiting task, or with its last instance."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["StopRequest", "natural_end"]
 
 
 class StopRequest:
-    """Whether a campaign is being ended, in the running loop."""
+    """Whether the campaign is being ended. Belongs to the running event loop."""
 
     def __init__(self) -> None:
         self.end_reason: EndReason | None = None
-        """Why; None while it continues."""
+        """Why the campaign is being ended; None while it continues."""
         self._stopping = asyncio.Event()
 
     def set(self, end_reason: EndReason) -> None:
-        """End it."""
+        """End the campaign: cancels every :meth:`wait`."""
         self.end_reason = end_reason
         self._stopping.set()
 
     async def wait(self, job: Awaitable[None]) -> None:
-        """Wait for ``job``; give it up and raise ``CampaignStopping`` when the campaign ends."""
+        """Wait for ``job``. When the campaign is ended: cancel it, raise ``CampaignStopping``."""
         task = asyncio.ensure_future(job)
         if self.end_reason:
             task.cancel()
@@ -45,7 +45,7 @@ class StopRequest:
 
 
 def natural_end(state: State, lives: Mapping[str, InstanceLife]) -> EndReason:
-    """How a campaign ended whose instances all ended by themselves."""
+    """Return the end reason of a campaign whose instances all ended without a stop request."""
     if not lives:
         return EndReason("stopped", "")
     states = {life.state for life in lives.values()}

@@ -1,4 +1,4 @@
-"""Who lives when: instances that fuzz mutants, if the campaign wants that, then the target's."""
+"""The phases of a campaign: instances that fuzz mutants, if configured, then the target's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["CampaignPhases"]
 
 
 class CampaignPhases:
-    """A campaign's instances, from its first stage to its last. :meth:`run` it once."""
+    """The instances of a campaign, phase by phase. Call :meth:`run` once."""
 
     def __init__(
         self,
@@ -41,10 +41,10 @@ class CampaignPhases:
         self._observation = observation
         self._tasks = tasks
         self.lives: dict[str, InstanceLife] = {}
-        """The instances that are to live now: those of mutants' turns, or the target's."""
+        """The instances of the current phase: of mutants' turns, or of the target."""
         self.first: MutantPhase | None = None
-        """The stage of mutants, until it is over."""
-        # Those who fuzz the target since its turn came, and outlived a supervisor, go on.
+        """The mutant phase; None once it is over."""
+        # Target instances that still run (an earlier supervisor started them) continue.
         target = context.state.stage == "target" and self._target_lives()
         if campaign.mutants and not target and wants_mutants(campaign, context.state):
             self.first = MutantPhase(campaign, run_dir, launcher, context)
@@ -52,11 +52,11 @@ class CampaignPhases:
             self._create_lives()
 
     def living(self) -> bool:
-        """Whether any engine of the run is at work, from an earlier supervisor."""
+        """Whether any engine of the run is alive, started by an earlier supervisor."""
         return self._target_lives() or bool(self.first and self.first.living())
 
     async def run(self) -> None:
-        """Fuzz: mutants of the target first, if the campaign says so, and then the target."""
+        """Fuzz the mutants first, if the campaign has the mutant phase, then the target."""
         context = self._context
         if self.first is not None:
             try:
@@ -71,7 +71,7 @@ class CampaignPhases:
             self.first = None
             self._create_lives()
             for life in self.lives.values():
-                life.revive()  # of a campaign that was another one before
+                life.revive()  # ended if the run had a campaign without mutants before
                 life.paused |= context.state.state == "paused"
             await self._observation.join_running([*self.lives.values()])
         if context.state.stage == "mutants":
@@ -79,7 +79,7 @@ class CampaignPhases:
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
 
     async def live(self, lives: Sequence[InstanceLife], run_dir: RunDir, mutant: str) -> None:
-        """Let instances that fuzz a mutant live, observed, to their end."""
+        """Run and observe the instances of a mutant's turn until they end."""
         context = self._context
         if context.leaving:
             raise CampaignStopping
@@ -107,9 +107,9 @@ class CampaignPhases:
             life.abandon(f"internal error: {e!r}")
 
     def _create_lives(self) -> None:
-        """The target's instances come forward."""
+        """Create the target's instances."""
         campaign, known = self._campaign, self._context.state.instances
-        if campaign.budget_trials:  # which mutants have used a part of
+        if campaign.budget_trials:  # without the trials that the mutant phase has used
             used = sum(i.execs for i in known.values() if i.mutant)
             campaign = replace(campaign, budget_trials=max(1, campaign.budget_trials - used))
         for index, name in enumerate(instance_names(campaign)):

@@ -1,8 +1,8 @@
 """The supervisor: one process, one event loop, the only writer of the campaign's log.
 
-Data flows one way: processes and directories are observed, what happened is recorded,
-recorded events are folded into the state, and decisions are taken on the state. Blocking
-work on files is done in a thread, one piece at a time; everything else is in the loop.
+Data flows one way: processes and directories are observed, events are recorded and folded into the
+state, and decisions are taken on the state. Blocking work on files is done in a thread, one piece
+at a time; everything else runs in the event loop.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from fuzztui.wire.events import (
 __all__ = ["Supervisor"]
 
 OBSERVE_S = 0.1
-"""Looks at the directories: so often, and sooner when something is told."""
+"""Seconds between two passes over the directories; less when inotify reports something."""
 
 RESOURCES_S = 3.0
 SOCKET_S = 1.0
@@ -73,7 +73,7 @@ TIDY_S = 60.0
 LAST_FLUSH_S = 60.0
 
 _SIGNS = (EntrySaved, EntryDescribed, Message, MutantsFound, MutantState, MutationStats)
-"""Events that show that an instance is at work, though it executes no trials."""
+"""Events that show that an instance works, although it executes no trials."""
 
 _logger = logging.getLogger(__name__)
 
@@ -81,8 +81,8 @@ _logger = logging.getLogger(__name__)
 class Supervisor:
     """Supervises one campaign. The caller holds the run's lock.
 
-    :param progress: told what takes time while starting.
-    :param trouble: told what cannot be said in the log, or cannot wait: nothing can be written.
+    :param progress: called with a message about each slow step of the start.
+    :param trouble: called with a message while nothing can be written, as the log cannot show that.
     """
 
     def __init__(
@@ -106,11 +106,11 @@ class Supervisor:
         self._clock = self._log.clock
         self.now, self.unpaid = self._clock.now, self._clock.unpaid
         self._spent = spent(campaign, self.state, running_time(self.state))
-        # One whose supervisor died at the very end still has to be brought to it.
+        # A campaign whose supervisor died at the very end still has to be ended.
         if self._spent and self.state.state in ENDED:
             raise SupervisorError(
                 f"{run_dir.path} has finished: {self._spent}; "
-                "raise campaign.budget or the like to go on"
+                "raise campaign.budget (or the stop condition) to continue"
             )
         self._limits = CampaignLimits(campaign, running_time(self.state))
         self._tasks = Tasks(self.record)
@@ -138,11 +138,11 @@ class Supervisor:
         self._server = ControlServer(run_dir.path, self._router.submit)
 
     def setup(self) -> None:
-        """Make what the instances need, unless they run already. Blocking.
+        """Prepare what all instances need, unless engines run already. Blocking.
 
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
-        with contextlib.suppress(OSError):  # who looks for the campaign finds it from now on
+        with contextlib.suppress(OSError):  # other commands can find the campaign from now on
             announce(self._run_dir.path, socket_path(self._run_dir.path))
         if not self._phases.living():
             self._setup_messages = self._launcher.setup(
@@ -151,9 +151,10 @@ class Supervisor:
             self._clock.start()
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Run the campaign to its end, after :meth:`setup`; ``ready``: it is in progress.
+        """Run the campaign to its end, after :meth:`setup`.
 
-        Raises :class:`SupervisorError` when it cannot begin, and then has logged nothing.
+        ``ready`` is called once the campaign runs. Raises :class:`SupervisorError` if the campaign
+        cannot start; nothing has been logged then.
         """
         try:
             socket_path(self._run_dir.path)
@@ -162,11 +163,11 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, signal.Signals(number).name)
-        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a lost terminal is not our end
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # survive the terminal
         reaper = Reaper(lambda: {life.pid for life in self.lives.values()} | children())
         reaper.start(loop)
         await self._begin()
-        with contextlib.suppress(OSError):  # it is tried again, and then told
+        with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         ready()
         self._router.resume()
@@ -184,28 +185,28 @@ class Supervisor:
         if self._oracle:
             tasks.run_helper(self._oracle)
         await self._phases.run()
-        self._clock.stop()  # no budget pays for what follows, and no rate counts it
-        # What was found last is often what the campaign ended for.
-        if words := self._pending_checks.message():
+        self._clock.stop()  # no budget and no rate counts the rest
+        # The last findings are often the reason for the end of the campaign.
+        if work := self._pending_checks.message():
             reason = (self._stop_request.end_reason or self._outcome()).reason
-            self.record(CampaignState("stopping", f"{reason}; {words}".lstrip("; ")))
+            self.record(CampaignState("stopping", f"{reason}; {work}".lstrip("; ")))
         await self._pending_checks.finish()
         await tasks.close()
         await self._finish()
 
     async def _begin(self) -> None:
-        """Open the directories, and take the campaign up."""
+        """Create and observe the directories, then start or resume the campaign."""
         notes = [*self._log.repairs, *self._setup_messages]
         try:
             notes += self._observation.add(self.lives.values())
         except OSError as e:
-            raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
-        beside = {HANDED: self._campaign.mutants, ORACLE: self._oracle}
-        notes += self._observation.add_passive(name for name, wanted in beside.items() if wanted)
+            raise SupervisorError(f"{e.filename}: cannot be created: {e.strerror}") from None
+        passive = {HANDED: self._campaign.mutants, ORACLE: self._oracle}
+        notes += self._observation.add_passive(name for name, used in passive.items() if used)
         startup = CampaignStartup(self._campaign, self._run_dir, self._log, self._observation)
         await startup.take_up(self.lives, self._phases.first, notes, spent=bool(self._spent))
 
-    # ---------------------------------------------- what lives, stages and steering need
+    # ------------------------------- the contexts of lives, phases and the command router
 
     @property
     def leaving(self) -> bool:
@@ -213,17 +214,17 @@ class Supervisor:
         return self._stop_request.end_reason is not None
 
     def state_changed(self, life: InstanceLife) -> None:
-        """An instance came to another state: the campaign may have too."""
+        """Update the campaign's state after an instance changed its state."""
         if life.over:
             self._router.instance_ended(life)
-        # Into a pause and out of it: a last packet may come after it has started.
+        # At the start and the end of a pause: a last packet may come after the pause has started.
         self._observation.interrupted(life.name)
         if life.state == "running" and self.state.state == "starting":
             self.record(CampaignState("running"))
         self.pauses_changed()
 
     def pauses_changed(self) -> None:
-        """The campaign is paused when all of it is."""
+        """Record whether the campaign is paused: it is if all its instances are."""
         living = [life for life in self.lives.values() if not life.over]
         if self.leaving or not living:
             return
@@ -234,9 +235,9 @@ class Supervisor:
             self.record(CampaignState("running"))
 
     def apply_without_instances(self, command: Command, by: str) -> bool:
-        """What is for all while a mutant is being built or its finds are transferred."""
-        one: str = getattr(command, "instance", "")
-        if self._phases.first is None or self.leaving or one:
+        """Apply a command for all instances while a mutant is built or transferred."""
+        instance: str = getattr(command, "instance", "")
+        if self._phases.first is None or self.leaving or instance:
             return False
         match command:
             case Stop():
@@ -246,13 +247,13 @@ class Supervisor:
             case Resume():
                 self.record(CampaignState("running"))
             case SetMixture() if self._campaign.text:
-                pass  # those that begin next are told
+                pass  # sent to the instances that start next
             case _:
                 return False
         return True
 
     def end(self, end_reason: EndReason) -> None:
-        """End the campaign: all instances, cleanly. Told again they end without finishing."""
+        """End all instances cleanly. A second call ends them without finishing their work."""
         if self.leaving and end_reason.state == "finished":
             return
         if not self.leaving:
@@ -262,17 +263,17 @@ class Supervisor:
             self.end_one(life, end_reason)
 
     def run_deleted(self) -> None:
-        """The run directory or its log was deleted, or another took its place: let go of it."""
+        """End the campaign because its run directory, its log or its lock was deleted."""
         self.end(EndReason("failed", "the run directory was deleted"))
 
     def end_one(self, life: InstanceLife, end_reason: EndReason) -> None:
-        """End one instance, cleanly; the others go on."""
+        """End one instance cleanly; the others continue."""
         self._tasks.spawn(life.end(end_reason))
 
     # -------------------------------------------------------------- the loop
 
     def _react(self, event: Event) -> None:
-        """Something was recorded and is in the state."""
+        """Act on an event that was recorded and is in the state."""
         if first := self._phases.first:
             first.heard(event)
         life = self.lives.get(getattr(event, "instance", ""))
@@ -294,7 +295,7 @@ class Supervisor:
 
     async def _observe_and_decide(self) -> None:
         self._observation.woken.clear()
-        if self._log.writable:  # else what happens waits safely in the directories
+        if self._log.writable:  # otherwise all news waits safely in the directories
             await self._observation.observe()
         self.flush()
         if not self.leaving:
@@ -321,7 +322,7 @@ class Supervisor:
             life.watch_directory()
 
     async def _check_writing(self) -> None:
-        if self._log.writable:  # else that is reported, and the reason is the same
+        if self._log.writable:  # otherwise the same problem is already reported
             directories = [life.directory for life in self.lives.values() if not life.over]
             await self._write_check.check([self._run_dir.supervisor, *directories])
 
@@ -345,7 +346,7 @@ class Supervisor:
             self._tasks.report_error(e)
         self._observation.close()
         self._router.close()
-        # The last thing of all: who reads it may start the campaign again at once.
+        # The very last record: a reader may start the campaign again at once.
         end_reason = self._stop_request.end_reason or self._outcome()
         self.record(CampaignEnded(end_reason.state, end_reason.reason))
         patience = time.monotonic() + LAST_FLUSH_S
@@ -357,11 +358,11 @@ class Supervisor:
         try:
             self._log.close()
         except OSError as e:
-            # Finds are in the directories: the next start logs them.
+            # The saved inputs are in the directories: the next start logs them.
             _logger.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
 
     def _outcome(self) -> EndReason:
-        """How a campaign ended that nobody ended."""
-        if words := spent(self._campaign, self.state, self._running()):
-            return EndReason("finished", words)  # the campaign's budget, not an instance's share
+        """The end reason of a campaign that ended without a stop request."""
+        if reason := spent(self._campaign, self.state, self._running()):
+            return EndReason("finished", reason)  # the campaign's budget, not an instance's share
         return natural_end(self.state, self.lives)

@@ -104,7 +104,7 @@ def test_a_fresh_start(afl, home):
 
 
 def test_the_gauges_have_a_port(afl, home):
-    figures = afl.figures(home, "main", Instance("main"))
+    figures = afl.stats_source(home, "main", Instance("main"))
     try:
         env = started(afl, home).env
     finally:

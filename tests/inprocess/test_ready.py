@@ -329,7 +329,7 @@ def test_what_is_said_of_tests(room, name, there, capsys):
 @pytest.mark.slow
 def test_a_start_is_warned_and_refused_alike(room):
     asked = ready(load(write(room, MADE_BY % "chance")).campaign)
-    assert [(r.key, r.warns) for r in asked.remarks] == [
+    assert [(r.key, r.warns) for r in asked.diagnostics] == [
         ("", False), ("target.generator", True), ("", False),
     ]  # fmt: skip
     assert asked.made > 0

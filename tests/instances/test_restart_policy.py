@@ -223,7 +223,7 @@ async def test_a_shortage_is_waited_out_and_hopelessness_is_not(make, monkeypatc
     life, context = make(launcher)
     await life.run()
     assert context.states == ["failed"]
-    assert context.log[-1].reason == "cannot be started: /bin/x: Permission denied"
+    assert context.log[-1].reason == "cannot start: /bin/x: Permission denied"
 
 
 async def test_an_end_that_nobody_asked_for_is_no_end(make, monkeypatch):
@@ -236,7 +236,7 @@ async def test_an_end_that_nobody_asked_for_is_no_end(make, monkeypatch):
     life.on_stats(Stats("main", execs=10))
     life.signal(signal.SIGTERM)
     await reach(life, context, "restarting")
-    said = "it ended although nobody here asked it to (exit status 0); again in 0.2 s"
+    said = "exited without being asked to (exit status 0); again in 0.2 s"
     assert context.log[-1].reason == said
     await reach(life, context, "starting")
     assert life.restarts == 1
@@ -367,7 +367,7 @@ async def test_signal_words(make, monkeypatch):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
     for code, words in (
         ("import os; os.kill(os.getpid(), 35)", "killed by signal 35"),
-        ("raise SystemExit(42)", "exit status 42"),
+        ("raise SystemExit(42)", "status 42"),
     ):
         life, context = make(Launcher(code))
         task = asyncio.ensure_future(life.run())
@@ -479,7 +479,7 @@ async def test_a_standstill_ends_in_a_restart_and_many_in_a_failure(make, monkey
     assert len(reasons) == standstill.STANDSTILLS
     assert all("no CPU time" in reason for reason in reasons)
     assert life.state == "failed"
-    assert "no CPU time, 4 times without an execution in between" in context.log[-1].reason
+    assert ", 4 times without an execution in between" in context.log[-1].reason
 
 
 async def test_an_execution_in_between_is_progress(make, monkeypatch):
@@ -565,7 +565,7 @@ async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch)
             await asyncio.sleep(0.01)
     measured(life, 2 * standstill.STILL_S)
     await reach(life, context, "restarting")
-    assert f"process {child.pid} below it is stopped" in context.log[-1].reason
+    assert f"process {child.pid} is stopped by a signal" in context.log[-1].reason
     await life.end(EndReason("stopped", ""))
     await task
 

@@ -96,7 +96,7 @@ def test_who_cannot_says_so(tmp_path):
 def test_a_demotion_is_of_one_instances_entry(tmp_path):
     context = FakeContext(tmp_path, main=["demote", "skip"], s1=["demote", "skip"])
     for command in (DemoteEntry(3), SkipEntry(3)):
-        assert sent(context, command).detail == "say which instance, one of: main, s1"
+        assert sent(context, command).detail == "name an instance, one of: main, s1"
     sent(context, DemoteEntry(3, "s1"))
     (line,) = lines(tmp_path, "s1")
     assert line["command"] == {"c": "demote", "entry": 3, "instance": "s1"}
@@ -165,13 +165,6 @@ def test_a_target_that_was_pinned_and_ignored_is_for_them_what_it_is_for_the_oth
     # Of a and d, which nobody has ignored, the last pin says all.
     missed_by_s2 = [id_ for id_, _ in missed_commands("s2", controls)]
     assert missed_by_s2 == ["c2", "c3", "c4", "c5", "c6", "c8"]
-        "c2",
-        "c3",
-        "c4",
-        "c5",
-        "c6",
-        "c8",
-    ]
     assert [id_ for id_, _ in missed_commands("s1", controls)] == ["c4", "c5", "c6", "c8"]
 
 

@@ -200,9 +200,10 @@ def test_what_is_run_dies_with_who_runs_it(tmp_path):
     code = f"""
 import asyncio
 from pathlib import Path
-from fuzztui.process.execute import Mark, execute
+from fuzztui.process.execute import ProcessMark, execute
 place = Path({str(tmp_path)!r})
-asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], Mark(place, "x"), cwd=place, limit=99))
+mark = ProcessMark(place, "x")
+asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], mark, cwd=place, limit=99))
 """
     supervisor = subprocess.Popen([sys.executable, "-c", code])
 
