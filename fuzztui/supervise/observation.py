@@ -73,11 +73,11 @@ class ObservationLoop:
 
     async def observe_final(self, name: str) -> None:
         """Record everything left in the directory of an instance without a process."""
-        await self._do(functools.partial(self._observer.last, name))
+        await self._do(functools.partial(self._observer.observe_final, name))
 
     async def remove(self, name: str) -> None:
         """Observe an instance for the last time, then no longer."""
-        await self._do(functools.partial(self._observer.drop, name))
+        await self._do(functools.partial(self._observer.remove, name))
 
     async def _do(self, job: Callable[[], ObservedBatch]) -> None:
         # Shielded: the observer returns each event once, so a lost batch would be lost for good.

@@ -419,8 +419,8 @@ def test_a_full_disk_is_waited_for_in_the_file_of_keys(tmp_path, monkeypatch):
 def test_an_entry_that_kills_it_twice_is_left_out(lab):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.process.death_journal import Journal;"
-        "doing = Journal(Path(sys.argv[1]), 'oracle', 10).at(int(sys.argv[2]));"
+        "from fuzztui.process.death_journal import DeathJournal;"
+        "doing = DeathJournal(Path(sys.argv[1]), 'oracle', 10).at(int(sys.argv[2]));"
         "doing.__enter__(); os.abort()"
     )
     argv = [sys.executable, "-c", code, str(lab.home.supervisor), str(key_of(b"killer"))]
@@ -459,7 +459,7 @@ def test_what_it_finds_is_a_finding_of_the_campaign(lab):
     observer = DirectoryObserver(lab.home.out, state, Offsets(0, {}), {})
     try:
         observer.add(ORACLE)
-        events = observer.last(ORACLE).events
+        events = observer.observe_final(ORACLE).events
     finally:
         observer.close()
     assert {type(e) for e in events} == {FindingSaved, FindingDescribed}
