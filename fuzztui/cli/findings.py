@@ -152,7 +152,7 @@ def _repro_afl(campaign: Campaign, home: RunDir, file: Path, category: str) -> i
         if judged_by_oracle(campaign, home, file):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         subject = TargetProgram.of(campaign, instance_of(home, file))
-        verdict = asyncio.run(examine_file(subject, category, data, told=shown.take))
+        verdict = asyncio.run(examine_file(subject, category, data, on_output=shown.take))
     except (SupervisorError, OSError) as e:
         raise CliError(str(e)) from None
     shown.end()
@@ -165,7 +165,7 @@ def _repro_afl(campaign: Campaign, home: RunDir, file: Path, category: str) -> i
 
 def _repro_oracle(judge: OracleJudge, file: Path, data: bytes) -> int:
     """The commands of ``[oracle]`` run the input. Raises SupervisorError, OSError."""
-    verdicts = asyncio.run(judge.verdicts(data))
+    verdicts = asyncio.run(judge.findings(data))
     answers = verdicts[-1][1] if verdicts else asyncio.run(judge.ask(data))
     print(judge.report(answers, file), end="", flush=True)
     for verdict, _ in verdicts:

@@ -101,7 +101,7 @@ async def ask(
                     "PYTHONPATH": str(home.expose_package()),
                 },
                 stdout=True,
-                told=lines.take,
+                on_output=lines.take,
             )
         except OSError as e:
             raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None

@@ -1,6 +1,6 @@
-"""Asking an engine something outside of a campaign: what mutants there are, what a corpus kills.
+"""Send a request to an engine outside of a campaign: list the mutants, measure a corpus.
 
-It runs under the target's interpreter, as in a campaign, and answers in lines of JSON.
+The engine runs under the target's interpreter, as in a campaign, and prints JSON lines.
 """
 
 from __future__ import annotations
@@ -26,22 +26,21 @@ _MAX_STDERR = 64 * 1024
 
 
 class NoAnswer(SupervisorError):
-    """The engine could not answer; says why."""
+    """The engine could not answer; the text is the reason."""
 
 
 def ask(
     campaign: Campaign,
-    question: Sequence[str],
+    request: Sequence[str],
     directory: Path | None = None,
     *,
     limit_s: float = 0.0,
 ) -> Generator[dict[str, Any], None, None]:
-    """Run the campaign's engine with ``question`` as arguments; yields the objects it prints.
+    """Run the campaign's engine with ``request`` as arguments; yields the objects it prints.
 
-    ``directory``: an instance's, if what it has learned counts. ``limit_s``: seconds until it is
-    ended (0: none). Raises
-    :class:`NoAnswer` in the engine's own words when it cannot answer. Closing
-    the iterator ends the engine and all that it started.
+    ``directory``: an instance's directory, whose state is then used; None: no state. ``limit_s``:
+    seconds after which the engine is ended; 0: no limit. Raises :class:`NoAnswer` with the
+    engine's reason. Closing the iterator ends the engine and all its processes.
     """
     with temporary_directory() as temporary:
         run_dir = RunDir(Path(temporary))
@@ -49,7 +48,7 @@ def ask(
         spec = run_dir.path / "spec.json"
         try:
             write_spec(spec, campaign, directory or run_dir.instance("main"))
-            process = _start(campaign, run_dir, [str(spec), *question])
+            process = _start(campaign, run_dir, [str(spec), *request])
         except OSError as e:
             raise NoAnswer(f"{e.filename}: {e.strerror}") from None
         overseer = Overseer(process.pid, lambda: kill_marked(run_dir.path), limit_s)
@@ -91,7 +90,7 @@ def _start(campaign: Campaign, run_dir: RunDir, arguments: list[str]) -> subproc
 
 
 def _answer(line: bytes) -> dict[str, Any] | None:
-    """An object; None for what the target printed in between."""
+    """The object in a line; None for a line that the target printed."""
     try:
         answer = loads(line)
     except (ValueError, RecursionError):
@@ -100,10 +99,10 @@ def _answer(line: bytes) -> dict[str, Any] | None:
 
 
 def _reason(stderr: Path, status: int) -> str:
-    """The engine's last words to the user, or the last line that there is."""
+    """The engine's last message for the user; if there is none, the last line of ``stderr``."""
     lines = read_tail(stderr, _MAX_STDERR).splitlines()
-    words = [line for line in lines if line.startswith("fuzztui: ")]
-    if words:
-        return words[-1].removeprefix("fuzztui: ")
-    last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
+    messages = [line for line in lines if line.startswith("fuzztui: ")]
+    if messages:
+        return messages[-1].removeprefix("fuzztui: ")
+    last = next((line for line in reversed(lines) if line.strip()), "nothing was printed")
     return f"the engine ended with exit status {status}: {last}"

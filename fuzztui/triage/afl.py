@@ -27,7 +27,7 @@ from fuzztui.triage.examine import (
     printable,
 )
 from fuzztui.triage.program import TargetProgram, find_file
-from fuzztui.triage.sandbox import bench, sweep_benches
+from fuzztui.triage.sandbox import open_sandbox, remove_sandboxes
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 
 __all__ = ["AflTriage", "category_of", "examine_file"]
@@ -66,7 +66,7 @@ class AflTriage:
         self._more = asyncio.Event()
         self._turn = 0
         self._one = asyncio.Lock()
-        self._subjects: dict[str, TargetProgram] = {}
+        self._programs: dict[str, TargetProgram] = {}
 
     def saw(self, event: FindingSaved) -> None:
         """A finding was saved: it will be described, unless the oracle does that."""
@@ -81,7 +81,7 @@ class AflTriage:
     async def run(self) -> None:
         """Describe what there is and what comes, for ever. To be cancelled."""
         await asyncio.to_thread(self._mark.kill_leftovers)  # what an earlier supervisor was at
-        await asyncio.to_thread(sweep_benches, self._run_dir.path)
+        await asyncio.to_thread(remove_sandboxes, self._run_dir.path)
         for row in list(self._state.findings.values()):
             if row.saved and not row.signature:
                 self.saw(FindingSaved(row.instance, row.category, row.file, sig=row.sig))
@@ -155,7 +155,7 @@ class AflTriage:
             data = await asyncio.to_thread(self._read, finding)
             shown = printable(data)
             verdict = await examine_file(
-                await asyncio.to_thread(self._subject, finding.instance),
+                await asyncio.to_thread(self._program, finding.instance),
                 finding.category,
                 data,
                 sig=finding.sig,
@@ -179,36 +179,36 @@ class AflTriage:
                 continue
         raise SupervisorError(f"{directory / finding.file}: the file is not there any more")
 
-    def _subject(self, instance: str) -> TargetProgram:
-        if instance not in self._subjects:
-            self._subjects[instance] = TargetProgram.of(
+    def _program(self, instance: str) -> TargetProgram:
+        if instance not in self._programs:
+            self._programs[instance] = TargetProgram.of(
                 self._campaign, self._run_dir.instance(instance)
             )
-        return self._subjects[instance]
+        return self._programs[instance]
 
 
 async def examine_file(
-    subject: TargetProgram,
+    program: TargetProgram,
     category: str,
     data: bytes,
     *,
     sig: int = 0,
     mark: ProcessMark | None = None,
-    told: Callable[[bytes], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> Reproduction:
     """Run an input again: what comes of it. ``category`` is crash, hang, or "" .
 
     ``told`` gets what the target prints. Raises :class:`SupervisorError`, OSError where the
     target cannot be run.
     """
-    if words := subject.missing():
+    if words := program.missing():
         raise SupervisorError(words)
-    with bench(subject, data, mark) as place:
+    with open_sandbox(program, data, mark) as place:
         if category == "hang":
-            return await examine_hang(place, told)
+            return await examine_hang(place, on_output)
         if category == "crash":
-            return await examine_crash(place, sig, told)
-        return await examine_other(place, told)
+            return await examine_crash(place, sig, on_output)
+        return await examine_other(place, on_output)
 
 
 def _description(finding: FindingSaved, verdict: Reproduction, shown: str = "") -> FindingDescribed:

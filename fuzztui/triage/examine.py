@@ -15,7 +15,7 @@ from fuzztui.process.execute import ProcessResult, execute
 from fuzztui.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
 from fuzztui.triage.sandbox import Sandbox
 from fuzztui.triage.sanitizer import Report, parse_report
-from fuzztui.triage.signature import Frame, common, cycle, signature, telling
+from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, signature
 
 __all__ = ["Reproduction", "examine_crash", "examine_hang", "examine_other", "printable"]
 
@@ -45,12 +45,12 @@ class Reproduction:
 
 
 async def examine_crash(
-    bench: Sandbox, sig: int = 0, told: Callable[[bytes], None] | None = None
+    sandbox: Sandbox, sig: int = 0, on_output: Callable[[bytes], None] | None = None
 ) -> Reproduction:
     """Run what crashed once; ``sig`` is the signal that AFL++ saw, 0 if it is not known."""
-    limit = bench.subject.crash_limit
-    outcome = await bench.run(limit, stdout=told is not None, told=told)
-    if verdict := await _crashed(bench, outcome):
+    limit = sandbox.program.crash_limit
+    outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
+    if verdict := await _crashed(sandbox, outcome):
         return verdict
     saw = f" (AFL++ saw {signal_name(sig)})" if sig else ""
     return Reproduction(
@@ -63,22 +63,24 @@ async def examine_crash(
 
 
 async def examine_other(
-    bench: Sandbox, told: Callable[[bytes], None] | None = None
+    sandbox: Sandbox, on_output: Callable[[bytes], None] | None = None
 ) -> Reproduction:
     """Run what is no finding, or not known to be one."""
-    limit = bench.subject.crash_limit
-    outcome = await bench.run(limit, stdout=told is not None, told=told)
-    if verdict := await _crashed(bench, outcome):
+    limit = sandbox.program.crash_limit
+    outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
+    if verdict := await _crashed(sandbox, outcome):
         return verdict
     ended = outcome.status is not None
     return Reproduction("", _how(outcome, limit), "", _detail("", outcome), ended=ended)
 
 
-async def examine_hang(bench: Sandbox, told: Callable[[bytes], None] | None = None) -> Reproduction:
+async def examine_hang(
+    sandbox: Sandbox, on_output: Callable[[bytes], None] | None = None
+) -> Reproduction:
     """Run what had no end in time once, for longer than AFL++ waited."""
-    limit = bench.subject.hang_limit
-    outcome = await bench.run(limit, stdout=told is not None, told=told)
-    if verdict := await _crashed(bench, outcome):
+    limit = sandbox.program.hang_limit
+    outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
+    if verdict := await _crashed(sandbox, outcome):
         return verdict
     if outcome.status is not None:
         return Reproduction(
@@ -93,31 +95,31 @@ async def examine_hang(bench: Sandbox, told: Callable[[bytes], None] | None = No
         return Reproduction(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
     title = f"no end within {limit:g} s"
     # It is known to have no end: where it is in half of that time will do, if it got so far.
-    stacks = await hang_stacks(bench, max(limit / 2, MIN_HANG_S))
+    stacks = await hang_stacks(sandbox, max(limit / 2, MIN_HANG_S))
     if not stacks:
-        edges, why = await _edges(bench, limit)
+        edges, why = await _edges(sandbox, limit)
         return Reproduction(signature("hang", [], edges), title, "", _detail(why, outcome))
-    frames = telling(common([stack.frames for stack in stacks]))
+    frames = relevant_frames(common([stack.frames for stack in stacks]))
     return _verdict("hang", title, frames, _bounded(stacks[-1]), outcome)
 
 
-async def _crashed(bench: Sandbox, outcome: ProcessResult) -> Reproduction | None:
+async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | None:
     """What to say of a run that ended badly; None for one that did not."""
     report = parse_report(outcome.output)
     if report and (outcome.status != 0):
         return _reported(report)
     if outcome.signal:
-        return await _signalled(bench, outcome)
-    code = bench.subject.env.get("AFL_CRASH_EXITCODE", "")
+        return await _signalled(sandbox, outcome)
+    code = sandbox.program.env.get("AFL_CRASH_EXITCODE", "")
     if outcome.status is not None and code == str(outcome.status):
-        edges, _ = await _edges(bench, bench.subject.crash_limit)
+        edges, _ = await _edges(sandbox, sandbox.program.crash_limit)
         title = f"exit status {code} (AFL_CRASH_EXITCODE)"
         return Reproduction(signature(title, [], edges), title, "", _detail("", outcome))
     return None
 
 
 def _reported(report: Report) -> Reproduction:
-    frames = telling(report.frames)
+    frames = relevant_frames(report.frames)
     access = report.access.partition(" ")[0]
     # The function first: on a narrow screen the end of a title is cut.
     title = report.kind + (f" in {frames[0].name}" if frames else "")
@@ -130,13 +132,13 @@ def _reported(report: Report) -> Reproduction:
     )
 
 
-async def _signalled(bench: Sandbox, outcome: ProcessResult) -> Reproduction:
+async def _signalled(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction:
     name = signal_name(outcome.signal)
-    stack = await crash_stack(bench, outcome.signal, bench.subject.crash_limit)
-    frames = telling(stack.frames) if stack else []
+    stack = await crash_stack(sandbox, outcome.signal, sandbox.program.crash_limit)
+    frames = relevant_frames(stack.frames) if stack else []
     if stack and frames:
         return _verdict(name, name, frames, _bounded(stack), outcome)
-    edges, why = await _edges(bench, bench.subject.crash_limit)
+    edges, why = await _edges(sandbox, sandbox.program.crash_limit)
     return Reproduction(signature(name, [], edges), name, "", _detail(why, outcome))
 
 
@@ -166,26 +168,26 @@ def _verdict(
     )
 
 
-async def _edges(bench: Sandbox, limit: float) -> tuple[str, str]:
+async def _edges(sandbox: Sandbox, limit: float) -> tuple[str, str]:
     """A hash of the edges that the run covers, and why it is that and no stack."""
     missing = "gdb tells no stack" if gdb_path() else "gdb is not installed, so there is no stack"
-    subject = bench.subject
-    tool = subject.tool("afl-showmap")
-    if tool is None or subject.blind:
-        reason = "the target is not instrumented" if subject.blind else "afl-showmap is missing"
+    program = sandbox.program
+    tool = program.tool("afl-showmap")
+    if tool is None or program.blind:
+        reason = "the target is not instrumented" if program.blind else "afl-showmap is missing"
         return "", f"({missing}, {reason}: findings with this signal are one group.)"
-    memory = str(subject.memory >> 20) if subject.memory else "none"
-    map_file = bench.directory / "edges"
+    memory = str(program.memory >> 20) if program.memory else "none"
+    map_file = sandbox.directory / "edges"
     await execute(
         [
             "nice", "-n", "10", tool, "-q", "-e", "-t", str(int(limit * 1000)), "-m", memory,
-            *subject.modes, "-o", str(map_file), "--", *bench.argv,
+            *program.modes, "-o", str(map_file), "--", *sandbox.argv,
         ],
-        bench.mark,
-        cwd=bench.cwd,
+        sandbox.mark,
+        cwd=sandbox.cwd,
         limit=limit + 5,
-        stdin=bench.stdin,
-        env=subject.env,
+        stdin=sandbox.stdin,
+        env=program.env,
     )  # fmt: skip
     try:
         edges = sorted(read_regular(map_file, MAX_MAP).split())

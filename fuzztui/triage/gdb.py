@@ -84,26 +84,26 @@ def gdb_path() -> str | None:
     return shutil.which("gdb")
 
 
-async def crash_stack(bench: Sandbox, number: int, limit: float) -> Backtrace | None:
+async def crash_stack(sandbox: Sandbox, number: int, limit: float) -> Backtrace | None:
     """The stack at which the target gets the signal ``number``; None where gdb cannot tell."""
     try:
         name = signal.Signals(number).name
     except ValueError:
         return None
-    stacks = await _ask(bench, [f"handle {name} stop print nopass", "run", *_LOOK], limit)
+    stacks = await _ask(sandbox, [f"handle {name} stop print nopass", "run", *_LOOK], limit)
     return stacks[0] if stacks else None
 
 
-async def hang_stacks(bench: Sandbox, limit: float) -> list[Backtrace]:
+async def hang_stacks(sandbox: Sandbox, limit: float) -> list[Backtrace]:
     """Stacks of a target that has run for ``limit`` seconds, a few moments apart."""
     script = ["handle SIGSTOP stop print nopass", "run", *_LOOK]
     script += ["continue", *_LOOK] * (LOOKS - 1)
     stopper = _Stopper(limit)
-    return await _ask(bench, script, limit + LOOKS * LOOK_EVERY_S, stopper.look)
+    return await _ask(sandbox, script, limit + LOOKS * LOOK_EVERY_S, stopper.look)
 
 
 async def _ask(
-    bench: Sandbox,
+    sandbox: Sandbox,
     script: Sequence[str],
     limit: float,
     meanwhile: Callable[[int], None] | None = None,
@@ -114,15 +114,15 @@ async def _ask(
     command = ["nice", "-n", "10", gdb, "-nx", "-batch", "-q"]
     for line in _SAFE:
         command += ["-iex", line]
-    wrapper = f"set exec-wrapper /bin/sh {shlex.quote(str(bench.quiet))}"
+    wrapper = f"set exec-wrapper /bin/sh {shlex.quote(str(sandbox.quiet))}"
     for line in (wrapper, *_STYLE, *script):
         command += ["-ex", line]
     outcome = await execute(
-        [*command, "--args", *bench.argv],
-        bench.mark,
-        cwd=bench.cwd,
+        [*command, "--args", *sandbox.argv],
+        sandbox.mark,
+        cwd=sandbox.cwd,
         limit=START_S + limit,
-        stdin=bench.stdin,
+        stdin=sandbox.stdin,
         env=_ENV,
         stdout=True,
         meanwhile=meanwhile,

@@ -17,7 +17,7 @@ from fuzztui.base.temporary import temporary_directory
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.program import TargetProgram
 
-__all__ = ["Sandbox", "bench", "sweep_benches"]
+__all__ = ["Sandbox", "open_sandbox", "remove_sandboxes"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -29,29 +29,29 @@ class Sandbox:
     The input is a copy: a target may change or delete what it reads.
     """
 
-    subject: TargetProgram
+    program: TargetProgram
     directory: Path
     mark: ProcessMark
 
     @property
     def file(self) -> Path:
         """The copy of the input."""
-        return self.directory / self.subject.input_name
+        return self.directory / self.program.input_name
 
     @property
     def argv(self) -> list[str]:
         """The target's command on that input."""
-        return self.subject.argv(self.file)
+        return self.program.argv(self.file)
 
     @property
     def stdin(self) -> Path | None:
         """What it gets on stdin; None for nothing."""
-        return None if self.subject.reads_file else self.file
+        return None if self.program.reads_file else self.file
 
     @property
     def cwd(self) -> Path:
         """Where it runs."""
-        return self.subject.cwd or self.directory / "cwd"
+        return self.program.cwd or self.directory / "cwd"
 
     @property
     def quiet(self) -> Path:
@@ -63,8 +63,8 @@ class Sandbox:
         limit: float,
         *,
         stdout: bool = False,
-        told: Callable[[bytes], None] | None = None,
-        errors: Callable[[bytes], None] | None = None,
+        on_output: Callable[[bytes], None] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
         nice: bool = True,
     ) -> ProcessResult:
         """Run the target once, plainly; ``nice``: after others."""
@@ -76,59 +76,59 @@ class Sandbox:
             limit=limit,
             stdin=self.stdin,
             stdout=stdout,
-            told=told,
-            errors=errors,
+            on_output=on_output,
+            on_stderr=on_stderr,
         )
 
 
 @contextmanager
-def bench(
-    subject: TargetProgram, data: bytes, mark: ProcessMark | None = None
+def open_sandbox(
+    program: TargetProgram, data: bytes, mark: ProcessMark | None = None
 ) -> Iterator[Sandbox]:
     """A bench with that input; it is gone at the end, with all that the target wrote there.
 
-    With a ``mark`` it is in that run, where :func:`sweep_benches` finds it if its maker is
+    With a ``mark`` it is in that run, where :func:`remove_sandboxes` finds it if its maker is
     killed. Without one its processes are nobody's but the bench's. Raises OSError.
     """
     place = None
     if mark:
-        place = _benches(mark.run)
+        place = _sandboxes(mark.run)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     with temporary_directory(f"fuzztui-{os.getpid()}-", place) as temporary:
         directory = Path(temporary)
         (directory / "cwd").mkdir()
-        (directory / subject.input_name).write_bytes(data)
-        launch = _launcher(subject)
+        (directory / program.input_name).write_bytes(data)
+        launch = _launcher(program)
         (directory / "launch").write_text(f'{launch}exec "$@"\n', errors="surrogateescape")
         (directory / "quiet").write_text(
             f'{launch}exec "$@" >/dev/null 2>&1\n', errors="surrogateescape"
         )
-        yield Sandbox(subject, directory, mark or ProcessMark(directory, "bench"))
+        yield Sandbox(program, directory, mark or ProcessMark(directory, "bench"))
 
 
-def sweep_benches(run: Path) -> None:
+def remove_sandboxes(run: Path) -> None:
     """Remove the benches of a run whose makers were killed at them."""
-    for left in _benches(run).glob("fuzztui-*-*"):
+    for left in _sandboxes(run).glob("fuzztui-*-*"):
         maker = left.name.split("-")[1]
         if not (maker.isdigit() and psutil.pid_exists(int(maker))):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _benches(run: Path) -> Path:
+def _sandboxes(run: Path) -> Path:
     return run / "supervisor" / "bench"
 
 
-def _launcher(subject: TargetProgram) -> str:
+def _launcher(program: TargetProgram) -> str:
     """Limits and environment, set in the process that becomes the target.
 
     Not before: what is preloaded into the target has no business in a debugger.
     """
     lines = ["ulimit -c 0", "unset LINES COLUMNS"]
-    if subject.unaided:
+    if program.unaided:
         lines += [f"unset {n}" for n in os.environ if n.startswith("AFL_") and _NAME.fullmatch(n)]
-    if subject.memory:
-        lines.append(f"ulimit -v {max(1, subject.memory // 1024)}")
-    for name, value in subject.environment().items():
+    if program.memory:
+        lines.append(f"ulimit -v {max(1, program.memory // 1024)}")
+    for name, value in program.environment().items():
         if _NAME.fullmatch(name):
             lines.append(f"export {name}={shlex.quote(value)}")
     return "".join(f"{line}\n" for line in lines)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-__all__ = ["Frame", "common", "cycle", "signature", "telling"]
+__all__ = ["Frame", "common", "cycle", "relevant_frames", "signature"]
 
 DEPTH = 3
 """How many functions, from the innermost out, make a cause."""
@@ -90,7 +90,7 @@ class Frame:
         return bool(_LIBRARY.fullmatch(self.module.rpartition("/")[2]))
 
 
-def telling(frames: Iterable[Frame]) -> list[Frame]:
+def relevant_frames(frames: Iterable[Frame]) -> list[Frame]:
     """The application's frames; where there are none, all that have a name."""
     known = [frame for frame in frames if frame.name != "??"]
     return [frame for frame in known if not frame.runtime] or known
@@ -125,7 +125,7 @@ def common(stacks: Sequence[Sequence[Frame]]) -> list[Frame]:
 def signature(kind: str, frames: Sequence[Frame], *more: str) -> str:
     """``SIGSEGV-1f0c2d3e4a``: one for all findings with that kind and that top of the stack.
 
-    ``frames``: as :func:`telling` gives them. ``more``: what else is part of the cause.
+    ``frames``: as :func:`relevant_frames` gives them. ``more``: what else is part of the cause.
     """
     names = [frame.name for frame in cycle(frames)]
     if not names:

@@ -134,7 +134,7 @@ def test_a_build_that_nobody_waits_for_is_ended(build, tmp_path):
             raise Left
 
     with pytest.raises(Left):
-        build("echo $$ > pid; echo line; sleep 50; touch late", told=leave)
+        build("echo $$ > pid; echo line; sleep 50; touch late", on_output=leave)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "run/build/pid").read_text()), 0)
 

@@ -473,7 +473,7 @@ def test_an_interpreter_that_is_none(room, monkeypatch):
     with pytest.raises(Unfit, match=r'python = ".*/odd" does not answer .* status 7: what\?'):
         ready(load(file).campaign)
     (room / "odd").write_text("#!/bin/sh\n")
-    with pytest.raises(Unfit, match=r"does not answer .*: it ended without a word"):
+    with pytest.raises(Unfit, match=r"does not answer .*: it exited without an answer"):
         ready(load(file).campaign)
     (room / "odd").write_text("#!/bin/sh\nexec sleep 1000\n")
     monkeypatch.setattr(ready_module, "LOAD_LIMIT_S", 0.5)
