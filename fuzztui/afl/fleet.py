@@ -1,11 +1,10 @@
-"""How the instances of a fleet differ, and options of afl-fuzz as lists of words.
+"""The options by which the instances of a fleet differ, and parsing of afl-fuzz's options.
 
-The spread follows AFL++'s docs/fuzzing_in_depth.md: every secondary has a power schedule
-of its own, a few go through the queue in order, some do not trim, a third uses CmpLog,
-every other one of them with transformations. None runs MOpt, which newer versions are
-giving up: it excludes custom mutators, and so steering. The spread is a function of the
-instance's number: a fleet that is resumed or grows keeps the instances that it has. But for
-a main that was alone and used CmpLog: from when it has siblings on they do that in its place.
+The spread follows AFL++'s docs/fuzzing_in_depth.md: each secondary has another power schedule, some
+go through the queue in order, some do not trim, a third uses CmpLog, half of these with
+transformations. No instance runs MOpt, which newer versions abandon: it excludes custom mutators,
+and thus steering. The spread depends on the instance's number only, so that a fleet that is resumed
+or grows keeps its instances. Exception: a single main uses CmpLog; with secondaries, they do.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from itertools import chain
 __all__ = ["MOPT", "OPTIONS", "Options", "parse_options", "split_options", "spread"]
 
 MOPT = "-L"
-"""AFL++'s mutation scheduler; afl-fuzz refuses it together with custom mutators."""
+"""AFL++'s mutation scheduler; afl-fuzz rejects it together with custom mutators."""
 
 OPTIONS = "+Ab:B:c:CdDe:E:hi:I:f:F:g:G:l:L:m:M:nNOo:p:P:RQs:S:t:T:UV:WXx:YZ"
-"""All that afl-fuzz takes, as getopt is told."""
+"""All options of afl-fuzz, in getopt's notation."""
 
 _SCHEDULES = ("explore", "exploit", "coe", "rare", "lin", "quad", "seek", "fast")
 
@@ -31,29 +30,29 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options for afl-fuzz, each with its value, and variables for its environment."""
+    """Options of afl-fuzz, each with its value, and environment variables."""
 
     args: tuple[tuple[str, ...], ...] = ()
     env: dict[str, str] = field(default_factory=dict)
 
     @property
     def words(self) -> list[str]:
-        """The options as they stand on a command line."""
+        """The options as arguments of a command line."""
         return list(chain.from_iterable(self.args))
 
     @property
     def flags(self) -> set[str]:
-        """The options' letters: ``-p`` of ``-p fast`` and of ``-pfast``."""
+        """The options without values: ``-p`` for ``-p fast`` and for ``-pfast``."""
         return {word[:2] for word in self.words if word.startswith("-")}
 
     def without(self, flags: Iterable[str]) -> Options:
-        """The same but for some options."""
-        gone = set(flags)
-        return Options(tuple(arg for arg in self.args if arg[0][:2] not in gone), self.env)
+        """Return a copy without some options."""
+        removed = set(flags)
+        return Options(tuple(arg for arg in self.args if arg[0][:2] not in removed), self.env)
 
 
 def parse_options(words: Sequence[str]) -> Options:
-    """What a user gave for one instance: ``NAME=VALUE`` in front, as for env(1), then options."""
+    """Parse a user's words for one instance: ``NAME=VALUE`` first, as for env(1), then options."""
     env: dict[str, str] = {}
     for at, word in enumerate(words):
         assignment = _ASSIGNMENT.fullmatch(word)
@@ -64,10 +63,10 @@ def parse_options(words: Sequence[str]) -> Options:
 
 
 def split_options(words: Sequence[str]) -> Options:
-    """Words as options, each with its value."""
+    """Group words to options, each with its value."""
     try:
         options, rest = getopt.getopt(list(words), OPTIONS)
-    except getopt.GetoptError:  # one of a newer afl-fuzz: what has no dash is likely a value
+    except getopt.GetoptError:  # an option of a newer afl-fuzz: a word without dash is a value
         args: list[tuple[str, ...]] = []
         for word in words:
             if args and not word.startswith("-"):
@@ -80,7 +79,7 @@ def split_options(words: Sequence[str]) -> Options:
 
 
 def spread(index: int, instances: int, cmplog: str) -> Options:
-    """The options that make instance ``index`` differ; ``cmplog``: the CmpLog binary, if any."""
+    """Return the options of instance ``index``; ``cmplog``: the CmpLog binary, "" for none."""
     if index == 0:
         alone = bool(cmplog) and instances == 1
         return Options((("-c", cmplog), ("-l", "2")) if alone else ())

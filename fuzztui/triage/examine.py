@@ -1,4 +1,4 @@
-"""Running a finding again: what happens, where, and in one line for users."""
+"""Run a finding again, and describe the result: signature, location, a title for users."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, sign
 __all__ = ["Reproduction", "examine_crash", "examine_hang", "examine_other", "printable"]
 
 MIN_HANG_S = 0.5
-"""Before that a program on a busy machine may not have begun."""
+"""Minimum seconds before the stack of a hang is read: on a busy machine, programs start slowly."""
 
 MAX_DETAIL = 8000
 MAX_TITLE = 200
@@ -33,7 +33,7 @@ _ASSERTION = re.compile(r"(?:Assertion [`'].*|assertion .* failed.*)")
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What a run of a finding came to. ``ended``: the target did nothing wrong this time."""
+    """The result of running a finding again. ``ended``: the target did not fail this time."""
 
     signature: str
     title: str
@@ -41,13 +41,13 @@ class Reproduction:
     detail: str
     ended: bool = False
     stack: str = ""
-    """gdb's, which the target itself did not print."""
+    """The stack from gdb; empty if the target itself printed one, or gdb has none."""
 
 
 async def examine_crash(
     sandbox: Sandbox, sig: int = 0, on_output: Callable[[bytes], None] | None = None
 ) -> Reproduction:
-    """Run what crashed once; ``sig`` is the signal that AFL++ saw, 0 if it is not known."""
+    """Run a crash again; ``sig``: the signal that AFL++ reported, 0: unknown."""
     limit = sandbox.program.crash_limit
     outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
     if verdict := await _crashed(sandbox, outcome):
@@ -65,7 +65,7 @@ async def examine_crash(
 async def examine_other(
     sandbox: Sandbox, on_output: Callable[[bytes], None] | None = None
 ) -> Reproduction:
-    """Run what is no finding, or not known to be one."""
+    """Run an input that is not known to be a finding."""
     limit = sandbox.program.crash_limit
     outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
     if verdict := await _crashed(sandbox, outcome):
@@ -77,7 +77,7 @@ async def examine_other(
 async def examine_hang(
     sandbox: Sandbox, on_output: Callable[[bytes], None] | None = None
 ) -> Reproduction:
-    """Run what had no end in time once, for longer than AFL++ waited."""
+    """Run a hang again, for longer than AFL++ waited."""
     limit = sandbox.program.hang_limit
     outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
     if verdict := await _crashed(sandbox, outcome):
@@ -94,7 +94,7 @@ async def examine_hang(
         title = stopped_text(outcome.stopped)
         return Reproduction(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
     title = f"no end within {limit:g} s"
-    # It is known to have no end: where it is in half of that time will do, if it got so far.
+    # The program is known to hang, so half of the limit is enough for the stacks.
     stacks = await hang_stacks(sandbox, max(limit / 2, MIN_HANG_S))
     if not stacks:
         edges, why = await _edges(sandbox, limit)
@@ -104,7 +104,7 @@ async def examine_hang(
 
 
 async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | None:
-    """What to say of a run that ended badly; None for one that did not."""
+    """The result of a run that failed; None if the run did not fail."""
     report = parse_report(outcome.output)
     if report and (outcome.status != 0):
         return _reported(report)
@@ -121,7 +121,7 @@ async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | N
 def _reported(report: Report) -> Reproduction:
     frames = relevant_frames(report.frames)
     access = report.access.partition(" ")[0]
-    # The function first: on a narrow screen the end of a title is cut.
+    # The function comes first, because a narrow screen cuts the end of a title.
     title = report.kind + (f" in {frames[0].name}" if frames else "")
     title += f" ({access})" if access else ""
     return Reproduction(
@@ -145,18 +145,18 @@ async def _signalled(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction:
 def _verdict(
     kind: str, title: str, frames: Sequence[Frame], text: str, outcome: ProcessResult
 ) -> Reproduction:
-    """Of a stack: recursion without end is named as such, a failed assertion quoted."""
+    """The result for a stack; names an endless recursion and quotes a failed assertion."""
     more: list[str] = []
     place = frames[0].place if frames else ""
     endless = cycle(frames) if kind == "SIGSEGV" else []
-    said = _words(outcome)
+    printed = _last_output(outcome)
     if endless:
         title += f" in {endless[0].name}: endless recursion"
         place = f"in {endless[0].name}"
     elif frames:
         title += f" in {frames[0].name}"
-    if found := _ASSERTION.search(said) if kind == "SIGABRT" else None:
-        # Its text is the program's, not the input's: two of one function are two causes.
+    if found := _ASSERTION.search(printed) if kind == "SIGABRT" else None:
+        # The text is part of the signature: it comes from the program, not from the input.
         title += f": {found[0].strip()}"
         more = [found[0].strip()]
     return Reproduction(
@@ -169,8 +169,8 @@ def _verdict(
 
 
 async def _edges(sandbox: Sandbox, limit: float) -> tuple[str, str]:
-    """A hash of the edges that the run covers, and why it is that and no stack."""
-    missing = "gdb tells no stack" if gdb_path() else "gdb is not installed, so there is no stack"
+    """A hash of the covered edges, and a note why these are used instead of a stack."""
+    missing = "gdb has no stack" if gdb_path() else "gdb is not installed, so there is no stack"
     program = sandbox.program
     tool = program.tool("afl-showmap")
     if tool is None or program.blind:
@@ -194,14 +194,15 @@ async def _edges(sandbox: Sandbox, limit: float) -> tuple[str, str]:
     except OSError:
         edges = []
     if not edges:
-        return "", f"({missing}, afl-showmap no edges: findings with this signal are one group.)"
+        note = f"({missing}, nor edges from afl-showmap: findings with this signal are one group.)"
+        return "", note
     digest = hashlib.sha256(b"\n".join(edges)).hexdigest()
     by = several(len(edges), "edge")
     return digest, f"({missing}: findings are grouped by the {by} that they cover.)"
 
 
 def printable(data: bytes) -> str:
-    """A short form of an input on one line: control and foreign bytes escaped."""
+    """Return a short form of an input on one line, with unprintable bytes escaped."""
     text = visible(data[: SHOWN * 4].decode(errors="backslashreplace"))
     return text if len(text) <= SHOWN and len(data) <= SHOWN * 4 else text[:SHOWN] + "..."
 
@@ -210,26 +211,26 @@ def _how(outcome: ProcessResult, limit: float) -> str:
     if outcome.stopped:
         return f"stopped its own process ({outcome.stopped})"
     if outcome.status is None:
-        return f"had no end within {limit:g} s"
+        return f"did not end within {limit:g} s"
     if outcome.signal:
         return f"died of {signal_name(outcome.signal)} after {outcome.seconds:.1f} s"
     return f"ended with exit status {outcome.status} after {outcome.seconds:.1f} s"
 
 
-def _words(outcome: ProcessResult) -> str:
-    """The last that the target said."""
+def _last_output(outcome: ProcessResult) -> str:
+    """The last output of the target."""
     text = outcome.output[-2 * MAX_WORDS :].decode(errors="replace").strip()
     return visible(text, lines=True)[-MAX_WORDS:]
 
 
 def _detail(text: str, outcome: ProcessResult) -> str:
-    words = _words(outcome)
-    said = f"\n\nThe target said:\n{words}" if words else ""
-    return (_cut(visible(text, lines=True), MAX_DETAIL - len(said)) + said).strip()
+    last = _last_output(outcome)
+    printed = f"\n\nThe target printed:\n{last}" if last else ""
+    return (_cut(visible(text, lines=True), MAX_DETAIL - len(printed)) + printed).strip()
 
 
 def _bounded(stack: Backtrace) -> str:
-    """gdb's stack; of a deep one both ends."""
+    """gdb's stack; only both ends of a deep one."""
     lines = [line[:300] for line in stack.text.splitlines()]
     half = MAX_LINES // 2
     if len(lines) > MAX_LINES:

@@ -1,4 +1,4 @@
-"""Where a target is run again: a private directory, a copy of the input, the same limits."""
+"""The sandbox in which a target is run again: private directory, copy of the input, limits."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """One input under one target, as often as wanted.
+    """One input for one target, to be run any number of times.
 
-    The input is a copy: a target may change or delete what it reads.
+    The input is a copy, because a target may change or delete its input file.
     """
 
     program: TargetProgram
@@ -40,22 +40,22 @@ class Sandbox:
 
     @property
     def argv(self) -> list[str]:
-        """The target's command on that input."""
+        """The target's command for the input."""
         return self.program.argv(self.file)
 
     @property
     def stdin(self) -> Path | None:
-        """What it gets on stdin; None for nothing."""
+        """The file for stdin; None: empty."""
         return None if self.program.reads_file else self.file
 
     @property
     def cwd(self) -> Path:
-        """Where it runs."""
+        """The working directory of the target."""
         return self.program.cwd or self.directory / "cwd"
 
     @property
     def quiet(self) -> Path:
-        """A script that becomes the command in its arguments, which then prints nothing."""
+        """A script that executes its arguments as a command without output."""
         return self.directory / "quiet"
 
     async def run(
@@ -67,10 +67,10 @@ class Sandbox:
         on_stderr: Callable[[bytes], None] | None = None,
         nice: bool = True,
     ) -> ProcessResult:
-        """Run the target once, plainly; ``nice``: after others."""
-        after = ("nice", "-n", "10") if nice else ()
+        """Run the target once, without the fuzzer; ``nice``: at low priority."""
+        niced = ("nice", "-n", "10") if nice else ()
         return await execute(
-            [*after, "/bin/sh", str(self.directory / "launch"), *self.argv],
+            [*niced, "/bin/sh", str(self.directory / "launch"), *self.argv],
             self.mark,
             cwd=self.cwd,
             limit=limit,
@@ -85,10 +85,10 @@ class Sandbox:
 def open_sandbox(
     program: TargetProgram, data: bytes, mark: ProcessMark | None = None
 ) -> Iterator[Sandbox]:
-    """A bench with that input; it is gone at the end, with all that the target wrote there.
+    """Context manager: a sandbox with an input, removed at the end with all its files.
 
-    With a ``mark`` it is in that run, where :func:`remove_sandboxes` finds it if its maker is
-    killed. Without one its processes are nobody's but the bench's. Raises OSError.
+    With a ``mark`` the directory is in the mark's run, so that :func:`remove_sandboxes` finds it if
+    this process is killed. Raises OSError.
     """
     place = None
     if mark:
@@ -107,7 +107,7 @@ def open_sandbox(
 
 
 def remove_sandboxes(run: Path) -> None:
-    """Remove the benches of a run whose makers were killed at them."""
+    """Remove the sandboxes of a run whose creators were killed."""
     for left in _sandboxes(run).glob("fuzztui-*-*"):
         maker = left.name.split("-")[1]
         if not (maker.isdigit() and psutil.pid_exists(int(maker))):
@@ -119,9 +119,9 @@ def _sandboxes(run: Path) -> Path:
 
 
 def _launcher(program: TargetProgram) -> str:
-    """Limits and environment, set in the process that becomes the target.
+    """Shell commands that set limits and environment in the process that becomes the target.
 
-    Not before: what is preloaded into the target has no business in a debugger.
+    Not earlier, because libraries that are preloaded for the target must not enter a debugger.
     """
     lines = ["ulimit -c 0", "unset LINES COLUMNS"]
     if program.unaided:

@@ -190,7 +190,7 @@ async def test_whatever_it_leaves_behind_is_killed(lab):
 async def test_a_command_that_cannot_be_run_is_no_answer(lab):
     made = lab.judge("true", "true")
     (lab.directory / "one").unlink()
-    with pytest.raises(SupervisorError, match="not there any more"):
+    with pytest.raises(SupervisorError, match="no longer exists"):
         await made.ask(b"")
     (lab.directory / "one").write_text("#!/nonexistent/interpreter\n")
     (lab.directory / "one").chmod(0o755)
@@ -541,7 +541,7 @@ async def test_a_command_that_goes_missing_is_told_once_and_waited_for(lab, monk
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     [told] = [e for e in events if isinstance(e, Message)]
-    assert "away: the program is not there any more: entries wait" in told.text
+    assert "away: the program no longer exists; entries wait" in told.text
 
 
 async def test_it_cannot_be_without_its_campaign(lab):

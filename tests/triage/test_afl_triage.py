@@ -251,7 +251,7 @@ def test_both_ends_of_a_long_output_are_kept(tmp_path):
 
 
 def test_what_cannot_be_run_again(campaign):
-    with pytest.raises(SupervisorError, match="put @@ into"):
+    with pytest.raises(SupervisorError, match="use @@ in"):
         TargetProgram.of(campaign(engine='extra_args = ["-f", "/tmp/fixed.png"]'))
     made = campaign(
         engine='extra_args = ["-Q", "-f", "/tmp/fixed.png"]',
@@ -397,9 +397,9 @@ def test_errors_are_descriptions_too(campaign, tmp_path, monkeypatch):
 
     asyncio.run(job())
     details = [e.detail for e in office.events]
-    assert "is not there any more" in details[0]
+    assert "no longer exists" in details[0]
     assert "internal error" in details[1]
-    assert "the program is not there any more" in details[2]
+    assert "the program no longer exists" in details[2]
     assert {e.signature for e in office.events} == {""}  # it is tried again by the next supervisor
 
 
