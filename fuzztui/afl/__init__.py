@@ -1,1 +1,1 @@
-"""AFL++ as an engine: its instances, its options, and what it finds."""
+"""AFL++ as an engine: its launcher, fleet options, libraries, statistics."""

@@ -1,4 +1,4 @@
-"""Making an AFL++ target from its source: a shell command, run once in a run's ``build/``."""
+"""Build an AFL++ target from its source: a shell command, run once in a run's ``build/``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from fuzztui.process.identity import MARK_RUN
 __all__ = ["build_environment", "build_target", "printed_line", "telling_lines"]
 
 _MARK = ".built"
-_TOLD = 300
+_MAX_LINE = 300
 _SHOWN = 10
-"""Lines of the command that are shown: all there is to see while a compiler is silent."""
+"""Lines of the command shown to the user, who sees nothing else until the compiler prints."""
 
 _ERROR = re.compile(r"\berror\b|undefined reference|cannot find|not found|No such file", re.I)
 _NO_ROOM = re.compile("|".join(os.strerror(e) for e in (ENOSPC, EDQUOT, EROFS)))
@@ -31,43 +31,43 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None]) -> None:
-    """Run ``target.build``, if there is one and it was not run before.
+    """Run ``target.build``, if it is given and was not run before.
 
-    Raises :class:`SupervisorError` with the compiler's words.
+    Raises :class:`SupervisorError` with the compiler's messages.
     """
     command: str = campaign.target["build"]
     if not command:
         return
     directory = campaign.build_directory
     mark = directory / _MARK
-    # Sources are not looked at: a campaign continues with the program that it began with.
-    told = "\0".join((command, campaign.target["source"], campaign.engine["afl_path"] or ""))
-    made = hashlib.sha256(told.encode()).hexdigest()
+    # Changed sources do not matter: a campaign continues with the program that it started with.
+    parts = "\0".join((command, campaign.target["source"], campaign.engine["afl_path"] or ""))
+    digest = hashlib.sha256(parts.encode()).hexdigest()
     try:
-        if mark.exists() and read_regular(mark, 100).decode() == made:
-            progress(f"the target is built already: delete {directory} to have it built again")
+        if mark.exists() and read_regular(mark, 100).decode() == digest:
+            progress(f"the target is built already; delete {directory} to build it again")
             return
         source: str = campaign.target["source"]
-        if not Path(source).is_dir():  # a run continues without, if it has its build
+        if not Path(source).is_dir():  # not needed if the run has its build already
             raise SupervisorError(f"target.source: there is no directory {source}: build needs it")
-        # What another or a failed build left is not to be mixed with this one's. A symlink
-        # in its place is refused by rmtree: what it leads to is not ours.
+        # Files of another or a failed build must not be mixed with this one. rmtree refuses a
+        # symlink, so that no directory of the user is deleted.
         if os.path.lexists(directory):
             shutil.rmtree(directory)
         directory.mkdir(mode=0o700)
         progress(f"building the target:{_shown(command)}")
         status, lines = _run(campaign, run, command, progress)
         if status == 0:
-            replace_text(mark, made)
+            replace_text(mark, digest)
             return
     except OSError as e:
         what = f"{e.filename or directory}: {e.strerror or e}"
         raise SupervisorError(f"target.build: cannot be run: {what}") from None
-    said = "".join(f"\n  {line}" for line in telling_lines(lines))
+    shown = "".join(f"\n  {line}" for line in telling_lines(lines))
     room = "" if _NO_ROOM.search("\n".join(lines)) is None else _where_room_is_needed(directory)
     raise SupervisorError(
-        f"target.build: failed with exit status {status}:{said}\n{room}"
-        f"all of its output is in {directory.with_suffix('.log')}"
+        f"target.build: failed with exit status {status}:{shown}\n{room}"
+        f"the complete output is in {directory.with_suffix('.log')}"
     )
 
 
@@ -79,12 +79,12 @@ def _where_room_is_needed(directory: Path) -> str:
         free = ""
     return (
         f"compilers write temporary files to TMPDIR ({temporary}{free}), and their output to"
-        f" {directory}: make room there, or set TMPDIR to another directory\n"
+        f" {directory}: free space there, or set TMPDIR to another directory\n"
     )
 
 
 def build_environment(campaign: Campaign) -> dict[str, str]:
-    """What ``target.build`` finds in its environment."""
+    """Return the environment of ``target.build``."""
     env = {
         **os.environ,
         "AFL_QUIET": "1",
@@ -94,8 +94,8 @@ def build_environment(campaign: Campaign) -> dict[str, str]:
     }
     if other := campaign.engine["afl_path"]:
         parts = [other, env.get("PATH", os.defpath)]
-        # A tree where AFL++ was built has an `as` of its own, which other compilers must not
-        # find (4.22a: "Endless loop when calling 'as'").
+        # A tree in which AFL++ was built contains an `as`, which other compilers must not find
+        # (4.22a: "Endless loop when calling 'as'").
         if (Path(other) / "as").exists():
             parts.reverse()
             env |= {name: str(Path(other) / env[name]) for name in ("CC", "CXX")}
@@ -106,7 +106,7 @@ def build_environment(campaign: Campaign) -> dict[str, str]:
 def _run(
     campaign: Campaign, run: Path, command: str, progress: Callable[[str], None]
 ) -> tuple[int, list[str]]:
-    """Run the build; its exit status and the lines that it printed."""
+    """Run the build. Returns the exit status and the printed lines."""
     env = {**build_environment(campaign), MARK_RUN: str(run)}
     lines: list[str] = []
     directory = campaign.build_directory
@@ -131,15 +131,15 @@ def _run(
                 if line := printed_line(raw):
                     lines.append(line)
                     progress(line)
-        except BaseException:  # nobody is there any more who wants it, or the disk is full
+        except BaseException:  # the start was cancelled, or the disk is full
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return process.returncode, lines
 
 
 def _shown(command: str) -> str:
-    """The command as it could be typed: joined to one line it would be another one."""
-    lines = [visible(line.rstrip())[:_TOLD] for line in command.strip().splitlines()]
+    """The command with its line breaks: joined to one line it would be another command."""
+    lines = [visible(line.rstrip())[:_MAX_LINE] for line in command.strip().splitlines()]
     if len(lines) == 1:
         return f" {lines[0]}"
     shown = lines[:_SHOWN]
@@ -149,12 +149,12 @@ def _shown(command: str) -> str:
 
 
 def printed_line(raw: str) -> str:
-    """A line that a build printed, without colours and harmless; "" for a blank one."""
-    return visible(_COLOUR.sub("", raw).rstrip())[:_TOLD]
+    """Return a line that a build printed, escaped and without colours; "" for a blank line."""
+    return visible(_COLOUR.sub("", raw).rstrip())[:_MAX_LINE]
 
 
 def telling_lines(lines: Iterable[str]) -> list[str]:
-    """Of a failed build's lines the few that tell why: the first errors and the last words."""
+    """Return the lines that explain a failed build: the first errors and the last lines."""
     lines = list(lines)
     errors = [line for line in lines if _ERROR.search(line)]
     return list(dict.fromkeys([*errors[:4], *lines[-2:]]))

@@ -1,4 +1,4 @@
-"""The launcher of AFL++: what one afl-fuzz of a campaign is started with."""
+"""The launcher of AFL++: how the afl-fuzz instances of a campaign are started."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from fuzztui.engines.text.block import BLOCK
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import (
-    Deed,
+    Handler,
     Launch,
     Triage,
     instance_names,
@@ -44,7 +44,7 @@ from fuzztui.instances.launcher import (
 )
 from fuzztui.minimise.afl_tmin import minimiser
 from fuzztui.model.state import Instance, State
-from fuzztui.observe.stats_reader import FiguresSource
+from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.process.identity import ProcessId
 from fuzztui.process.library import steering_library, text_library
 from fuzztui.triage.afl import AflTriage as FindingTriage
@@ -61,13 +61,13 @@ _DEFAULTS = {
     "AFL_IMPORT_FIRST": "1",
     "AFL_FORKSRV_INIT_TMOUT": "30000",
 }
-"""Variables that a campaign needs to run unattended, beside others, on a busy machine.
+"""Variables that a campaign needs to run unattended, next to others, on a busy machine.
 
-What the user has exported, or put into ``target.env``, comes before these.
+Variables that the user has exported, or set in ``target.env``, override these.
 """
 
 _ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
-"""Nobody may take these away. AUTORESUME: even a start from the seeds deletes no work."""
+"""Variables that users cannot override. AUTORESUME: a start from the seeds deletes no work."""
 
 _MUTATORS = "AFL_CUSTOM_MUTATOR_LIBRARY"
 _STEERED = ("skip", "promote", "reset")
@@ -87,21 +87,21 @@ _VERSION = re.compile(r"afl-fuzz(?:\+\+)?\s*([0-9][0-9A-Za-z.]*)")
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How one instance differs from its siblings, and whether its queue can be steered."""
+    """The options of one instance, and whether its queue can be steered."""
 
     options: Options
     for_all: Options
-    """The user's for every instance."""
+    """The user's options for every instance."""
     env: Mapping[str, str]
     library: Path | None
     unsteered: str
-    """Why not, in words."""
+    """Why the queue cannot be steered; an empty string if it can."""
     textual: bool
-    """Does it mutate inputs as text?"""
+    """Whether the instance runs text mutators."""
 
 
 class AflFuzz:
-    """afl-fuzz of AFL++: one ``-M main``, and ``-S s1``, ``-S s2``, ..."""
+    """The launcher of afl-fuzz: one ``-M main``, and ``-S s1``, ``-S s2``, ..."""
 
     says_hello = False
     signals: Mapping[str, int] = _SIGNALLED
@@ -113,21 +113,21 @@ class AflFuzz:
         self._text: Path | None = None
 
     def setup(
-        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
         """Build the target, gather the seeds, compile the libraries."""
         if shutil.which(_tool(campaign, "afl-fuzz")) is None:
             raise SupervisorError(_no_afl(campaign))
         _allow_descriptors()
-        build_target(campaign, home.path, progress)
+        build_target(campaign, run_dir.path, progress)
         cmplog = campaign.target["cmplog"]
         _check_program("target.command", campaign.target["command"][0], campaign)
         if cmplog not in ("", "0"):
             _check_program("target.cmplog", cmplog, campaign)
         for key in ("run", "against"):
-            if words := campaign.oracle.get(key):
-                _check_program(f"oracle.{key}", words[0], campaign)
-        gather_seeds(campaign.engine["seeds"], home.seeds, progress)
+            if command := campaign.oracle.get(key):
+                _check_program(f"oracle.{key}", command[0], campaign)
+        gather_seeds(campaign.engine["seeds"], run_dir.seeds, progress)
         self._library = steering_library(progress)
         if reason := self._library[1]:
             progress(f"queue entries cannot be skipped or promoted: {reason}")
@@ -140,38 +140,38 @@ class AflFuzz:
                 )
         return ()
 
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
-        """The command line and the environment: it continues where there is work already."""
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
+        """Return command line and environment; afl-fuzz resumes if the directory has work."""
         name = instance_names(campaign)[index]
-        directory = home.instance(name)
-        self.clean_up(directory)  # it may have been killed together with its supervisor
+        directory = run_dir.instance(name)
+        self.clean_up(directory)  # afl-fuzz may have been killed together with its supervisor
         if resumed := has_work(directory):
-            _put_torn_figures_aside(directory)
+            _move_torn_stats(directory)
         plan = self._plan(campaign, index)
-        ours = _ours(campaign, index, resumed)
+        common = _common_options(campaign, index, resumed)
         options = [
-            *ours.without(plan.for_all.flags | plan.options.flags).arguments,
+            *common.without(plan.for_all.flags | plan.options.flags).arguments,
             *plan.for_all.arguments,
             *plan.options.arguments,
         ]
         argv = [
             *(_bounds() if campaign.slot else ()),
-            *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(home.seeds)),
-            *("-o", str(home.out), "-S" if index else "-M", name),
+            *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(run_dir.seeds)),
+            *("-o", str(run_dir.out), "-S" if index else "-M", name),
             *options,
             *("--", *campaign.target["command"]),
         ]
         mutators = [*filter(None, (plan.library, self._mutator() if plan.textual else None))]
         cpu_given = "-b" in Options((tuple(options),)).flags
-        env = _environment(plan, home, name, mutators, cpu_given=cpu_given)
+        env = _environment(plan, run_dir, name, mutators, cpu_given=cpu_given)
         if plan.textual:
-            env |= _textual(campaign, home, directory, options)
+            env |= _textual(campaign, run_dir, directory, options)
         assignments = [f"{key}={value}" for key, value in env.items()]
         begin_log(directory, shlex.join(["env", *assignments, *argv]))
         return Launch(argv, env, Path(campaign.target["cwd"]))
 
-    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
-        """What it can be told while it runs."""
+    def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
+        """Return the hello with the capabilities of a running afl-fuzz."""
         plan = self._plan(campaign, index)
         able = [*_SIGNALLED, "stop", "add-seed", "minimise"]
         unable = dict(_UNABLE)
@@ -190,48 +190,48 @@ class AflFuzz:
         )
 
     def has_finished(self, directory: Path, status: int | None) -> bool:
-        """As afl-fuzz has it: ``-V``, ``-E``, ``AFL_EXIT_ON_TIME`` and the like were reached."""
+        """Whether a limit of afl-fuzz was reached: ``-V``, ``-E``, ``AFL_EXIT_ON_TIME``, ..."""
         return finished_by_itself(directory, status)
 
     def refusal(self, directory: Path, status: int | None) -> str:
-        """AFL's own reason, in words, when it will not start."""
+        """Return AFL's own reason if it can never start."""
         return refusal_of(directory, status)
 
     def shortage(self, directory: Path) -> str:
-        """AFL's own last reason, when it will be tried again."""
+        """Return AFL's own last reason if it will be started again."""
         return shortage_of(directory)
 
     def clean_up(self, directory: Path) -> None:
-        """Shared memory of one that was killed."""
+        """Remove the shared memory of a killed afl-fuzz."""
         process = ProcessId.from_json(read_json(directory / "process.json"))
         if process and not process.alive():
             remove_segments(process)
 
     def tidy(self, directory: Path) -> None:
-        """afl-fuzz prints a line for each entry that it fuzzes: tens of MB a day."""
+        """Shorten ``worker.log``: afl-fuzz prints a line per fuzzed entry, tens of MB a day."""
         shorten_log(directory)
 
-    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
-        """StatsD and ``fuzzer_stats``."""
-        return Gauges(home, name, known)
+    def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
+        """Return the source that reads StatsD packets and ``fuzzer_stats``."""
+        return Gauges(run_dir, name, known)
 
-    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
-        """What afl-fuzz does not do itself while it runs."""
-        minimise = minimiser(campaign, home)
+    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
+        """Return the handlers of add-seed, minimise and cancel-minimise."""
+        minimise = minimiser(campaign, run_dir)
         return {
-            AddSeed.name: seeder(home),
+            AddSeed.name: seeder(run_dir),
             Minimise.name: minimise,
             CancelMinimise.name: minimise.cancel,
         }
 
     def triage(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> Triage | None:
-        """afl-fuzz saves what it finds, and describes nothing."""
-        return FindingTriage(campaign, home, record, state)
+        """Return the triage, because afl-fuzz does not describe its findings."""
+        return FindingTriage(campaign, run_dir, record, state)
 
     def _plan(self, campaign: Campaign, index: int) -> _Plan:
-        """The spread's options or the user's, without what would exclude one another."""
+        """The spread's options or the user's, without options that exclude each other."""
         engine = campaign.engine
         own: list[str] | None = engine["options"].get(f"s{index}" if index else "main")
         for_all = split_options(engine["extra_args"])
@@ -241,7 +241,7 @@ class AflFuzz:
             env = {**chosen.env, **campaign.target["env"]}
         else:
             chosen = parse_options(own)
-            # Given twice, some options are an error to afl-fuzz; of others the last is taken.
+            # afl-fuzz rejects some options if given twice; of others it takes the last.
             for_all = for_all.without(chosen.flags)
             env = {**campaign.target["env"], **chosen.env}
         if MOPT in chosen.flags | for_all.flags:
@@ -250,42 +250,42 @@ class AflFuzz:
         return _Plan(chosen, for_all, env, *self._steering(), textual=bool(campaign.text))
 
     def _steering(self) -> tuple[Path | None, str]:
-        """The library, which is compiled where there was no setup: its fleet was adopted.
+        """The steering library; compiled here if :meth:`setup` was skipped (adopted fleet).
 
-        It is in a cache, and those are emptied: afl-fuzz would refuse every restart.
+        Also if the cache was emptied since: afl-fuzz would fail at every restart.
         """
         if self._library is None or ((path := self._library[0]) and not path.exists()):
             self._library = steering_library()
         return self._library
 
     def _mutator(self) -> Path:
-        """The same for the one that mutates text. Raises OSError: nothing else will do."""
+        """The text library, compiled if necessary. Raises OSError if that fails."""
         if self._text is None or not self._text.exists():
             self._text, reason = text_library()
             if self._text is None:
-                raise OSError(errno.ENOPKG, reason, "the library that mutates text")
+                raise OSError(errno.ENOPKG, reason, "the library of text mutators")
         return self._text
 
 
-_FIGURES = re.compile(rb"\s*start_time\s*:\s*\d+\s+last_update\s*:\s*\d+")
-"""How ``fuzzer_stats`` must begin for afl-fuzz to resume: else it ends with "Malformed data"."""
+_STATS_START = re.compile(rb"\s*start_time\s*:\s*\d+\s+last_update\s*:\s*\d+")
+"""The start of a ``fuzzer_stats`` that afl-fuzz can resume; else it ends with "Malformed data"."""
 
 
-def _put_torn_figures_aside(directory: Path) -> None:
-    """Of an afl-fuzz that was killed in its first moments: it leaves an empty file (4.04c)."""
-    figures = directory / "fuzzer_stats"
+def _move_torn_stats(directory: Path) -> None:
+    """Rename a bad ``fuzzer_stats``: 4.04c leaves an empty one if killed in its first moments."""
+    stats = directory / "fuzzer_stats"
     try:
-        if figures.exists() and not _FIGURES.match(read_regular(figures, 4096)):
-            figures.replace(directory / "fuzzer_stats.torn")
+        if stats.exists() and not _STATS_START.match(read_regular(stats, 4096)):
+            stats.replace(directory / "fuzzer_stats.torn")
     except OSError:
-        return  # afl-fuzz says what is wrong with it
+        return  # afl-fuzz will report the problem
 
 
 def has_work(directory: Path) -> bool:
-    """Whether a start from the seeds would delete what an earlier afl-fuzz did there.
+    """Whether a start from the seeds would delete results of an earlier afl-fuzz.
 
-    Copies of seeds alone are no work: where all of them were refused, better ones must
-    be able to take their place.
+    Copies of seeds are not results: if all seeds were rejected, the user must be able to replace
+    them.
     """
     if any((directory / name).exists() for name in ("fuzzer_stats", "_resume")):
         return True
@@ -298,12 +298,12 @@ def has_work(directory: Path) -> bool:
 def _names(directory: Path) -> list[str]:
     try:
         return [path.name for path in directory.iterdir()]
-    except FileNotFoundError:  # what cannot be read may well hold work: that must not pass
+    except FileNotFoundError:  # other errors are raised: the directory may contain results
         return []
 
 
-def _ours(campaign: Campaign, index: int, resumed: bool) -> Options:
-    """What every instance gets, unless the user says otherwise."""
+def _common_options(campaign: Campaign, index: int, resumed: bool) -> Options:
+    """The options of every instance, which a user can override."""
     target = campaign.target
     memory: int = target["memory_bytes"]
     args = [
@@ -313,29 +313,29 @@ def _ours(campaign: Campaign, index: int, resumed: bool) -> Options:
     ]
     if share := trials_share(campaign, index):
         args += [("-E", str(share))]
-    if not resumed:  # the same seed again would make the same mutations again
+    if not resumed:  # with the same random seed a resumed instance would repeat its mutations
         args += [("-s", str((campaign.seed + index) % _SEED_RANGE))]
     return Options(tuple(args))
 
 
 def _environment(
-    plan: _Plan, home: RunDir, name: str, mutators: list[Path], *, cpu_given: bool
+    plan: _Plan, run_dir: RunDir, name: str, mutators: list[Path], *, cpu_given: bool
 ) -> dict[str, str]:
-    """Variables for one instance, in addition to our own."""
-    said = {**os.environ, **plan.env}
-    env = {key: value for key, value in _DEFAULTS.items() if key not in said}
-    if cpu_given or "AFL_TRY_AFFINITY" in said:
+    """Environment variables of one instance, in addition to those of the supervisor."""
+    given = {**os.environ, **plan.env}
+    env = {key: value for key, value in _DEFAULTS.items() if key not in given}
+    if cpu_given or "AFL_TRY_AFFINITY" in given:
         env.pop("AFL_NO_AFFINITY", None)
     env |= {**plan.env, **_ALWAYS}
-    if port := statsd_port(home, name):
+    if port := statsd_port(run_dir, name):
         env |= {
             "AFL_STATSD": "1",
             "AFL_STATSD_HOST": "127.0.0.1",
             "AFL_STATSD_PORT": str(port),
         }
     if mutators:
-        directory = home.instance(name)
-        others = filter(None, (said.get(_MUTATORS),))
+        directory = run_dir.instance(name)
+        others = filter(None, (given.get(_MUTATORS),))
         env[_MUTATORS] = ";".join([*map(str, mutators), *others])
         env["FUZZTUI_CONTROL"] = str(directory / "control.jsonl")
         env["FUZZTUI_EVENTS"] = str(directory / "events.jsonl")
@@ -343,9 +343,9 @@ def _environment(
 
 
 def _textual(
-    campaign: Campaign, home: RunDir, directory: Path, options: list[str]
+    campaign: Campaign, run_dir: RunDir, directory: Path, options: list[str]
 ) -> dict[str, str]:
-    """What ``text.c`` is told; it reads the dictionaries of afl-fuzz's options itself."""
+    """The environment variables of ``text.c``, including the dictionaries of ``options``."""
     text = campaign.text
     parts = (f"{text[name]:.9g}" for name in ("havoc", "text", "splice"))
     flags = split_options(options).args
@@ -357,25 +357,25 @@ def _textual(
         "AFL_CUSTOM_MUTATOR_ONLY": "1",
         "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
         "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
-        "FUZZTUI_TEXT_POOL": str(home.pool) if text["language"] or text["templates"] else "",
+        "FUZZTUI_TEXT_POOL": str(run_dir.pool) if text["language"] or text["templates"] else "",
         "FUZZTUI_TEXT_WITHOUT": ",".join(without),
         "FUZZTUI_TEXT_TOKENS": "\n".join(str(Path(campaign.target["cwd"]) / t) for t in tokens),
     }
 
 
 MORE_PROCESSES = 1000
-"""So many more than there are when it begins."""
+"""Processes that a mutant's afl-fuzz may start in addition to those of the user at its start."""
 
 LARGEST_FILE = 1 << 30
-"""Bytes that a mutant may write into one file: its cwd is ours, and so is the disk."""
+"""Bytes that a mutant may write into one file: it writes into the run, on the user's disk."""
 
 
 def _bounds() -> tuple[str, ...]:
-    """What an afl-fuzz is started by that fuzzes a mutant; nothing where util-linux lacks it."""
+    """The command prefix that limits the afl-fuzz of a mutant; empty without ``prlimit``."""
     prlimit = shutil.which("prlimit")
     if prlimit is None:
         return ()
-    # Of the user's, who has others too. It does not hold for root.
+    # The limit counts all processes of the user; it has no effect for root.
     owners = (p.info["uids"] for p in psutil.process_iter(["uids"]))
     ours = sum(uids is not None and uids.real == os.getuid() for uids in owners)
     bounds = (f"--fsize={LARGEST_FILE}", "--core=0", f"--nproc={ours + MORE_PROCESSES}")
@@ -383,13 +383,13 @@ def _bounds() -> tuple[str, ...]:
 
 
 def _tool(campaign: Campaign, name: str) -> str:
-    """How one of AFL++'s programs is called."""
+    """The path or name of one of AFL++'s programs."""
     other: str | None = campaign.engine["afl_path"]
     return str(Path(other) / name) if other else name
 
 
 MIN_FILES = 256
-"""Open files: afl-fuzz and its fork server talk by descriptors 198 and 199."""
+"""Open files that are needed: afl-fuzz and its fork server use descriptors 198 and 199."""
 
 
 def _allow_descriptors() -> None:
@@ -415,7 +415,7 @@ def _no_afl(campaign: Campaign) -> str:
 
 
 def _check_program(key: str, path: str, campaign: Campaign) -> None:
-    """Raise :class:`SupervisorError` if a program is not there after all."""
+    """Raise :class:`SupervisorError` if a program does not exist or is not executable."""
     program = Path(path)
     if not program.exists():
         built = campaign.target["build"] and program.is_relative_to(campaign.build_directory)
@@ -429,7 +429,7 @@ def _check_program(key: str, path: str, campaign: Campaign) -> None:
 
 @functools.cache
 def _version(fuzzer: str) -> str:
-    """afl-fuzz's version by its own word; "" when it gives none."""
+    """afl-fuzz's version, from its help text; an empty string if unknown."""
     try:
         done = subprocess.run(
             [fuzzer, "-h"],

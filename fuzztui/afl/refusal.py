@@ -1,7 +1,7 @@
-"""Why an afl-fuzz ended: its own reason, in words, from among what it prints.
+"""Why an afl-fuzz ended: its own reason, extracted from its output.
 
-All its refusals, and many of its deaths, have exit status 1 and end in ``PROGRAM ABORT``
-or ``SYSTEM ERROR``, after colours and paragraphs of advice.
+If afl-fuzz does not start, and at many other ends, its exit status is 1 and its output ends in
+``PROGRAM ABORT`` or ``SYSTEM ERROR``, after colours and paragraphs of advice.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _ABORT = re.compile(
     re.DOTALL,
 )
 _BEGUN = re.compile(r"All set and ready to roll!|Fuzzing test case #")
-"""Printed once all seeds have been tried: what ends it after that is no refusal to start."""
+"""Printed once all seeds have been run: a later end does not mean that afl-fuzz cannot start."""
 
 _ENDED = re.compile(r"\+\+\+ \w+ aborted .*", re.DOTALL)
-"""Its last words after any end with status 0, be it asked for or not ("Baking" in April)."""
+"""The last output at any end with status 0, requested or not ("Baking" in April)."""
 
 _PASSING = re.compile(
     r"is in use|shmget|fork\(\)|pipe\(\)|Resource temporarily|Too many open files"
@@ -46,26 +46,26 @@ _PASSING = re.compile(
         for e in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EAGAIN, errno.EINTR)
     )
 )
-"""What may be otherwise at the next try: shortages, and another process that still ends."""
+"""Problems that may be gone at the next start: shortages, another process that is still ending."""
 
 _FAST_RESUME = re.compile(r"Will perform FAST RESUME")
-"""afl-fuzz has removed fastresume.bin when it says so: the next start does without. It ends
-where the file does not fit, and 4.22a also where all of the queue was fuzzed before, with
-words about seeds that crash (AFLplusplus#2314). 4.04c has no such file.
+"""Printed after afl-fuzz has removed fastresume.bin, so that the next start works without the file.
+afl-fuzz ends if the file does not fit, and 4.22a also if the complete queue was fuzzed before, with
+a message about seeds that crash (AFLplusplus#2314). 4.04c has no such file.
 """
 
 _HINTS = (
     (
         "No instrumentation detected",
-        "build the program with afl-cc (target.build can do it), or fuzz it as it is where AFL++ "
-        'has its QEMU mode (Debian\'s has not): engine.extra_args = ["-Q"]',
+        "build the program with afl-cc (target.build can do it), or use AFL++'s QEMU mode if it "
+        'is installed (not in Debian): engine.extra_args = ["-Q"]',
     ),
     ("is a shell script", "name the program that it starts in target.command"),
     ("is not an ELF|not an executable", "name a program in target.command"),
     (
         "valid input seed that does not crash|results in a crash",
-        "every seed crashes the program: look at one with the program alone; it needs a good "
-        "input in engine.seeds, or more than target.memory",
+        "every seed crashes the program: run it by hand on a seed; name a good input in "
+        "engine.seeds, or raise target.memory",
     ),
     (
         "All test cases time out or crash",
@@ -74,34 +74,34 @@ _HINTS = (
     ("results in a timeout", "raise target.timeout, or remove that seed"),
     (
         "No usable test cases in '.*_resume'",
-        "its queue is gone: move its directory away to start from the seeds again",
+        "the queue is gone: move the instance's directory away to start from the seeds again",
     ),
     ("No usable test cases", "the files in engine.seeds are empty"),
-    ("Program 'afl-", "this AFL++ came without that mode: see engine.extra_args, engine.afl_path"),
+    ("Program 'afl-", "this AFL++ lacks that mode: see engine.extra_args and engine.afl_path"),
     ("Program '.*' not found or not executable", "name the program in target.command"),
-    ("is in use", "another afl-fuzz runs there"),
+    ("is in use", "another afl-fuzz uses this directory"),
     (
         "handshake failed|crashed with signal",
-        "the program ends before it reads any input: run it by hand; is a library missing, or "
-        "target.memory too small?",
+        "the program ends before it reads an input: run it by hand; a library may be missing, or "
+        "target.memory too small",
     ),
     (r"shmat\(\) call failed", "raise target.memory"),
     ("core_pattern|suspected hang", "set AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 in target.env"),
-    (r"option .*-- |Unknown -p|Multiple -", "look at engine.extra_args and engine.options"),
+    (r"option .*-- |Unknown -p|Multiple -", "correct engine.extra_args or engine.options"),
     ("MOpt and custom mutator", "remove -L from engine.extra_args, or the custom mutator"),
     ("-b and AFL_NO_AFFINITY", "remove AFL_NO_AFFINITY from the environment"),
     (
         "shared object|shared librar|undefined symbol|wrong ELF class",
-        "a library is missing or does not fit: look at AFL_PRELOAD and "
+        "a library is missing or does not fit: check AFL_PRELOAD and "
         "AFL_CUSTOM_MUTATOR_LIBRARY in target.env and in the environment",
     ),
-    ("shmget", "remove what killed fuzzers left behind: see ipcs -m, ipcrm"),
+    ("shmget", "remove the shared memory of killed fuzzers: see ipcs -m, ipcrm"),
 )
-"""What to do about AFL's well-known reasons, in the words of a campaign file."""
+"""What to do about AFL's well-known reasons, in terms of a campaign file."""
 
 
 def begin_log(directory: Path, command_line: str) -> None:
-    """Say in ``worker.log`` that, and how, a new process starts here. Raises OSError."""
+    """Write the command line of a new process to ``worker.log``. Raises OSError."""
     fd = open_regular(directory / "worker.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         os.write(fd, f"\n{_START}{command_line}\n".encode())
@@ -110,9 +110,9 @@ def begin_log(directory: Path, command_line: str) -> None:
 
 
 def shorten_log(directory: Path, limit: int = 8 << 20) -> None:
-    """Empty a ``worker.log`` that has grown past ``limit``: AFL prints tens of MB a day.
+    """Empty a ``worker.log`` of more than ``limit`` bytes: AFL prints tens of MB a day.
 
-    The process continues with it: its descriptor appends. Raises OSError.
+    The process continues to append to the file. Raises OSError.
     """
     path = directory / "worker.log"
     if not path.exists() or path.lstat().st_size <= limit or not _BEGUN.search(_printed(directory)):
@@ -126,21 +126,21 @@ def shorten_log(directory: Path, limit: int = 8 << 20) -> None:
 
 
 def reason_of(printed: str) -> str:
-    """AFL's own last reason in what one process printed; "" without one."""
+    """Return AFL's last reason in the output of one process; an empty string if none."""
     all_found = list(_ABORT.finditer(printed))
     if not all_found:
         return ""
     found = all_found[-1]
-    words = found["why"] or found["what"] or found["usage"]
+    reason = found["why"] or found["what"] or found["usage"]
     if found["os"]:
-        words += f": {found['os']}"
-    words = " ".join(words.split())[:500].rstrip(".!")
-    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, words)), "")
-    return f"afl-fuzz: {words}: {hint}" if hint else f"afl-fuzz: {words}"
+        reason += f": {found['os']}"
+    reason = " ".join(reason.split())[:500].rstrip(".!")
+    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, reason)), "")
+    return f"afl-fuzz: {reason}: {hint}" if hint else f"afl-fuzz: {reason}"
 
 
 def refusal_of(directory: Path, status: int | None) -> str:
-    """Why it will not start however often it is tried; "" for all other ends."""
+    """Return why afl-fuzz can never start; an empty string for all other ends."""
     if status != 1:
         return ""
     printed = _printed(directory)
@@ -151,10 +151,10 @@ def refusal_of(directory: Path, status: int | None) -> str:
 
 
 def finished_by_itself(directory: Path, status: int | None) -> bool:
-    """Whether a limit of its own ended it; of one that was adopted its last words tell.
+    """Whether a limit in afl-fuzz's own options ended it, according to its last output.
 
-    A signal ends it with the same status, 0, and 4.04c has the same words for its -E, but for
-    the limit's.
+    The status does not show that: a signal also ends afl-fuzz with status 0, and the status of an
+    adopted process is unknown. 4.04c prints the same text for -E, except for the limit.
     """
     if status not in (0, None):
         return False
@@ -163,15 +163,15 @@ def finished_by_itself(directory: Path, status: int | None) -> bool:
 
 
 def shortage_of(directory: Path) -> str:
-    """What its last process said was in its way; "" for nothing."""
+    """Return the problem that the last process reported; an empty string if none."""
     printed = _printed(directory)
     reason = reason_of(printed)
     if reason and _FAST_RESUME.search(printed) and not _BEGUN.search(printed):
-        return "afl-fuzz could not resume fast from its fastresume.bin: it does without"
+        return "afl-fuzz could not use its fastresume.bin: it resumes without the file"
     return reason
 
 
 def _printed(directory: Path) -> str:
-    """What the last process that was started here has printed."""
+    """The output of the last process that was started here."""
     text = read_tail(directory / "worker.log", _TAIL)
     return _NOISE.sub("", text.rpartition(f"\n{_START}")[2])

@@ -1,4 +1,4 @@
-"""The seeds of an AFL++ campaign, gathered into one directory: afl-fuzz takes only one."""
+"""Gather the seeds of a campaign into one directory, because afl-fuzz accepts only one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TEXT = b"0\n"
 
 
 def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], None]) -> None:
-    """Copy seeds into ``directory``; without any, make one up. Raises :class:`SupervisorError`.
+    """Copy seeds into ``directory``; if there are none, write one. Raises :class:`SupervisorError`.
 
-    Where some are gone by now, what an earlier start has gathered stays: instances that
-    join later begin with it.
+    If some paths no longer exist, the seeds gathered by an earlier start are kept, for instances
+    that are added later.
     """
     made_up = directory / _MADE_UP
     try:
@@ -29,13 +29,13 @@ def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], No
         if not paths:
             if not made_up.exists():
                 made_up.write_bytes(_TEXT)
-                progress(f"no engine.seeds are given: starting from {_TEXT!r}, a poor seed")
+                progress(f"engine.seeds is missing: starting from {_TEXT!r}, a poor seed")
             return
         made_up.unlink(missing_ok=True)
         gone = [path for path in paths if not Path(path).exists()]
         if gone and any(directory.iterdir()):
             progress(
-                f"{', '.join(gone)}: gone; continuing with the seeds that were gathered before"
+                f"{', '.join(gone)}: no longer there; continuing with the seeds gathered before"
             )
         elif gone:
             raise SupervisorError(f"engine.seeds: {', '.join(gone)}: there is no such file")
@@ -48,7 +48,7 @@ def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], No
             have = "the only file is empty" if len(found) == 1 else have
             raise SupervisorError(f"engine.seeds: {', '.join(paths)}: {have}: name one good input")
         progress(f"gathering {several(len(good), 'seed')}")
-        if not gone:  # a seed that was taken away, as it crashes, must not come back
+        if not gone:  # a seed that the user has removed (it crashes) must not come back
             for copy in directory.iterdir():
                 copy.unlink()
         for file in good:
@@ -60,7 +60,7 @@ def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], No
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The regular files at or below a path, in the order of their names."""
+    """Yield the regular files at or below a path, sorted by name."""
     if path.is_file():
         yield path
         return
@@ -70,8 +70,8 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _copy(file: Path, directory: Path) -> None:
-    """A copy of its own under its name, or one like it if another seed has that name."""
-    # afl-fuzz hard-links its seeds: a link of ours to a user's file would reach its queue.
+    """Copy a file under its name, or under a similar one if another seed has this name."""
+    # Not a hard link: afl-fuzz hard-links its seeds, so its queue would contain the user's file.
     copy, number = directory / file.name, 1
     while copy.exists():
         if filecmp.cmp(file, copy, shallow=False):

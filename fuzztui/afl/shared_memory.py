@@ -1,7 +1,7 @@
-"""Shared memory that a killed afl-fuzz leaves behind: System V's does not end with its maker.
+"""Remove System V shared memory that a killed afl-fuzz leaves.
 
-Each SIGKILL costs two segments. Some 2,000 of them (a program that is out of memory every
-minute does that in a day and a half) use up the machine's, and no afl-fuzz starts any more.
+Each SIGKILL leaves two segments. After about 2,000 of them (a day and a half with a program that
+runs out of memory each minute) the machine has no more, and no afl-fuzz can start.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ __all__ = ["remove_segments"]
 _TABLE = Path("/proc/sysvipc/shm")
 _IPC_RMID = 0
 _SLACK_S = 5.0
-"""Both times are whole seconds of a clock that is corrected now and then."""
+"""Tolerance in seconds: both times are whole seconds of a clock that may be corrected."""
 
 
 def remove_segments(maker: ProcessId) -> int:
-    """Remove the segments of process ``maker``, which has ended; returns how many there were.
+    """Remove the segments of process ``maker``, which has ended. Returns their number.
 
-    Only segments of this user that are no older than ``maker``: its pid was another process's
-    before, and is in every boot. Both times are the kernel's, by the wall clock as it was when
-    ``maker`` began, so that a clock that was set afterwards does not matter. A segment that a
-    dying fork server still uses ends with that.
+    Removes only segments of this user that are not older than ``maker``, because pids are reused.
+    Both times are the kernel's, by the wall clock at the start of ``maker``, so that later changes
+    of the clock do not matter. A segment that a dying fork server still uses is removed with it.
     """
     if maker.boot != boot_id():
         return 0
     try:
         header, *lines = _TABLE.read_text().splitlines()
         libc = ctypes.CDLL(None)
-    except (OSError, ValueError):  # no System V here: then there is nothing to remove either
+    except (OSError, ValueError):  # this kernel has no System V shared memory
         return 0
     began = (maker.boot_time or boot_time()) + maker.start / os.sysconf("SC_CLK_TCK")
     oldest = began - _SLACK_S

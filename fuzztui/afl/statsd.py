@@ -1,12 +1,12 @@
-"""Figures of a supervised afl-fuzz: about a second old, where its files are up to a minute.
+"""Statistics of a supervised afl-fuzz that are a second old; those of its files are up to a minute.
 
-afl-fuzz sends its gauges by StatsD (UDP) about once a second; the packets of 4.04c do not
-say which instance they are of, so each instance has a port of its own on the loopback
-interface. What StatsD lacks (stability, the size of the map) comes from ``fuzzer_stats``,
-with its own age. Any local process may send packets: they are figures, and never more.
+afl-fuzz sends its gauges by StatsD (UDP) about once a second. The packets of 4.04c do not name
+their instance, so each instance has its own port on the loopback interface. Values that StatsD
+lacks (stability, the size of the map) come from ``fuzzer_stats``, with their own age. Any local
+process can send packets: they are untrusted and used as numbers only.
 
-An afl-fuzz that outlives its supervisor continues sending to its port, and another program may
-have taken that meanwhile: then the files are all there is, until one of the two has gone.
+An afl-fuzz that outlives its supervisor continues to send to its port. If another program has taken
+the port meanwhile, only the files are used until the program or afl-fuzz has ended.
 """
 
 from __future__ import annotations
@@ -36,98 +36,98 @@ MAX_PACKET = 4096
 PACKETS_AT_ONCE = 64
 EVERY_S = 0.9
 AGAIN_S = 5.0
-"""So often a port is tried again that someone else has."""
+"""Seconds after which a port that another process uses is tried again."""
 
 FASTEST = 10_000_000
-"""Executions a second that no afl-fuzz reaches."""
+"""Executions per second that no afl-fuzz reaches."""
 
 MOST = 2**53
 WINDOW_S = 5.0
-"""A rate is that of the last so many seconds."""
+"""Seconds over which the rate is computed."""
 
 _GAUGE = re.compile(rb"fuzzing\.([a-z_]{1,40}):([0-9]{1,20}(?:\.[0-9]{1,20})?)\|g(?:\|#.*)?")
 
 _NAMES = {"cycle_done": "cycles_done"}
-"""Gauges that fuzzer_stats has by another name."""
+"""Gauges with another name in ``fuzzer_stats``."""
 
 _LIVE = (
     "execs", "corpus", "favored", "pending", "crashes", "hangs", "edges", "cycles", "cur_item",
     "max_depth",
 )  # fmt: skip
-"""The fields of Stats that gauges are newer for."""
+"""The fields of Stats for which gauges are newer than the file."""
 
 _NEVER_LESS = ("edges", "max_depth")
-"""Fields that never decrease while the program is the same."""
+"""Fields that never decrease as long as the program is the same."""
 
 
 def parse_gauges(packet: bytes) -> dict[str, str]:
-    """The gauges of one packet under fuzzer_stats' names; what is no gauge is left out."""
+    """Return the gauges of one packet by their names in ``fuzzer_stats``; skips other lines."""
     found = (_GAUGE.fullmatch(line) for line in packet.splitlines())
     gauges = {match[1].decode(): match[2].decode() for match in found if match}
     return {_NAMES.get(name, name): value for name, value in gauges.items()}
 
 
-def statsd_port(home: RunDir, name: str) -> int:
-    """The port that the instance sends its gauges to, 0 for none (:class:`Gauges` chose it)."""
-    port = (read_json(_memory(home, name)) or {}).get("port")
+def statsd_port(run_dir: RunDir, name: str) -> int:
+    """Return the port to which an instance sends its gauges (see :class:`Gauges`); 0: none."""
+    port = (read_json(_memory(run_dir, name)) or {}).get("port")
     return port if type(port) is int and 0 < port < 65536 else 0
 
 
-def _memory(home: RunDir, name: str) -> Path:
-    return home.supervisor / f"statsd-{name}.json"
+def _memory(run_dir: RunDir, name: str) -> Path:
+    return run_dir.supervisor / f"statsd-{name}.json"
 
 
 class Gauges:
-    """The figures of one instance; a :class:`~fuzztui.observe.stats_reader.FiguresSource`.
+    """The statistics of one instance; a :class:`~fuzztui.observe.stats_reader.StatsSource`.
 
-    The port is kept in ``supervisor/``: an engine that outlives its supervisor continues
-    sending there, and the next supervisor listens again.
+    The port is kept in ``supervisor/``: an engine that outlives its supervisor continues to send to
+    the port, and the next supervisor listens there again.
     """
 
-    def __init__(self, home: RunDir, name: str, known: Instance | None = None) -> None:
-        """``known``: what the log has of the instance."""
+    def __init__(self, run_dir: RunDir, name: str, known: Instance | None = None) -> None:
+        """``known``: the instance's state from the log; None for a new one."""
         self._name = name
-        self._memory = _memory(home, name)
-        self._file = StatsFile(home.instance(name) / "fuzzer_stats", name)
+        self._memory = _memory(run_dir, name)
+        self._file = StatsFile(run_dir.instance(name) / "fuzzer_stats", name)
         self._slow: Stats | None = None
         self._slow_at = 0.0
         self._live: Stats | None = None
         self._live_at = time.monotonic()
-        self._told: Stats | None = None
+        self._reported: Stats | None = None
         self._due = 0.0
         self._rate = UNKNOWN
         self._pace = Pace(FILES_S)
-        """By the file alone: for where no packet comes."""
+        """The rate from the file alone, if no packets come."""
         self._samples: deque[tuple[float, int]] = deque()
         self._cut = True
-        """It did not run for a while: set by another thread."""
-        self._anew = True
-        """It may have been started again, and so count from an older figure."""
+        """Whether the instance was interrupted; set by another thread."""
+        self._restarted = True
+        """Whether afl-fuzz may have been restarted, and counts from an older number."""
         known = known or Instance(name)
         self._execs, self._cycles = known.execs, known.cycles
         self._highest = {field: getattr(known, field) for field in _NEVER_LESS}
         self._edges_total = known.edges_total
         memory = read_json(self._memory) or {}
         self._lost = min(bounds.whole(memory.get("lost"), 0), MOST)
-        """Executions that afl-fuzz has forgotten: one that is killed and resumed counts on
-        from its last fuzzer_stats, which may be a minute old."""
+        """Executions that afl-fuzz no longer counts: a killed and resumed afl-fuzz continues from
+        the counts in its last ``fuzzer_stats``, which may be a minute old."""
         self._lost_cycles = min(bounds.whole(memory.get("lost_cycles"), 0), MOST)
-        """The same of its cycles."""
+        """Cycles that afl-fuzz no longer counts."""
         self._notes: list[Message] = []
-        self._port = statsd_port(home, name)
+        self._port = statsd_port(run_dir, name)
         self._socket = _listen(self._port)
         self._again_at = self._live_at + AGAIN_S
-        sender = ProcessId.from_json(read_json(home.instance(name) / "process.json"))
+        sender = ProcessId.from_json(read_json(run_dir.instance(name) / "process.json"))
         if self._socket is None and self._port and sender and sender.alive():
-            self._notes.append(self._deaf())
+            self._notes.append(self._port_taken())
         else:
             self._renew()
 
     def look(self, *, last: bool = False) -> Stats | None:
-        """The newest figures, at most about once a second."""
+        """Return new statistics, about once a second; None if there are none."""
         now = time.monotonic()
         if self._cut:
-            self._cut, self._anew = False, True
+            self._cut, self._restarted = False, True
             self._samples.clear()
             self._pace.interrupted()
         if (slow := self._file.read(always=last)) is not None:
@@ -143,18 +143,18 @@ class Gauges:
         if stats is None or self._same(stats := self._never_less(stats)):
             return None
         self._due = now + EVERY_S
-        self._told = stats
+        self._reported = stats
         self._execs = max(self._execs, stats.execs)
         self._cycles = max(self._cycles, stats.cycles)
         return stats
 
     def notes(self) -> list[Message]:
-        """That figures are older than they should be, and that they are no longer."""
+        """Return messages that statistics are delayed, or are up to date again."""
         notes, self._notes = self._notes, []
         return notes
 
     def interrupted(self) -> None:
-        """No rate spans a pause or a restart."""
+        """Note a pause or a restart, which no rate spans."""
         self._cut = True
 
     def close(self) -> None:
@@ -163,26 +163,26 @@ class Gauges:
             self._socket.close()
             self._socket = None
 
-    def _deaf(self) -> Message:
-        words = (
-            f"figures of {self._name} are only as fresh as its files until it is restarted: "
-            f"port {self._port} is taken by another process"
+    def _port_taken(self) -> Message:
+        text = (
+            f"statistics of {self._name} are up to a minute old until it is restarted: "
+            f"port {self._port} is used by another process"
         )
-        return Message("warning", words, self._name)
+        return Message("warning", text, self._name)
 
     def _try_again(self, now: float, *, last: bool) -> None:
-        """Listen on the port that it sends to, once that is free; on another for its next start."""
-        if last:  # nobody sends to the old one any more
+        """Listen on the old port once it is free; after the process has ended, on a new one."""
+        if last:  # no process sends to the old port any more
             self._renew()
         elif now >= self._again_at:
             self._again_at = now + AGAIN_S
             self._socket = _listen(self._port) if self._port else None
             if self._socket is not None:
-                words = f"port {self._port} is free again: figures of {self._name} are fresh again"
-                self._notes.append(Message("info", words, self._name))
+                text = f"port {self._port} is free: statistics of {self._name} are up to date again"
+                self._notes.append(Message("info", text, self._name))
 
     def _renew(self) -> None:
-        """Listen, where that can be; what is started from now on sends there."""
+        """Listen on a free port, if possible; engines started from now on send to it."""
         self._socket = self._socket or _listen(0)
         self._port = self._socket.getsockname()[1] if self._socket else 0
         self._save()
@@ -202,14 +202,14 @@ class Gauges:
                 self._measure(now, live)
 
     def _with_lost(self, stats: Stats) -> Stats:
-        """With what afl-fuzz has forgotten; -1 stays unknown."""
+        """The statistics with the counts that afl-fuzz has lost; -1 remains unknown."""
         cycles = stats.cycles + self._lost_cycles if stats.cycles >= 0 else -1
         return replace(stats, execs=stats.execs + self._lost, cycles=cycles)
 
     def _never_less(self, stats: Stats) -> Stats:
-        """Keep the highest counts: a resumed afl-fuzz has still to run its queue."""
+        """Keep the highest counts, because a resumed afl-fuzz has not run its queue yet."""
         if stats.edges_total != self._edges_total and stats.edges_total >= 0:
-            if self._edges_total >= 0:  # another program: its edges are others
+            if self._edges_total >= 0:  # another program with other edges
                 self._highest = dict.fromkeys(_NEVER_LESS, -1)
             self._edges_total = stats.edges_total
         for field in _NEVER_LESS:
@@ -217,9 +217,9 @@ class Gauges:
         return replace(stats, **self._highest)
 
     def _credible(self, live: Stats, now: float) -> bool:
-        """Whether counts can be afl-fuzz's: anybody on this machine may send some.
+        """Whether the counts can come from afl-fuzz: any local process can send packets.
 
-        Below what is known, executions are only after a new start, which has forgotten the rest.
+        Fewer executions than known are possible only after a restart, which has lost the rest.
         """
         execs = live.execs
         known = max(self._execs, self._slow.execs + self._lost if self._slow else 0)
@@ -227,15 +227,15 @@ class Gauges:
         if not execs + self._lost <= most:
             return False
         if execs + self._lost < known:
-            if not self._anew:
+            if not self._restarted:
                 return False
             self._lost = known - execs
             self._save()
-        if self._anew and 0 <= live.cycles + self._lost_cycles < self._cycles:
+        if self._restarted and 0 <= live.cycles + self._lost_cycles < self._cycles:
             self._lost_cycles = self._cycles - live.cycles
             self._save()
         self._cycles = max(self._cycles, live.cycles + self._lost_cycles)
-        self._anew = False
+        self._restarted = False
         return True
 
     def _measure(self, now: float, live: Stats) -> None:
@@ -256,14 +256,14 @@ class Gauges:
         # At the end of its process the file is written once more, after the last packet.
         if live is None or (slow is not None and self._slow_at > self._live_at):
             if slow is None or (live is None and slow.execs < self._execs):
-                return None  # the log has newer ones, with their age
+                return None  # the log has newer statistics
             known = (self._rate, self._pace.rate, own_rate(self._file.values))
             rate = next((rate for rate in known if rate >= 0), UNKNOWN)
             # A resumed afl-fuzz writes the file before its first packet: older counts again.
             execs, cycles = max(slow.execs, self._execs), max(slow.cycles, self._cycles)
             rate, age = round(rate, 2), _age(now, self._slow_at)
             return replace(slow, execs=execs, cycles=cycles, execs_per_sec=rate, age=age)
-        # The first second has none.
+        # There is no rate in the first second.
         merged = replace(live, execs_per_sec=round(self._rate, 2), age=_age(now, self._live_at))
         if slow is not None:
             fresh = {name: value for name in _LIVE if (value := getattr(live, name)) >= 0}
@@ -277,15 +277,15 @@ class Gauges:
         return merged
 
     def _same(self, stats: Stats) -> bool:
-        told = self._told
-        if told is None:
+        before = self._reported
+        if before is None:
             return False
-        ageless = replace(stats, age=told.age, slow_age=told.slow_age)
-        return ageless == told and self._live_at <= self._due - EVERY_S
+        ageless = replace(stats, age=before.age, slow_age=before.slow_age)
+        return ageless == before and self._live_at <= self._due - EVERY_S
 
     def _save(self) -> None:
         memory = {"port": self._port, "lost": self._lost, "lost_cycles": self._lost_cycles}
-        with contextlib.suppress(OSError):  # disk full: only what outlives us is worse off
+        with contextlib.suppress(OSError):  # disk full: only the next supervisor is affected
             replace_text(self._memory, json.dumps(memory))
 
 
@@ -294,7 +294,7 @@ def _age(now: float, at: float) -> float:
 
 
 def _listen(port: int) -> socket.socket | None:
-    """A socket on that port, 0 for any that is free; None where someone else has it."""
+    """A socket on the port (0: any free port); None if another process uses the port."""
     try:
         listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     except OSError:

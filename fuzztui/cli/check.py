@@ -22,7 +22,7 @@ def check(options: argparse.Namespace) -> int:
     print(loaded.toml(), end="")
     for name, message in found.aliases.items():
         say(f'{_alias_origin(loaded, name)}: engine.aliases: "{name}": {message}')
-    for remark in found.remarks:
+    for remark in found.diagnostics:
         at = f"{loaded.origin(remark.key)}: " if remark.key else ""
         say(f"{at}{'warning: ' * remark.warns}{remark.words}")
     made = f", {several(found.made, 'input was', 'inputs were')} made" if found.made else ""

@@ -152,7 +152,7 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
         if judged_by_oracle(campaign, run_dir, file):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         program = TargetProgram.of(campaign, instance_of(run_dir, file))
-        result = asyncio.run(examine_file(program, category, data, told=shown.take))
+        result = asyncio.run(examine_file(program, category, data, on_output=shown.take))
     except (SupervisorError, OSError) as e:
         raise CliError(str(e)) from None
     shown.end()
@@ -165,7 +165,7 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
 
 def _repro_oracle(judge: OracleJudge, file: Path, data: bytes) -> int:
     """Run the commands of ``[oracle]`` on the input. Raises SupervisorError, OSError."""
-    found = asyncio.run(judge.verdicts(data))
+    found = asyncio.run(judge.findings(data))
     answers = found[-1][1] if found else asyncio.run(judge.ask(data))
     print(judge.report(answers, file), end="", flush=True)
     for finding, _ in found:
@@ -199,12 +199,12 @@ def _repro_engine(run_dir: RunDir, file: Path, near: Path | None = None) -> int:
         process = subprocess.Popen(argv, env=env, process_group=group)
     except OSError as e:
         raise CliError(f"{python}: cannot run the target's interpreter: {e.strerror}") from None
-    overseer = Overseer(process.pid, mark.sweep)
+    overseer = Overseer(process.pid, mark.kill_leftovers)
     try:
         status = process.wait()
     finally:
         overseer.close()
-        mark.sweep()
+        mark.kill_leftovers()
         process.wait()
     if overseer.why:
         say(f"hang: {overseer.why}")

@@ -92,7 +92,7 @@ class Baseline:
                 "mutants are built by target.build, which this campaign has not: add it"
             )
         try:
-            await asyncio.to_thread(self._mark.sweep)  # a compiler of an earlier start
+            await asyncio.to_thread(self._mark.kill_leftovers)  # a compiler of an earlier start
             await self._prepare(progress)
         except OSError as e:
             raise SupervisorError(

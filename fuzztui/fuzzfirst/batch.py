@@ -21,7 +21,7 @@ from fuzztui.fuzzfirst.showmap import (
     Showmap,
     Unrunnable,
 )
-from fuzztui.triage.sandbox import bench
+from fuzztui.triage.sandbox import open_sandbox
 
 __all__ = ["CHUNK", "AflBatch", "BatchRunner", "InputResult", "Progress", "Unrunnable", "silent"]
 
@@ -80,7 +80,7 @@ class AflBatch:
 
         async with self._turn:
             if not self._swept:  # what an earlier supervisor was killed at
-                await asyncio.to_thread(self._showmap.mark.sweep)
+                await asyncio.to_thread(self._showmap.mark.kill_leftovers)
                 await asyncio.to_thread(sweep_scratch, self._home.path)
                 self._swept = True
             for at in range(0, len(inputs), CHUNK):
@@ -146,7 +146,7 @@ class AflBatch:
         data = await asyncio.to_thread(read_input, file)
         if data is None:
             return False
-        with bench(self._subject, data, self._showmap.mark) as place:
+        with open_sandbox(self._subject, data, self._showmap.mark) as place:
             outcome = await place.run(self._subject.crash_limit)
         return outcome.status == self._crash_status
 

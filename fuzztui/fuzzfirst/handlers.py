@@ -11,7 +11,7 @@ from typing import Any
 
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.instances.launcher import Deed, Progress
+from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.model.fuzzfirst import AT_WORK, WAITING, can_go_on, queue
 from fuzztui.model.state import Mutant, State
 from fuzztui.wire.commands import (
@@ -27,7 +27,7 @@ from fuzztui.wire.selection import SelectionError, parse_selection
 __all__ = ["queue_deeds"]
 
 
-def queue_deeds(state: State, record: Callable[..., None]) -> Mapping[str, Deed]:
+def queue_deeds(state: State, record: Callable[..., None]) -> Mapping[str, Handler]:
     """What can be done to the mutants of a fuzz-first campaign, by the command's name."""
     hand = _Hand(state, record)
     return {
@@ -47,7 +47,7 @@ class _Hand:
         self._state = state
         self._record = record
 
-    def telling(self, deed: Deed) -> Deed:
+    def telling(self, deed: Handler) -> Handler:
         """The same, with a word on what a user might wait for in vain."""
 
         async def told(command: Any, progress: Progress) -> str:

@@ -14,7 +14,7 @@ from fuzztui.fuzzfirst.prune import Input
 from fuzztui.fuzzfirst.scratch import read_input
 from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.program import TargetProgram
-from fuzztui.triage.sandbox import bench
+from fuzztui.triage.sandbox import open_sandbox
 
 __all__ = ["MAX_OUTPUT", "Outputs"]
 
@@ -89,8 +89,8 @@ class Outputs:
             output.extend(more[: MAX_OUTPUT - len(output)])
 
         try:
-            with bench(_silenced(subject), data, self._mark) as place:
-                outcome = await place.run(subject.hang_limit, stdout=True, told=take)
+            with open_sandbox(_silenced(subject), data, self._mark) as place:
+                outcome = await place.run(subject.hang_limit, stdout=True, on_output=take)
         except OSError as e:
             words = f"{e.filename or subject.command[0]}: {e.strerror or e}"
             raise SupervisorError(words) from None

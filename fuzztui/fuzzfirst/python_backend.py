@@ -103,7 +103,7 @@ class PythonBackend:
         """
         async with self._lock:
             try:
-                await asyncio.to_thread(self._mark.sweep)
+                await asyncio.to_thread(self._mark.kill_leftovers)
                 state = read_json(self._work / "state.json")
                 asked = [list(source) for source in self._campaign.mutants["sources"]]
                 if state is None or state.get("asked") != asked:

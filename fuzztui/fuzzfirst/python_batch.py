@@ -101,7 +101,7 @@ async def ask(
                     "PYTHONPATH": str(home.expose_package(campaign.kind)),
                 },
                 stdout=True,
-                told=lines.take,
+                on_output=lines.take,
             )
         except OSError as e:
             raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
@@ -129,7 +129,7 @@ class PythonBatch:
         """See :class:`~fuzztui.fuzzfirst.batch.BatchRunner`. Cancelling ends it at once."""
         async with self._turn:
             if not self._swept:  # what an earlier supervisor was killed at
-                await asyncio.to_thread(self._mark.sweep)
+                await asyncio.to_thread(self._mark.kill_leftovers)
                 await asyncio.to_thread(sweep_scratch, self._home.path)
                 self._swept = True
             return await self._run(inputs, progress)

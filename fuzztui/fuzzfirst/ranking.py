@@ -63,7 +63,7 @@ class Ranking:
                 cwd=self._home.path,
                 limit=_LIMIT_S,
                 stdout=True,
-                told=self._take,
+                on_output=self._take,
             )
         finally:
             self.ready.set()

@@ -30,7 +30,7 @@ from fuzztui.fuzzfirst.wrappers import AFL_MACROS
 from fuzztui.process.execute import ProcessMark, execute
 from fuzztui.process.reaper import own_children
 from fuzztui.triage.program import TargetProgram
-from fuzztui.triage.sandbox import bench
+from fuzztui.triage.sandbox import open_sandbox
 
 __all__ = ["BuildReach", "python_functions", "reach_by_gcov"]
 
@@ -207,7 +207,7 @@ async def _run_seeds(
     subject = TargetProgram.of(replace(campaign, target={**campaign.target, "command": command}))
     for seed in list(seeds)[:MAX_SEEDS]:
         if (data := await asyncio.to_thread(read_input, seed)) is not None:
-            with bench(subject, data, mark) as place:
+            with open_sandbox(subject, data, mark) as place:
                 await place.run(max(1.0, 5 * subject.timeout))
 
 

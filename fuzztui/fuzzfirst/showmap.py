@@ -167,7 +167,7 @@ class Showmap:
                 env=env,
                 stdout=True,
                 terminal=True,  # else it tells in blocks of 4 KiB
-                told=told.take,
+                on_output=told.take,
                 meanwhile=told.watch,
             )
         except OSError as e:

@@ -251,7 +251,7 @@ class Turn:
                 self._home,
                 index,
                 launcher=self._launcher,
-                desk=self._desk,
+                context=self._desk,
                 before=known.get(name),
             )
             for index, name in enumerate(self._names)

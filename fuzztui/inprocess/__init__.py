@@ -1,1 +1,1 @@
-"""In-process engines as the supervisor sees them: ``spec.json``, questions, checks."""
+"""The supervisor's side of in-process engines: ``spec.json``, requests, checks."""

@@ -1,4 +1,4 @@
-"""Check, by the target's own interpreter, that an engine can start, before anything does."""
+"""Check with the target's interpreter that an engine can start, before the campaign starts."""
 
 from __future__ import annotations
 
@@ -18,56 +18,59 @@ from fuzztui.inprocess.ask import NoAnswer, ask
 __all__ = ["Ready", "ready", "unknown_aliases"]
 
 _LEEWAY_S = 30.0
-"""For what is not importing the target: starting its interpreter, answering."""
+"""Seconds for everything except importing the target: start the interpreter, answer."""
 
 _KEY = r"(?:target|engine|oracle|text)\.\w+"
 
 
 @dataclass(slots=True)
 class Ready:
-    """An engine could start; ``made``: so many inputs were made to try the generator."""
+    """The result of a passed check; ``made``: number of inputs made to try the generator."""
 
-    remarks: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
-    """Words by each alias that comes to nothing."""
+    """Messages by alias, for aliases without effect."""
     made: int = 0
 
 
-def ready(campaign: Campaign, progress: Callable[[str], None] = lambda words: None) -> Ready:
-    """Import the target, as an engine would, and make some inputs, if it has a generator.
+def ready(campaign: Campaign, progress: Callable[[str], None] = lambda text: None) -> Ready:
+    """Import a Python target, as an engine does, and make some inputs if it has a generator.
 
-    The target is in Python. Takes as long as importing takes, :data:`LOAD_LIMIT_S` at most, and
-    a second or so; ``progress`` is told of a long one. Raises :class:`Unfit` if no engine could
-    start, or the generator cannot work.
+    Takes about a second and the time of the import, at most :data:`LOAD_LIMIT_S`; ``progress`` is
+    called with a message if the import is slow. Raises :class:`Unfit` if no engine can start, or
+    the generator fails.
     """
     found = Ready()
-    began = False
+    loaded = False
     try:
-        question = ["--ready", f"{LOAD_LIMIT_S:g}"]
-        with closing(ask(campaign, question, limit_s=LOAD_LIMIT_S + _LEEWAY_S)) as answers:
+        request = ["--ready", f"{LOAD_LIMIT_S:g}"]
+        with closing(ask(campaign, request, limit_s=LOAD_LIMIT_S + _LEEWAY_S)) as answers:
             for answer in answers:
-                if isinstance(words := answer.get("refused"), str):
-                    raise Unfit(words, _key_in(words))
-                if isinstance(words := answer.get("progress"), str):
-                    progress(words)
-                began |= answer.get("ready") is True
+                if isinstance(text := answer.get("refused"), str):
+                    raise Unfit(text, _key_in(text))
+                if isinstance(text := answer.get("progress"), str):
+                    progress(text)
+                loaded |= answer.get("ready") is True
                 found.aliases |= _texts(answer.get("aliases"))
                 if isinstance(made := answer.get("made"), int):
                     found.made = made
-                if isinstance(words := answer.get("words"), str):
+                if isinstance(text := answer.get("words"), str):
                     key = str(answer.get("key"))
-                    found.remarks.append(Diagnostic(words, key, answer.get("warns") is True))
+                    found.diagnostics.append(Diagnostic(text, key, answer.get("warns") is True))
     except NoAnswer as e:
-        if began:  # what was left to be told are remarks
+        if loaded:  # only diagnostics were still to come
             return found
         raise _no_answer(campaign, str(e)) from None
-    if not began:
-        raise _no_answer(campaign, "it ended without a word")
+    if not loaded:
+        raise _no_answer(campaign, "it exited without an answer")
     return found
 
 
 def unknown_aliases(aliases: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:
-    """Words by each alias for a type that no branch depends on; ``known``: those that some do."""
+    """Return messages by alias, for types that no branch depends on.
+
+    ``known``: the types that branches depend on.
+    """
     types = sorted(known)
     return {
         name: f"no branch depends on such a type{meant(near_last(name, types))}"
@@ -76,19 +79,19 @@ def unknown_aliases(aliases: Mapping[str, Any], known: Iterable[str]) -> dict[st
     }
 
 
-def _no_answer(campaign: Campaign, words: str) -> Unfit:
+def _no_answer(campaign: Campaign, reason: str) -> Unfit:
     python = campaign.target["python"]
     answer = "does not answer as a Python 3.11 or newer would"
-    return Unfit(f'target.python = "{python}" {answer}: {words}', "target.python")
+    return Unfit(f'target.python = "{python}" {answer}: {reason}', "target.python")
 
 
-def _key_in(words: str) -> str:
-    """The key that a refusal is about: it begins with it, or says its value, or names no other."""
-    found = re.match(_KEY, words) or re.search(rf"{_KEY}(?= = )", words) or re.search(_KEY, words)
+def _key_in(text: str) -> str:
+    """The key that an error is about: the text begins with it, or has its value, or names it."""
+    found = re.match(_KEY, text) or re.search(rf"{_KEY}(?= = )", text) or re.search(_KEY, text)
     return found[0] if found else "target.function"
 
 
 def _texts(value: object) -> dict[str, str]:
-    """What a process that has run the target's code may call words by name."""
+    """Texts by name, checked, because they come from a process that ran the target's code."""
     pairs = value.items() if isinstance(value, dict) else ()
-    return {name: words for name, words in pairs if isinstance(words, str)}
+    return {name: text for name, text in pairs if isinstance(text, str)}

@@ -1,4 +1,4 @@
-"""``spec.json``: what an engine of ours is told (docs/house.md)."""
+"""``spec.json``: the parameters of an in-process engine (docs/house.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["python_of", "spec_near", "write_spec"]
 
 
 def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
-    """Write the ``spec.json`` of the instance whose directory that is. Raises OSError."""
+    """Write the ``spec.json`` of the instance in ``directory`` to ``path``. Raises OSError."""
     spec = {
         "proto": 1,
         "instance": directory.name,
@@ -38,26 +38,26 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
 
 
 def _text(campaign: Campaign) -> dict[str, Any]:
-    """The table for an engine that mutates text, and the library that does it, or why not."""
+    """The table for text mutators, with the path of their library, or why there is none."""
     if not campaign.text:
         return {}
     library, why = text_library()
     return {**campaign.text, "library": str(library or ""), "why": why}
 
 
-def spec_near(home: RunDir, file: Path) -> Path | None:
-    """The ``spec.json`` of the instance that a file is of, else of another one of the run."""
-    specs = sorted(home.out.glob("*/spec.json"))
+def spec_near(run_dir: RunDir, file: Path) -> Path | None:
+    """Return the ``spec.json`` of a file's instance, else of another instance; None if none."""
+    specs = sorted(run_dir.out.glob("*/spec.json"))
     return next((s for s in specs if s.parent in file.absolute().parents), next(iter(specs), None))
 
 
 def python_of(spec: Path) -> tuple[str, dict[str, str]]:
-    """The target's interpreter, and its variables. Raises :class:`SupervisorError`."""
+    """Return the target's interpreter and environment. Raises :class:`SupervisorError`."""
     try:
         target = loads(spec.read_bytes())["target"]
         env = {str(name): str(value) for name, value in target.get("env", {}).items()}
         return str(target["python"]), env
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise SupervisorError(
-            f"{spec}: is damaged: run the campaign again to have it made again"
+            f"{spec}: the file is damaged; start the campaign again to write it again"
         ) from None

@@ -1,8 +1,8 @@
-"""Adding seeds while the campaign runs: a sibling that never fuzzes and only has finds.
+"""Add seeds to a running campaign, through the passive instance ``added``.
 
-Instances look through their siblings' queues now and then and keep what covers something
-new (AFL's convention, which our own engines keep too). ``OUT/added`` looks like one: a
-``queue`` with contiguous ids. It has no ``fuzzer_stats``, so nobody takes it for an instance.
+Instances regularly read their peers' queues and keep entries with new coverage (AFL's convention,
+which in-process engines follow, too). ``OUT/added`` has a ``queue`` with contiguous ids, and no
+``fuzzer_stats``, so that no tool takes it for a fuzzer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.instances.launcher import Deed, Progress
+from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.wire.commands import AddSeed
 
@@ -28,29 +28,30 @@ __all__ = ["MAX_SEED", "add_seed", "seeder"]
 MAX_SEED = 1 << 20
 """Bytes; AFL reads no larger file."""
 
-_WHEN = "instances take over what covers something new the next time that they sync"
+_WHEN = "instances import it at their next sync if it covers something new"
+_WHEN_ALL = "instances import those with new coverage at their next sync"
 _ID = re.compile(r"id:(\d+)")
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class _Unfit(Exception):
-    """A file is no seed; says why."""
+    """A file that cannot be a seed; the text is the reason."""
 
 
-def seeder(home: RunDir) -> Deed:
-    """What carries an ``add-seed`` command out."""
+def seeder(run_dir: RunDir) -> Handler:
+    """Return the handler of the command ``add-seed``."""
 
-    async def deed(command: AddSeed, progress: Progress) -> str:
-        return await asyncio.to_thread(add_seed, home.out, Path(command.file))
+    async def handler(command: AddSeed, progress: Progress) -> str:
+        return await asyncio.to_thread(add_seed, run_dir.out, Path(command.file))
 
-    return deed
+    return handler
 
 
 def add_seed(out: Path, file: Path) -> str:
     """Add a file, or all files of a directory, to the sync directory ``out``.
 
-    Returns words for the person who asked. Raises
-    :class:`~fuzztui.campaign.rundir.SupervisorError` with the reason why not.
+    Returns a message for the user. Raises
+    :class:`~fuzztui.campaign.rundir.SupervisorError` with the reason if no seed was added.
     """
     try:
         if file.is_dir():
@@ -67,7 +68,7 @@ def add_seed(out: Path, file: Path) -> str:
 
 
 def _add_all(out: Path, directory: Path) -> str:
-    """Each regular file that is fit, in order of name. Raises OSError, _Unfit."""
+    """Add each file that can be a seed, in order of name. Raises OSError, _Unfit."""
     unfit = 0
     with _queue(out) as queue:
         first = number = _next_id(queue)
@@ -80,15 +81,16 @@ def _add_all(out: Path, directory: Path) -> str:
             _put(queue, number, file.name, seed)
             number += 1
     if number == first:
-        raise _Unfit("has no file in it that can be a seed: not empty and at most 1 MiB")
-    passed_over = f" ({several(unfit, 'file')} passed over: empty, larger than 1 MiB or unreadable)"
-    which = f"seed {first}" if number == first + 1 else f"seeds {first} to {number - 1}"
-    return f"{which} added{passed_over if unfit else ''}; {_WHEN}"
+        raise _Unfit("contains no file that can be a seed: not empty and at most 1 MiB")
+    skipped = f" ({several(unfit, 'file')} skipped: empty, larger than 1 MiB or unreadable)"
+    one = number == first + 1
+    which = f"seed {first}" if one else f"seeds {first} to {number - 1}"
+    return f"{which} added{skipped if unfit else ''}; {_WHEN if one else _WHEN_ALL}"
 
 
 def _read(file: Path) -> bytes:
-    """What is in a seed. Raises OSError, _Unfit."""
-    # A symlink is the user's own and followed; opening a FIFO must not block.
+    """Return the content of a seed. Raises OSError, _Unfit."""
+    # Symlinks are followed, because they are the user's own; opening a FIFO must not block.
     fd = os.open(file, _FLAGS)
     with os.fdopen(fd, "rb") as opened:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -103,7 +105,7 @@ def _read(file: Path) -> bytes:
 
 @contextmanager
 def _queue(out: Path) -> Iterator[Path]:
-    """The fake sibling's queue, held against others who add: ids must not be taken twice."""
+    """The queue of ``added``, locked, so that no other process uses the same id."""
     queue = out / ADDED / "queue"
     for directory in (queue.parent, queue):
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -116,14 +118,14 @@ def _queue(out: Path) -> Iterator[Path]:
 
 
 def _next_id(queue: Path) -> int:
-    """One more than the last: afl-fuzz looks for exactly the id after the last it has seen."""
+    """One more than the last id: afl-fuzz looks for exactly the id after the last imported one."""
     matches = (_ID.match(name) for name in os.listdir(queue))  # noqa: PTH208
     return 1 + max((int(match[1]) for match in matches if match), default=-1)
 
 
 def _put(queue: Path, number: int, name: str, seed: bytes) -> None:
-    """By rename from beside the queue: whoever reads it sees whole files only."""
-    # A comma or colon would end the name for whoever takes AFL's names apart.
+    """Written next to the queue and renamed into it: readers see complete files only."""
+    # A comma or colon would end the name in parsers of AFL's file names.
     plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)[-100:] or "_"
     file = queue / f"id:{number:06},time:0,execs:0,orig:{plain}"
     replace_bytes(file, seed, queue.parent)

@@ -1,4 +1,4 @@
-"""What the supervisor must know of a kind of engine: the seam where AFL++ stands beside ours."""
+"""The interface between the supervisor and one engine kind (AFL++ or in-process)."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from typing import Any, Protocol
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.model.state import Instance, State
-from fuzztui.observe.stats_reader import FiguresSource
+from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.wire.events import Event, FindingSaved, InstanceHello, Message
 
-__all__ = ["Deed", "Launch", "Launcher", "Progress", "Triage", "instance_names", "trials_share"]
+__all__ = ["Handler", "Launch", "Launcher", "Progress", "Triage", "instance_names", "trials_share"]
 
 Progress = Callable[[str, float], None]
-"""Told how far a deed has come: words, and the part of it that is done (-1: unknown)."""
+"""Called with a message and the part (0 to 1) of a handler's work that is done; -1: unknown."""
 
-Deed = Callable[[Any, Progress], Awaitable[str]]
-"""What the supervisor itself carries out for a command; gives words for the answer.
+Handler = Callable[[Any, Progress], Awaitable[str]]
+"""Carries out a command in the supervisor. Returns the text of the answer.
 
-Raises :class:`~fuzztui.campaign.rundir.SupervisorError` with the reason why not.
+Raises :class:`~fuzztui.campaign.rundir.SupervisorError` with the reason if it fails.
 """
 
 
 class Triage(Protocol):
-    """Finds out what is behind the findings of an engine that cannot say so itself."""
+    """Describes findings (stack, signature, title) that the engine itself does not describe."""
 
     @property
     def left(self) -> int:
-        """How many findings are still to be described, also those that are being run."""
+        """Number of findings without a description, including those that are being run."""
 
     def saw(self, event: FindingSaved) -> None:
-        """There is another one."""
+        """Note a new finding."""
 
     async def run(self) -> None:
         """Describe findings, until cancelled."""
 
     async def finish(self) -> None:
-        """Describe what is left; may be given up at any time."""
+        """Describe the findings that are left. May be cancelled at any time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command line, the environment variables that it adds to ours, and where it runs.
+    """A command line, additional environment variables, and the working directory.
 
-    ``cwd`` None: in the instance's directory.
+    ``cwd`` None: the instance's directory.
     """
 
     argv: list[str]
@@ -55,83 +55,86 @@ class Launch:
 
 
 class Launcher(Protocol):
-    """What the supervisor must know of a kind of engine."""
+    """What the supervisor knows about one engine kind."""
 
     says_hello: bool
-    """Whether it introduces itself in ``events.jsonl``, and obeys what it lists there.
+    """Whether the engine writes a hello with its capabilities to ``events.jsonl``.
 
-    For one that does not, the supervisor says :meth:`hello`.
+    If not, the supervisor records :meth:`hello`.
     """
     signals: Mapping[str, int]
-    """Commands, by name, that are a signal to its process instead of a line in
-    ``control.jsonl``."""
+    """Commands, by name, that are sent as a signal instead of a line in ``control.jsonl``."""
     stall_s: float
-    """Seconds without a new execution in the figures after which something is wrong."""
+    """Seconds without a new execution after which an instance is stalled."""
     finish_signal: int
-    """Sent when a budget is used up: it does what remains to be done and then ends.
+    """The signal after which the engine finishes its work and ends, sent when a budget is used up.
 
-    0: nothing remains, SIGTERM will do.
+    0: there is no such work, SIGTERM is sent.
     """
 
     def setup(
-        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
-        """Make what all instances need (build the target), telling of what takes time.
+        """Prepare what all instances need, for example build the target.
 
-        Called before each start of a campaign none of whose engines runs. Returns what the log
-        is to be told. Raises :class:`SupervisorError`.
+        Called at each start of a campaign if none of its engines runs. ``progress`` is called with
+        a message about each slow step. Returns messages to record. Raises
+        :class:`SupervisorError`.
         """
         ...
 
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
-        """Write what instance ``index`` needs into its directory. Raises OSError."""
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
+        """Write the files of instance ``index``, return how to start it. Raises OSError."""
         ...
 
-    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
-        """The introduction of an engine that does not say hello."""
+    def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
+        """Return the hello of an engine that does not say hello itself."""
         ...
 
     def has_finished(self, directory: Path, status: int | None) -> bool:
-        """Whether its end was one of its own: it has done what its own options limit it to.
+        """Whether the engine ended because of a limit in its own options.
 
-        Asked of no end that the supervisor wanted, or knows the limit of. False: whatever
-        ended it was not meant to, so it is started again.
+        Not called if the supervisor ended the engine or the instance's budget is used up. False:
+        the end was an accident, and the engine is started again.
         """
         ...
 
     def refusal(self, directory: Path, status: int | None) -> str:
-        """Why it ended with ``status`` and will never start, in words; "" for a crash."""
+        """Return why the engine can never start; an empty string if it may start next time."""
         ...
 
     def shortage(self, directory: Path) -> str:
-        """What its last process said was in its way, where that may pass; "" for nothing."""
+        """Return the temporary problem that its last process reported; an empty string if none.
+
+        For example: no free memory.
+        """
         ...
 
     def clean_up(self, directory: Path) -> None:
-        """Remove what its process left in the machine; called in a thread after each end."""
+        """Remove what the engine left outside its directory. Called in a thread after each end."""
 
     def tidy(self, directory: Path) -> None:
-        """Keep what it writes within bounds; called now and then, in a thread. Raises OSError."""
+        """Limit the size of the engine's files. Called each minute in a thread. Raises OSError."""
 
-    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
-        """Where the figures of instance ``name`` come from; the log has ``known`` so far."""
+    def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
+        """Return the source of the statistics of instance ``name``; ``known``: its state."""
         ...
 
-    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
-        """What the supervisor can do for campaigns of this kind, by the command's name."""
+    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
+        """Return the handlers for campaigns of this kind, by the command's name."""
         ...
 
     def triage(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> Triage | None:
-        """Who describes its findings; None where the engine does."""
+        """Return the triage of its findings; None if the engine describes them itself."""
         ...
 
 
 def instance_names(campaign: Campaign) -> list[str]:
-    """The instances of a campaign: ``main``, ``s1``, ``s2``, ... as AFL's users name them.
+    """Return the instances of a campaign: ``main``, ``s1``, ``s2``, ... as in AFL's documentation.
 
-    Those of a mutant's turn: ``m7``, ``m7-s1``, ... (AFL takes no other signs in a name).
+    In a mutant's turn: ``m7``, ``m7-s1``, ... (AFL allows no other characters in a name).
     """
     others = (f"s{i}" for i in range(1, campaign.instances))
     if slot := campaign.slot:
@@ -140,6 +143,6 @@ def instance_names(campaign: Campaign) -> list[str]:
 
 
 def trials_share(campaign: Campaign, index: int) -> int:
-    """An instance's part of a budget of trials; the parts add up to it. 0 is no budget."""
+    """Return an instance's part of the trial budget; the parts add up to it. 0: no budget."""
     share, rest = divmod(campaign.budget_trials, campaign.instances)
     return share + (index < rest)

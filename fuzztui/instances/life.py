@@ -2,7 +2,7 @@
 
 States, as logged: starting -> running <-> paused, running <-> stalled; after a crash
 restarting -> starting; at the end finished, stopped or failed. An engine's last
-figures and finds are always logged before the state that ends it.
+statistics and saved inputs are always logged before the state that ends it.
 """
 
 from __future__ import annotations
@@ -28,58 +28,58 @@ from fuzztui.wire.events import Event, InstanceHello, InstanceState, Message, St
 
 __all__ = ["TERM_GRACE_S", "EndReason", "InstanceLife", "LifeContext"]
 
-SILENT_ENDS = 5
-"""An engine that ends so often without having shown any life will not do so the next time."""
+MAX_SILENT_ENDS = 5
+"""Consecutive ends without a sign of life after which an instance is marked failed."""
 
-FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
+FIRST_DELAY_S, MAX_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
 TERM_GRACE_S = 5.0
-"""For a clean end, before it is killed."""
+"""Seconds for a clean end, before the engine is killed."""
 
 SILENCE_TIMES = 20
-"""One that finishes its work may be silent for so many of the target's time limits."""
+"""An engine that finishes its work may be silent for this multiple of the target's time limit."""
 
-_READYING = threading.Lock()
-"""Instances get ready in threads, but one after the other: what they share is made once."""
+_PREPARING = threading.Lock()
+"""Held while an instance prepares in its thread, so that shared files are created once."""
 
 _HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR}
-"""Trying again does not make an interpreter executable; it may end a shortage."""
+"""Errors that another try does not mend; after all others the start is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndReason:
-    """Why an instance, or the campaign, is being ended: the state to log, and words."""
+    """Why an instance, or the campaign, is being ended: the state to log, and a message."""
 
     state: str
     reason: str
 
 
 class LifeContext(Protocol):
-    """What a life needs of its supervisor."""
+    """The part of the supervisor that an instance life uses."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
 
-    async def last_look(self, name: str) -> None:
-        """Log everything that is left to see of an instance without a process."""
+    async def observe_final(self, name: str) -> None:
+        """Log everything left in the directory of an instance without a process."""
 
-    def moved(self, life: InstanceLife) -> None:
-        """The instance came to another state."""
+    def state_changed(self, life: InstanceLife) -> None:
+        """Called after the instance has changed its state."""
 
 
 class InstanceLife:
-    """One instance from its first process to its last. :meth:`run` it in a task.
+    """One instance from its first process to its last. Call :meth:`run` in a task.
 
-    :param before: the instance as the log knows it, None for a new one.
+    :param before: the instance's state from the log; None for a new instance.
     """
 
     def __init__(
         self,
         campaign: Campaign,
-        home: RunDir,
+        run_dir: RunDir,
         index: int,
         *,
         launcher: Launcher,
-        desk: LifeContext,
+        context: LifeContext,
         before: Instance | None,
     ) -> None:
         self.name = instance_names(campaign)[index]
@@ -87,26 +87,26 @@ class InstanceLife:
         self.state = before.state if before else "waiting"
         self.restarts = before.restarts if before else 0
         self._halted = self.state == "paused" and bool(before and before.reason == HALTED)
-        """Stopped by a signal that is none of ours: it continues when its sender wants it to."""
-        self._place: tuple[int, int] | None = None
-        """Device and inode of the directory that the process works in; None: not looked at yet."""
+        """Stopped by a signal that fuzztui did not send."""
+        self._inode: tuple[int, int] | None = None
+        """Device and inode of the process's working directory; None: not read yet."""
         self._lost = False
-        """That directory is gone, and the process is being ended."""
+        """Whether that directory is gone; the process is then being killed."""
         self._starting = False
-        """It was stopped before it had started."""
+        """Whether the process was stopped by a signal while it was still starting."""
         self.paused = self.state == "paused" and not self._halted
-        """By a user who steers the campaign: that outlives the process."""
+        """Whether the user paused the instance; outlives the process."""
         self.greeted = bool(before and (before.engine or before.capabilities))
         self.execs = before.execs if before else 0
         self._campaign = campaign
-        self.home = home
+        self.run_dir = run_dir
         self._index = index
         self._share = trials_share(campaign, index)
-        self._desk = desk
-        self.directory = home.instance(self.name)
+        self._context = context
+        self.directory = run_dir.instance(self.name)
         self._logged_pid = before.pid if before else 0
         self._process: EngineProcess | None = None
-        self._ending: EndReason | None = None
+        self._end_reason: EndReason | None = None
         self._finishing = False
         self._woken = asyncio.Event()
         self._delay = FIRST_DELAY_S
@@ -116,37 +116,37 @@ class InstanceLife:
         self._standstill = Standstill(
             self.name,
             self.directory,
-            desk.record,
+            context.record,
             timeout_s=self._timeout_s,
             says_hello=launcher.says_hello,
         )
 
     @property
     def pid(self) -> int:
-        """Of the engine, 0 without one."""
+        """Process id of the engine; 0: no process."""
         return self._process.pid if self._process else 0
 
     @property
     def over(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether the instance has ended."""
         return self.state in ENDED
 
     def adopt(self) -> bool:
-        """Take over the engine that a dead supervisor left running; False if there is none."""
+        """Take over the engine that a dead supervisor left running. Returns False if none is."""
         if not self.over:
             self._process = EngineProcess.adopt(self.directory)
         return self._process is not None
 
     def revive(self) -> None:
-        """Live again although an end had been reached."""
+        """Let an instance that has ended start again."""
         self._silent_ends = 0
         if self.over:
             self.state = "waiting"
 
     async def run(self) -> None:
-        """Keep an engine running until its end is reached."""
+        """Keep an engine running until the instance ends."""
         if self._process and self._process.pid != self._logged_pid:
-            self._to("starting")  # it was started, but its supervisor died before saying so
+            self._to("starting")  # the supervisor died between the start and the log record
         while True:
             if self._process is None and not await self._start():
                 return
@@ -154,44 +154,44 @@ class InstanceLife:
             assert process is not None
             born = time.monotonic()
             status = await process.ended()
-            await EngineProcess.sweep(self.home.path, self.name)
+            await EngineProcess.kill_leftovers(self.run_dir.path, self.name)
             await asyncio.to_thread(self.launcher.clean_up, self.directory)
             self._process = None
-            await self._desk.last_look(self.name)
-            ending = self._judge(status)
-            if ending is not None:
-                self._to(ending.state, ending.reason)
+            await self._context.observe_final(self.name)
+            end_reason = self._judge(status)
+            if end_reason is not None:
+                self._to(end_reason.state, end_reason.reason)
                 return
             shortage = self.launcher.shortage(self.directory)
-            words = self._standstill.ended() or _words(status)
+            reason = self._standstill.ended() or _how_it_ended(status)
             if self._standstill.times > STANDSTILLS:
                 again = f"{self._standstill.times} times without an execution in between"
-                self._to("failed", f"{words}, {again}: see {self.directory / 'worker.log'}")
+                self._to("failed", f"{reason}, {again}: see {self.directory / 'worker.log'}")
                 return
-            if not shortage and status != -signal.SIGKILL:  # those pass: a full night of memory
+            if not shortage and status != -signal.SIGKILL:  # a lack of memory may pass
                 self._silent_ends += 1
-            if self._silent_ends > SILENT_ENDS:
-                again = f"{words}, {self._silent_ends} times without having begun"
+            if self._silent_ends > MAX_SILENT_ENDS:
+                again = f"{reason}, {self._silent_ends} times without a sign of life"
                 self._to("failed", f"{again}: see {self.directory / 'worker.log'}")
                 return
             if time.monotonic() - born >= HEALTHY_S:
                 self._delay = FIRST_DELAY_S
-            if not await self._back_off(words + (f": {shortage}" if shortage else "")):
+            if not await self._back_off(reason + (f": {shortage}" if shortage else "")):
                 return
 
-    async def end(self, ending: EndReason) -> None:
-        """End it: SIGTERM, and SIGKILL for the whole tree if that does not do.
+    async def end(self, end_reason: EndReason) -> None:
+        """Stop the instance: SIGTERM; SIGKILL for the process tree after ``TERM_GRACE_S``.
 
-        When the ending is ``finished``, what the engine does at the end of its work comes
-        first, for as long as it takes; to be told again ends that.
+        If the end state is ``finished``, the engine may finish its work first, for as long as that
+        takes; a second call ends that.
         """
-        if self.over or (self._ending and not self._finishing):
+        if self.over or (self._end_reason and not self._finishing):
             return
         finish = 0
-        if self._ending is None:
-            self._ending = ending
+        if self._end_reason is None:
+            self._end_reason = end_reason
             self._woken.set()
-            if ending.state == "finished" and self.greeted:
+            if end_reason.state == "finished" and self.greeted:
                 finish = self.launcher.finish_signal
         self._finishing = finish > 0
         process = self._process
@@ -199,13 +199,13 @@ class InstanceLife:
             return
         if finish:
             process.identity.signal(finish)
-            await self._patiently(process)
+            await self._await_finish(process)
         if not finish or self._finishing:
             self._finishing = False
             await process.stop(TERM_GRACE_S)
 
-    async def _patiently(self, process: EngineProcess) -> None:
-        """Wait while it finishes its work: until it ends, falls silent, or is told again."""
+    async def _await_finish(self, process: EngineProcess) -> None:
+        """Wait while the engine finishes its work: until it ends, is silent or :meth:`end`."""
         self._progress_at = time.monotonic()
         patience = max(self.launcher.stall_s, SILENCE_TIMES * self._timeout_s)
         while self._finishing and time.monotonic() - self._progress_at < patience:
@@ -217,57 +217,57 @@ class InstanceLife:
                 pass
 
     def hello(self) -> None:
-        """It introduced itself: what it can do is known from now on."""
+        """Note that the capabilities of the engine are known now."""
         self.greeted = True
-        self.signs_of_life()
+        self.mark_running()
 
-    def signs_of_life(self) -> None:
-        """It has something to say, or figures: it runs."""
+    def mark_running(self) -> None:
+        """Note a sign of life: an instance that was starting runs."""
         self._silent_ends = 0
         if self.state in ("starting", "restarting") and self._process:
             self._progress_at = time.monotonic()
             self._to("paused" if self.paused else "running")
 
-    def note(self, stats: Stats) -> None:
-        """Its newest figures."""
+    def on_stats(self, stats: Stats) -> None:
+        """Note the newest statistics."""
         if stats.execs != self.execs:
-            if stats.execs > self.execs:  # a new process may begin at 0
+            if stats.execs > self.execs:  # a new process may start at 0
                 self._standstill.executed()
             self.execs = stats.execs
             self._progress_at = time.monotonic()
-            if self.state == "stalled" and not self._ending:
-                self._to("running", "it continues")
-            self.signs_of_life()
+            if self.state == "stalled" and not self._end_reason:
+                self._to("running", "executes again")
+            self.mark_running()
 
-    def heard_of(self) -> None:
-        """It told of something: whoever rebuilds a large queue executes no trials."""
+    def on_activity(self) -> None:
+        """Note an event: an engine that re-reads a large queue executes no trials."""
         self._progress_at = time.monotonic()
 
     def abandon(self, reason: str) -> None:
-        """Give it up after an error of ours: what it started must not go on unwatched."""
+        """Kill the engine after an internal error: it must not run without supervision."""
         self.signal(signal.SIGKILL)
         self._process = None
         self._to("failed", reason)
 
     def watch_progress(self) -> None:
-        """Raise the alarm when nothing has been executed for too long. Call now and then."""
+        """Mark the instance stalled if nothing was executed for too long. Call regularly."""
         if self.paused:
             return
         idle = time.monotonic() - self._progress_at
         patience = max(self.launcher.stall_s, 3 * self._timeout_s)
-        if self.state in ("starting", "running") and idle > patience and not self._talks(patience):
+        if self.state in ("starting", "running") and idle > patience and not self._prints(patience):
             since = "the start" if self.state == "starting" else "the last execution"
             self._to("stalled", f"{idle:.0f} s since {since}")
 
     def measured(self, cpu: float) -> None:
-        """Restart the instance if it stalls without CPU time. ``cpu``: cores that it uses now."""
+        """Restart the instance if it stalls without CPU time. ``cpu``: cores in use now."""
         process = self._process
-        stalled = process is not None and self.state == "stalled" and not self._ending
+        stalled = process is not None and self.state == "stalled" and not self._end_reason
         identity = process.identity if process and stalled else None
         self._standstill.measured(identity, cpu, self._progress_at)
 
-    def _talks(self, patience: float) -> bool:
-        """Whether it has printed something of late: AFL tries all its seeds before it counts."""
+    def _prints(self, patience: float) -> bool:
+        """Whether it printed something recently: AFL runs all seeds before its first statistics."""
         try:
             printed = (self.directory / "worker.log").stat().st_mtime
         except OSError:
@@ -275,7 +275,7 @@ class InstanceLife:
         return abs(time.time() - printed) < patience
 
     def set_paused(self, paused: bool) -> None:
-        """It has been paused, or resumed."""
+        """Note that the instance was paused, or resumed."""
         halted, self._halted, self._standstill.looks = self._halted, False, 0
         self.paused = paused
         self._progress_at = time.monotonic()
@@ -284,13 +284,13 @@ class InstanceLife:
             if state != self.state or halted:
                 self._to(state)
 
-    def watch_halts(self) -> None:
-        """See whether someone else stopped its process, or lets it go on. Call now and then.
+    def watch_signals(self) -> None:
+        """Check whether another process stopped or continued the engine. Call once a second.
 
-        Stopped at two looks in a row: who slows processes down by SIGSTOP and SIGCONT (cpulimit)
-        does not halt them.
+        Only an engine found stopped twice in a row counts as paused: cpulimit slows processes down
+        with SIGSTOP and SIGCONT.
         """
-        if self.paused or self._process is None or self._ending:
+        if self.paused or self._process is None or self._end_reason:
             return
         stopped = self._process.identity.stopped()
         looks = self._standstill.looks = self._standstill.looks + 1 if stopped else 0
@@ -302,12 +302,11 @@ class InstanceLife:
             self._halted = True
             self._starting = self.state == "starting"
             self._to("paused", HALTED)
-            self._desk.record(
+            self._context.record(
                 Message(
                     "info",
-                    f"{HALTED} that fuzztui did not send: it is continued after"
-                    f" {HALT_LOOKS / 60:g} min at the latest. To keep it paused, use the command"
-                    " pause",
+                    f"{HALTED} that fuzztui did not send: fuzztui continues the instance after"
+                    f" at most {HALT_LOOKS / 60:g} min. To keep it paused, use the command pause",
                     self.name,
                 )
             )
@@ -315,134 +314,134 @@ class InstanceLife:
             self._standstill.halted(self._process.identity)
 
     def watch_directory(self) -> None:
-        """Start the engine again if its directory was deleted, renamed or replaced.
+        """Restart the engine if its directory was deleted, renamed or replaced.
 
-        Else its saved inputs would be lost. Call now and then.
+        Otherwise its saved inputs would be lost. Call regularly.
         """
-        if self._process is None or self._ending or self._lost:
+        if self._process is None or self._end_reason or self._lost:
             return
-        place = self._place_now()
-        if place is None:
+        inode = self._inode_now()
+        if inode is None:
             return
-        self._place = self._place or place
-        if place == self._place and any(place):
+        self._inode = self._inode or inode
+        if inode == self._inode and any(inode):
             return
         self._lost = True
-        words = f"{self.directory} was deleted or renamed: the engine starts again in a new one"
-        self._desk.record(Message("warning", words, self.name))
+        text = f"{self.directory} was deleted or renamed: the engine restarts in a new directory"
+        self._context.record(Message("warning", text, self.name))
         self.signal(signal.SIGKILL)
 
-    def _place_now(self) -> tuple[int, int] | None:
+    def _inode_now(self) -> tuple[int, int] | None:
         """Device and inode of the directory, (0, 0) if it does not exist, None if unknown."""
         try:
             found = self.directory.stat()
         except (FileNotFoundError, NotADirectoryError):
             return 0, 0
-        except OSError:  # a file system in trouble says nothing about the directory
+        except OSError:  # an I/O error does not mean that the directory was deleted
             return None
         return found.st_dev, found.st_ino
 
     def signal(self, number: int) -> None:
-        """Send its process a signal (SIGSTOP and SIGCONT for what cannot pause itself)."""
+        """Send the engine a signal, for example SIGSTOP if it cannot pause itself."""
         if self._process:
             self._process.identity.signal(number)
 
     async def _start(self) -> bool:
-        """Start a process; False when it came to its end without one."""
+        """Start a process. Returns False if the instance ended without one."""
         while True:
-            if self._ending:
-                await self._desk.last_look(self.name)
-                self._to(self._ending.state, self._ending.reason)
+            if self._end_reason:
+                await self._context.observe_final(self.name)
+                self._to(self._end_reason.state, self._end_reason.reason)
                 return False
             try:
                 await self._prepare()
-                if self._ending:
+                if self._end_reason:
                     continue
-                launch, hello = await asyncio.to_thread(self._ready)
-                if self._ending:
+                launch, hello = await asyncio.to_thread(self._prepare_launch)
+                if self._end_reason:
                     continue
-                self._process = EngineProcess.start(launch, self.home.path, self.directory)
+                self._process = EngineProcess.start(launch, self.run_dir.path, self.directory)
             except OSError as e:
                 what = f"{e.filename or self.directory}: {e.strerror or e}"
                 if e.errno in _HOPELESS:
-                    self._to("failed", f"cannot be started: {what}")
+                    self._to("failed", f"cannot start: {what}")
                     return False
-                if not await self._back_off(f"could not be started: {what}"):
+                if not await self._back_off(f"could not start: {what}"):
                     return False
                 continue
             self._progress_at = time.monotonic()
             self._halted = False
             self._standstill.begun()
-            self._place, self._lost = self._place_now(), False
+            self._inode, self._lost = self._inode_now(), False
             self._to("starting")
             if hello:
                 self._introduce(hello)
             return True
 
-    def _ready(self) -> tuple[Launch, InstanceHello | None]:
-        """What to start, and the hello of an engine that says none. Compilers may have to run."""
-        with _READYING:
-            where = self._campaign, self.home, self._index
+    def _prepare_launch(self) -> tuple[Launch, InstanceHello | None]:
+        """What to start, and the hello of an engine without one. May run compilers."""
+        with _PREPARING:
+            where = self._campaign, self.run_dir, self._index
             hello = None if self.launcher.says_hello else self.launcher.hello(*where)
             return self.launcher.prepare(*where), hello
 
     def _introduce(self, hello: InstanceHello) -> None:
-        """Say hello for an engine that does not, and knows nothing of an old pause either."""
+        """Record the hello of an engine without one, and pause it if the instance is paused."""
         if self.paused:
             self.signal(signal.SIGSTOP)
             self._to("paused")
-        self._desk.record(replace(hello, pid=self.pid))
+        self._context.record(replace(hello, pid=self.pid))
 
     async def _prepare(self) -> None:
-        """Leave nothing of an earlier process unseen or alive, then make the ground firm."""
+        """Kill what an earlier process left running, record what it wrote, repair its files."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
-        await EngineProcess.sweep(self.home.path, self.name)
-        await self._desk.last_look(self.name)
+        await EngineProcess.kill_leftovers(self.run_dir.path, self.name)
+        await self._context.observe_final(self.name)
         end_torn_line(self.directory / "events.jsonl")
 
     async def _back_off(self, reason: str) -> bool:
-        """Wait before the next start; False when the end was asked for meanwhile."""
+        """Wait before the next start. Returns False if :meth:`end` was called meanwhile."""
         self.restarts += 1
         self._to("restarting", f"{reason}; again in {self._delay:g} s")
         try:
             async with asyncio.timeout(self._delay):
                 await self._woken.wait()
         except TimeoutError:
-            self._delay = min(2 * self._delay, LONGEST_DELAY_S)
+            self._delay = min(2 * self._delay, MAX_DELAY_S)
             return True
-        assert self._ending is not None
-        self._to(self._ending.state, self._ending.reason)
+        assert self._end_reason is not None
+        self._to(self._end_reason.state, self._end_reason.reason)
         return False
 
     def _judge(self, status: int | None) -> EndReason | None:
-        """What the end of the process means; None: start it again."""
-        if self._ending:
-            killed = " (it had to be killed)" if status == -signal.SIGKILL else ""
-            return EndReason(self._ending.state, self._ending.reason + killed)
+        """Why the instance ends with this process; None: start the engine again."""
+        if self._end_reason:
+            killed = " (had to be killed)" if status == -signal.SIGKILL else ""
+            return EndReason(self._end_reason.state, self._end_reason.reason + killed)
         if self._share and self.execs >= self._share:
             return EndReason(
-                "finished", f"its budget of {several(self._share, 'trial')} is used up"
+                "finished", f"the instance's budget of {several(self._share, 'trial')} is used up"
             )
         if self.launcher.has_finished(self.directory, status):
-            return EndReason("finished", "it ended by itself (a limit in its own options)")
+            return EndReason("finished", "exited at a limit in the engine's own options")
         if reason := self.launcher.refusal(self.directory, status):
             return EndReason("failed", reason)
         return None
 
     def _to(self, state: str, reason: str = "") -> None:
         self.state = state
-        self._desk.record(InstanceState(self.name, state, self.pid, reason, self.restarts))
-        self._desk.moved(self)
+        self._context.record(InstanceState(self.name, state, self.pid, reason, self.restarts))
+        self._context.state_changed(self)
 
 
-def _words(status: int | None) -> str:
+def _how_it_ended(status: int | None) -> str:
     if status == 0:
-        return "it ended although nobody here asked it to (exit status 0)"
+        return "exited without being asked to (exit status 0)"
     if status is None:
-        return "it ended while adopted, so nobody knows how"
+        return "exited; its exit status is unknown because an earlier supervisor started it"
     if status >= 0:
-        return f"it ended with exit status {status}"
+        return f"exited with status {status}"
     try:
-        return f"it was killed by {signal.Signals(-status).name}"
+        return f"killed by {signal.Signals(-status).name}"
     except ValueError:
-        return f"it was killed by signal {-status}"
+        return f"killed by signal {-status}"

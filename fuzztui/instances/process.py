@@ -1,4 +1,4 @@
-"""One engine's process: started or adopted, watched, signalled, ended with all below it."""
+"""One engine's process: start or adopt it, watch, signal and end it with its descendants."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _REASON = "fuzztui: "
 
 
 class EngineProcess:
-    """A running engine. Ends are awaited with :meth:`ended`, from the event loop.
+    """A running engine; wait for its end with :meth:`ended`, in the event loop.
 
-    The engine leads a session of its own and is not tied to us: it outlives a
-    supervisor that dies, and the next one adopts it by ``process.json``.
+    The engine leads its own session and outlives a supervisor that dies; the next supervisor adopts
+    it with the help of ``process.json``.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class EngineProcess:
 
     @classmethod
     def start(cls, launch: Launch, run: Path, directory: Path) -> EngineProcess:
-        """Start an engine. Raises OSError with the name of what cannot be executed."""
+        """Start an engine. Raises OSError with the name of the file that cannot be executed."""
         log = open_regular(directory / "worker.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             child = subprocess.Popen(
@@ -64,34 +64,34 @@ class EngineProcess:
             )
         finally:
             os.close(log)
-        # A process that is dead by now is a zombie until we wait for it: its pid is ours.
+        # A process that is already dead stays a zombie until the wait: its pid is not reused.
         identity = ProcessId.of(child.pid) or ProcessId(child.pid, -1, "")
-        with contextlib.suppress(OSError):  # disk full: it is found by its marker instead
+        with contextlib.suppress(OSError):  # disk full: the process can be found by its marker
             replace_text(directory / _NAME, json.dumps(identity.to_json()))
         return cls(identity, directory, child)
 
     @classmethod
     def adopt(cls, directory: Path) -> EngineProcess | None:
-        """The engine that an earlier supervisor started here, if that very one still runs."""
+        """Return the engine that an earlier supervisor started here; None if it does not run."""
         identity = ProcessId.from_json(read_json(directory / _NAME))
         return cls(identity, directory, None) if identity and identity.alive() else None
 
     @classmethod
     def unsupervised(cls, run: Path) -> list[str]:
-        """The instances of a run whose engine is alive: for when no supervisor is."""
+        """Return the instances of a run whose engine is alive. For a run without supervisor."""
         places = ("out", "mutants/slots/*/out")
         files = (file for place in places for file in run.glob(f"{place}/*/{_NAME}"))
         return sorted(file.parent.name for file in files if cls.adopt(file.parent))
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Process id of the engine."""
         return self.identity.pid
 
     async def ended(self) -> int | None:
-        """Wait for its end: the exit status, or minus the signal that killed it.
+        """Wait for the end of the engine. Returns the exit status, or minus the signal number.
 
-        None for an adopted process: only a parent learns the status.
+        Returns None for an adopted process: only a parent process gets the status.
         """
         if self._exit is None:
             self._exit = asyncio.ensure_future(self._watch())
@@ -99,12 +99,12 @@ class EngineProcess:
         return self._child.wait() if self._child else None
 
     async def stop(self, grace: float) -> bool:
-        """SIGTERM, ``grace`` seconds, then SIGKILL for it and all below it.
+        """Send SIGTERM, wait ``grace`` seconds, then kill the engine and its descendants.
 
-        Returns whether it went without being killed.
+        Returns whether the engine ended without being killed.
         """
         self.identity.signal(signal.SIGTERM)
-        self.identity.signal(signal.SIGCONT)  # a stopped process takes no SIGTERM
+        self.identity.signal(signal.SIGCONT)  # a stopped process does not handle SIGTERM
         try:
             async with asyncio.timeout(grace):
                 await self.ended()
@@ -114,15 +114,15 @@ class EngineProcess:
         return True
 
     async def kill(self) -> None:
-        """SIGKILL for it and the processes below it."""
+        """Kill the engine and its descendants."""
         below = await asyncio.to_thread(descendants, self.pid)
         for process in (self.identity, *below):
             process.signal(signal.SIGKILL)
         await self.ended()
 
     @staticmethod
-    async def sweep(run: Path, instance: str) -> int:
-        """Kill what an engine that has ended left behind; returns how many there were."""
+    async def kill_leftovers(run: Path, instance: str) -> int:
+        """Kill the processes that an ended engine left running. Returns their number."""
         return await asyncio.to_thread(kill_marked, run, instance)
 
     async def _watch(self) -> None:
@@ -131,13 +131,13 @@ class EngineProcess:
             fd = os.pidfd_open(self.pid)
         except ProcessLookupError:
             return
-        except OSError:  # no pidfd in this kernel (or sandbox)
+        except OSError:  # this kernel (or sandbox) has no pidfd
             while self.identity.alive():
                 await asyncio.sleep(_POLL_S)
             return
         over = loop.create_future()
         try:
-            # Between the look at process.json and now the pid may have gone to another.
+            # The pid may have been reused since process.json was read.
             if self._child is None and not self.identity.alive():
                 return
             loop.add_reader(fd, _resolve, over)
@@ -153,7 +153,10 @@ def _resolve(over: asyncio.Future[None]) -> None:
 
 
 def last_reason(directory: Path) -> str:
-    """Why an engine could not start: the last ``fuzztui: `` line of its ``worker.log``."""
+    """Return the last ``fuzztui: `` line of ``worker.log``, an engine's reason not to start.
+
+    An empty string if there is none.
+    """
     text = read_tail(directory / "worker.log", _TAIL)
     reasons = [line for line in text.splitlines() if line.startswith(_REASON)]
     return reasons[-1].removeprefix(_REASON).strip()[:1000] if reasons else ""

@@ -1,6 +1,6 @@
-"""An instance that does no work: it uses no CPU time, or a signal has stopped its process.
+"""Detect an instance that does no work: it uses no CPU time, or a signal stopped its process.
 
-Decides when the process is continued, and when it is killed so that it is started again.
+Decides when the process is continued, and when it is killed in order to be started again.
 """
 
 from __future__ import annotations
@@ -17,35 +17,34 @@ from fuzztui.wire.events import Event, Message
 __all__ = ["HALTED", "HALT_LOOKS", "STANDSTILLS", "Standstill"]
 
 HALTED = "stopped by a signal (SIGSTOP)"
-"""Why an instance is paused that nobody paused here."""
+"""The logged reason of a pause that no user of fuzztui requested."""
 
 STILL_S = 300.0
-"""Seconds in which a stalled instance uses no CPU time, after which it is started again."""
+"""Seconds without CPU time after which a stalled instance is started again."""
 
 MEASURE_S = 10.0
-"""Seconds between two measures that count: more were a suspended machine."""
+"""Most seconds between two measurements that count: a longer gap is a suspended machine."""
 
 IDLE_CPU = 0.05
-"""Cores: a worker monitor that only waits uses less."""
+"""Cores; a worker monitor that only waits uses less."""
 
 STANDSTILLS = 3
-"""So many times in a row it is started again for that, if nothing is executed in between."""
+"""Restarts after a standstill, without an execution in between, before an instance fails."""
 
 HALT_LOOKS, BAD_HALT_LOOKS = 600, 30
-"""Looks (one a second) at a stopped engine, after which it is continued: the sender of the signal
-is unknown. Fewer if its worker still runs, or if it was continued before: then its target stopped
-it, and not a user."""
+"""Checks (one per second) that find an engine stopped, after which fuzztui continues the engine,
+because the sender of the signal is unknown. The smaller number holds if its worker still runs, or
+if it was continued before: then the target stopped the engine, not a user."""
 
 CONTINUES = 4
-"""So many times in a row it is continued, if nothing is executed in between: then it is started
-again."""
+"""Continuations without an execution in between, after which a stopped engine is restarted."""
 
 
 class Standstill:
     """The standstills of one instance, from its first process to its last.
 
-    :param timeout_s: the target's time limit.
-    :param says_hello: whether it is an engine of ours, whose workers are below its process.
+    :param timeout_s: the target's time limit, in seconds.
+    :param says_hello: whether the engine is in-process; its workers are below its process.
     """
 
     def __init__(
@@ -60,35 +59,35 @@ class Standstill:
         self._name, self._directory, self._record = name, directory, record
         self._timeout_s, self._says_hello = timeout_s, says_hello
         self.why = ""
-        """Why the process was killed here; "" if it was not."""
+        """Why this class killed the process; an empty string if it did not."""
         self.times = 0
-        """So many times in a row it was killed, and nothing was executed in between."""
+        """Number of kills since the last execution."""
         self.looks = 0
-        """So many looks in a row have found it stopped by a signal."""
+        """Number of consecutive checks that found the process stopped by a signal."""
         self._continued = 0
         self._in_vain = 0
-        """So many times in a row it was continued, and nothing was executed in between."""
+        """Number of continuations since the last execution."""
         self._still_s, self._measured_at = 0.0, 0.0
 
     def begun(self) -> None:
-        """A process was started."""
+        """Note that a process was started."""
         self.looks = self._continued = self._in_vain = 0
 
     def executed(self) -> None:
-        """It has executed something."""
+        """Note that the engine executed something."""
         self.times = self._in_vain = 0
 
     def ended(self) -> str:
-        """The process has ended; returns why it was killed here, "" if it was not."""
+        """Note the end of the process. Returns :attr:`why` and resets it."""
         why, self.why = self.why, ""
         return why
 
     def measured(self, process: ProcessId | None, cpu: float, progress_at: float) -> None:
-        """Kill ``process`` if it has stalled without CPU time. ``cpu``: cores that it uses now.
+        """Kill ``process`` if it has stalled without CPU time. ``cpu``: cores in use now.
 
-        ``process``: None if it has not stalled. Counts only time between two measures: neither a
-        pause, nor a machine that was suspended, nor a log that cannot be written (then nothing is
-        measured), nor a debugger's breakpoint. ``progress_at``: when it last made progress.
+        ``process``: None if the instance is not stalled. Pauses, a suspended machine, a log that
+        cannot be written (then nothing is measured) and a debugger's breakpoint do not count.
+        ``progress_at``: time of the last progress, as of ``time.monotonic()``.
         """
         now = time.monotonic()
         step, self._measured_at = min(now - self._measured_at, MEASURE_S), now
@@ -105,26 +104,24 @@ class Standstill:
         try:
             check_writable(self._directory)
         except OSError:
-            return  # that is what the engine waits for
-        why = f"{now - progress_at:.0f} s without an execution, and it used no CPU time"
+            return  # the engine waits until it can write
+        why = f"no execution and no CPU time for {now - progress_at:.0f} s"
         if stopped := [p.pid for p in below if p.stopped()]:
-            why += (
-                f"; process {stopped[0]} below it is stopped by a signal: did its target do that?"
-            )
+            why += f"; its child process {stopped[0]} is stopped by a signal, maybe by the target"
         self._kill(process, why)
 
     def halted(self, process: ProcessId) -> None:
-        """Continue an engine that was stopped for too long, not by fuzztui. Call at each look.
+        """Continue an engine that a signal of another process stopped too long ago.
 
-        Kill one that was continued in vain, unless a debugger holds it.
+        Kills an engine that was continued in vain, unless a debugger holds it. Call at each check.
         """
         if self.looks not in (HALT_LOOKS, BAD_HALT_LOOKS):
             return
         below = descendants(process.pid)
         if self._in_vain >= CONTINUES and not _is_debugged(process, below):
             if not self.why:
-                why = "its target seems to stop it (SIGSTOP): it was continued"
-                self._kill(process, f"{why} {self._in_vain} times, and executed nothing")
+                why = f"continued {self._in_vain} times without an execution in between"
+                self._kill(process, f"{why}; its target seems to stop it (SIGSTOP)")
             return
         bad = bool(self._continued)
         if self._says_hello:  # afl-fuzz's fork server is in a session of its own
@@ -137,26 +134,26 @@ class Standstill:
         self._record(
             Message(
                 "warning",
-                f"{HALTED} for about {self.looks} s, not by fuzztui: it is continued{times}."
-                " Did its target stop it? To pause it, use the command pause",
+                f"{HALTED} for about {self.looks} s, not by fuzztui: fuzztui continues it{times}."
+                " Maybe its target stopped it. To pause it, use the command pause",
                 self._name,
             )
         )
-        self.looks = 0  # it may be stopped again before the next look, as often as that happens
+        self.looks = 0  # the engine may be stopped again before the next check
         for each in (*below, process):
             each.signal(signal.SIGCONT)
 
     def _kill(self, process: ProcessId, why: str) -> None:
-        """It is started again then, but not without end."""
+        """Kill the engine; the life restarts it, at most ``STANDSTILLS`` times."""
         self.why = why
         self.times += 1
-        process.signal(signal.SIGKILL)  # what is below it is swept
+        process.signal(signal.SIGKILL)  # the life kills its descendants
 
 
 def _is_debugged(process: ProcessId, below: Collection[ProcessId]) -> bool:
-    """Whether a debugger holds the process or one of those ``below``.
+    """Whether a debugger holds the process or one of its descendants, ``below``.
 
-    A target that traces its own children is no debugger.
+    A target that traces its own children is not a debugger.
     """
     every = [process, *below]
     own = {each.pid for each in every}

@@ -1,1 +1,1 @@
-"""Minimising findings: by afl-tmin, by an in-process engine, by a program oracle."""
+"""Minimise findings with afl-tmin, with an in-process engine, or with the program oracle."""

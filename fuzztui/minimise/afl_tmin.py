@@ -1,4 +1,4 @@
-"""Minimising: afl-tmin makes a smaller input of a finding, and tells how far it is."""
+"""Minimise a finding of an AFL++ campaign with afl-tmin, and report the progress."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.instances.launcher import Progress
-from fuzztui.minimise.program_oracle import smaller
+from fuzztui.minimise.program_oracle import minimise_by_oracle
 from fuzztui.minimise.turns import InTurn, instance_of, rewrite
 from fuzztui.model.oracle import ORACLE
 from fuzztui.oracle.judge import OracleJudge
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
 from fuzztui.triage.program import TargetProgram
-from fuzztui.triage.sandbox import Sandbox, bench
+from fuzztui.triage.sandbox import Sandbox, open_sandbox
 
 __all__ = ["judged_by_oracle", "minimise", "minimiser"]
 
 CHECK_S = 1.0
-"""afl-tmin waits so long for a run at least: by AFL++'s own limit, which is tight, a slow
-run would count as another outcome."""
+"""Minimum time limit of a run, in seconds: with AFL++'s own tight limit, a slow run would count as
+another outcome."""
 
 LONGEST_S = 900.0
-"""afl-tmin is told to stop after so long: it then writes the smallest input that it has."""
+"""Seconds after which afl-tmin is stopped; it then writes the smallest input found."""
 
 _GRACE_S = 30.0
-"""For its last words."""
+"""Seconds for afl-tmin to exit after that."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])|[\x0e\x0f]")
 _LEFT = re.compile(r"Block length = (\d+), remaining size = (\d+)")
@@ -44,20 +44,20 @@ _PASS = re.compile(r"--- Pass #(\d+) ---")
 _REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
 
 
-def minimiser(campaign: Campaign, home: RunDir) -> InTurn:
-    """What the supervisor does when it is told to minimise a finding."""
+def minimiser(campaign: Campaign, run_dir: RunDir) -> InTurn:
+    """Return the handler of the commands ``minimise`` and ``cancel-minimise``."""
 
     async def one(
         file: Path, output: Path, progress: Progress, mark: ProcessMark, stop: Callable[[], bool]
     ) -> str:
-        return await minimise(campaign, home, file, output, progress, mark=mark, stop=stop)
+        return await minimise(campaign, run_dir, file, output, progress, mark=mark, stop=stop)
 
-    return InTurn(home, one)
+    return InTurn(run_dir, one)
 
 
 async def minimise(
     campaign: Campaign,
-    home: RunDir,
+    run_dir: RunDir,
     file: Path,
     output: Path,
     progress: Progress,
@@ -65,24 +65,26 @@ async def minimise(
     mark: ProcessMark | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> str:
-    """Write a smaller input with the outcome of ``file`` to ``output``; says how it went.
+    """Write a smaller input with the same outcome as ``file`` to ``output``. Returns a summary.
 
-    ``mark``: by which its processes are found, if its maker should die. ``stop``: called again and
-    again; once it returns True, the smallest input so far is written.
-    Raises :class:`SupervisorError` with the reason where that cannot be done.
+    ``mark``: marks the processes, so that they can be killed if this process dies. ``stop``: called
+    repeatedly; once it returns True, the smallest input found is written.
+    Raises :class:`SupervisorError` with the reason if minimising fails.
     """
 
     async def shorten(data: bytes) -> tuple[bytes, str]:
-        if judged_by_oracle(campaign, home, file):
-            return await smaller(OracleJudge.of(campaign, mark), data, progress, LONGEST_S, stop)
-        subject = TargetProgram.of(campaign, instance_of(home, file))
-        return await _minimised(subject, category_of(file), data, progress, mark=mark, stop=stop)
+        if judged_by_oracle(campaign, run_dir, file):
+            return await minimise_by_oracle(
+                OracleJudge.of(campaign, mark), data, progress, LONGEST_S, stop
+            )
+        program = TargetProgram.of(campaign, instance_of(run_dir, file))
+        return await _minimised(program, category_of(file), data, progress, mark=mark, stop=stop)
 
     return await rewrite(file, output, shorten)
 
 
 async def _minimised(
-    subject: TargetProgram,
+    program: TargetProgram,
     category: str,
     data: bytes,
     progress: Progress,
@@ -90,47 +92,47 @@ async def _minimised(
     mark: ProcessMark | None,
     stop: Callable[[], bool],
 ) -> tuple[bytes, str]:
-    """By afl-tmin: the smaller input, and what is to be said about it."""
-    tool = subject.tool("afl-tmin")
+    """Check the finding, run afl-tmin, compare the outcomes. Returns smaller input and note."""
+    tool = program.tool("afl-tmin")
     if tool is None:
         raise SupervisorError(
-            "afl-tmin is not found: install afl++, or name its directory in engine.afl_path"
+            "afl-tmin was not found: install AFL++, or name its directory in engine.afl_path"
         )
     before = ""
     if category:
-        progress("running it again", -1.0)
-        verdict = await examine_file(subject, category, data, mark=mark)
-        if verdict.ended:
-            raise SupervisorError(f"there is nothing to keep: {verdict.title}")
-        before = verdict.signature
+        progress("reproducing the finding", -1.0)
+        reproduction = await examine_file(program, category, data, mark=mark)
+        if reproduction.ended:
+            raise SupervisorError(f"cannot minimise: {reproduction.title}")
+        before = reproduction.signature
     if stop():
         raise SupervisorError("stopped before afl-tmin had started")
-    with bench(subject, data, mark) as place:
+    with open_sandbox(program, data, mark) as place:
         shorter, note = await _shrink(place, tool, category, progress, stop)
     if before:
         progress("comparing the outcome", -1.0)
-        after = await examine_file(subject, category, shorter, mark=mark)
+        after = await examine_file(program, category, shorter, mark=mark)
         if after.signature != before:
-            note += f"; its outcome is another: {after.title}"
+            note += f"; its outcome differs: {after.title}"
     return shorter, note
 
 
 async def _shrink(
     place: Sandbox, tool: str, category: str, progress: Progress, stop: Callable[[], bool]
 ) -> tuple[bytes, str]:
-    """The smaller input, and what is to be said about it."""
-    subject = place.subject
+    """Run afl-tmin. Returns the smaller input and a note for the summary."""
+    program = place.program
     result = place.directory / "smaller"
     argv = ["nice", "-n", "10", tool, "-i", str(place.file), "-o", str(result)]
-    limit = max(CHECK_S, subject.timeout * (1 if category == "hang" else 2))
+    limit = max(CHECK_S, program.timeout * (1 if category == "hang" else 2))
     argv += ["-t", str(math.ceil(limit * 1000))]
-    argv += ["-m", str(max(1, subject.memory >> 20)) if subject.memory else "none"]
+    argv += ["-m", str(max(1, program.memory >> 20)) if program.memory else "none"]
     argv += ["-H"] if category == "hang" else []
-    if any("@@" in word for word in subject.command):
-        argv += ["-f", str(place.directory / f"trial-{subject.input_name}")]
-    argv += [*subject.modes, "--", *subject.command]
-    env = {**subject.env, "TMPDIR": str(place.directory)}
-    if subject.blind:
+    if any("@@" in word for word in program.command):
+        argv += ["-f", str(place.directory / f"trial-{program.input_name}")]
+    argv += [*program.modes, "--", *program.command]
+    env = {**program.env, "TMPDIR": str(place.directory)}
+    if program.blind:
         env |= {"AFL_NO_FORKSRV": "1"}
     deadline = time.monotonic() + LONGEST_S
     stopped = ""
@@ -152,24 +154,24 @@ async def _shrink(
         stdout=True,
         terminal=True,
         meanwhile=stop_in_time,
-        told=_Reader(place.file.stat().st_size, progress).take,
+        on_output=_Reader(place.file.stat().st_size, progress).take,
     )
     if stopped and outcome.status != 0:
         if not result.is_file():
-            raise SupervisorError(f"afl-tmin: {stopped}, and it left nothing: are runs very slow?")
-        return read_regular(result, MAX_INPUT), f"; {stopped}: it could be made smaller still"
+            raise SupervisorError(f"afl-tmin: {stopped} before it wrote a result: slow runs?")
+        return read_regular(result, MAX_INPUT), f"; {stopped}: more may be possible"
     if outcome.status != 0:
         raise SupervisorError(f"afl-tmin: {_reason(outcome)}")
     return read_regular(result, MAX_INPUT), ""
 
 
 class _Reader:
-    """Makes words for users of what afl-tmin prints, and an estimate of how far it is.
+    """Reads the output of afl-tmin, and reports progress with an estimate of the part done.
 
-    It goes over the input in passes until one changes nothing; nobody knows their number.
-    Each is taken for half of what was left to do, so that the estimate never goes back. In
-    a pass the runs count: two thirds are for blocks, as many for a length as for all longer
-    ones together, the others for single bytes.
+    afl-tmin makes passes over the input until a pass changes nothing; their number is unknown. Each
+    pass counts as half of the remaining work, so that the estimate never decreases. In a pass two
+    thirds are for blocks (one block length counts as much as all longer ones together), and one
+    third is for single bytes.
     """
 
     def __init__(self, size: int, progress: Progress) -> None:
@@ -189,20 +191,20 @@ class _Reader:
             self._round = f"pass {found[1]}, "
         elif found := _STAGE.search(line):
             self._stage = found[2][:1].lower() + found[2][1:60]
-            self._tell(self._round + self._stage, 2 / 3 if found[1] in "23" else 0.0)
+            self._report(self._round + self._stage, 2 / 3 if found[1] in "23" else 0.0)
         elif found := _LEFT.search(line):
             left = f"{found[2]} of {several(self._size, 'byte')} left"
             length = max(1, int(found[1]))
             self._longest = max(self._longest, length)
             before, whole = 1 / length - 1 / self._longest, 2 - 1 / self._longest
-            self._tell(f"{self._round}{self._stage}: {left}", 2 / 3 * before / whole)
+            self._report(f"{self._round}{self._stage}: {left}", 2 / 3 * before / whole)
 
-    def _tell(self, words: str, of_pass: float) -> None:
+    def _report(self, text: str, of_pass: float) -> None:
         """``of_pass``: the part of this pass that is done."""
         if self._pass:
             part = 1 - 0.5 ** (self._pass - 1) * (1 - of_pass / 2)
             self._part = max(self._part, part)
-        self._progress(visible(words), self._part)
+        self._progress(visible(text), self._part)
 
 
 def _plain(line: bytes) -> str:
@@ -210,20 +212,23 @@ def _plain(line: bytes) -> str:
 
 
 def _reason(outcome: ProcessResult) -> str:
-    """afl-tmin's own words."""
+    """afl-tmin's own reason."""
     lines = [line.strip() for line in _plain(outcome.output).splitlines() if line.strip()]
     for line in reversed(lines):
         if found := _REASON.search(line):
             return visible(found[1].strip())[:300]
-    last = visible(lines[-1])[:300] if lines else "it said nothing"
-    return f"it ended with status {outcome.status}: {last}"
+    last = visible(lines[-1])[:300] if lines else "nothing was printed"
+    return f"exited with status {outcome.status}: {last}"
 
 
-def judged_by_oracle(campaign: Campaign, home: RunDir, file: Path) -> bool:
-    """Whether the oracle found it. Raises :class:`SupervisorError` where there is none any more."""
-    where = instance_of(home, file)
+def judged_by_oracle(campaign: Campaign, run_dir: RunDir, file: Path) -> bool:
+    """Whether the program oracle found ``file``.
+
+    Raises :class:`SupervisorError` if the campaign no longer has an oracle.
+    """
+    where = instance_of(run_dir, file)
     if where is None or where.name != ORACLE:
         return False
     if not campaign.oracle:
-        raise SupervisorError(f"{file.name}: the campaign has no [oracle] any more that found it")
+        raise SupervisorError(f"{file.name}: the campaign no longer has the [oracle] that found it")
     return True

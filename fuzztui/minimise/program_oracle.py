@@ -1,4 +1,4 @@
-"""Making an input smaller of which the oracle says the same: afl-tmin knows nothing of oracles."""
+"""Minimise a finding of the program oracle, because afl-tmin does not support oracles."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.engines.loop.trim import shrink
 from fuzztui.oracle.judge import OracleJudge
 
-__all__ = ["smaller"]
+__all__ = ["minimise_by_oracle"]
 
 RUNS = 100_000
-"""More than there is time for."""
+"""Maximum number of runs; more than the time limit allows."""
 
 
-async def smaller(
+async def minimise_by_oracle(
     judge: OracleJudge,
     data: bytes,
     progress: Callable[[str, float], None],
     longest_s: float,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[bytes, str]:
-    """A smaller input with the first of the same causes, and what is to be said about it.
+    """Return a smaller input with the signature of the first finding, and a note.
 
-    The smallest so far after ``longest_s`` seconds, or once ``stop`` returns True.
-    Raises :class:`SupervisorError` where there is nothing to keep, or nothing can be run; OSError
-    where the machine lacks something.
+    Stops after ``longest_s`` seconds, or once ``stop`` returns True, with the smallest input found.
+    Raises :class:`SupervisorError` if the input shows no bug or a command cannot be run; OSError
+    if the machine lacks something, for example memory.
     """
-    progress("running it again", -1.0)
-    verdicts = await judge.verdicts(data)
-    if not verdicts:
-        raise SupervisorError("there is nothing to keep: the oracle finds nothing wrong with it")
-    wanted = verdicts[0][0].signature
+    progress("reproducing the finding", -1.0)
+    findings = await judge.findings(data)
+    if not findings:
+        raise SupervisorError("cannot minimise: the oracle finds nothing wrong with the input")
+    wanted = findings[0][0].signature
     deadline = time.monotonic() + longest_s
     loop = asyncio.get_running_loop()
     left, given_up, stopped = len(data), False, ""
@@ -47,15 +47,15 @@ async def smaller(
             stopped = "stopped"
         if given_up or stopped:
             return False
-        found = asyncio.run_coroutine_threadsafe(judge.verdicts(shorter), loop).result()
-        same = any(verdict.signature == wanted for verdict, _ in found)
+        found = asyncio.run_coroutine_threadsafe(judge.findings(shorter), loop).result()
+        same = any(finding.signature == wanted for finding, _ in found)
         left = len(shorter) if same else left
         loop.call_soon_threadsafe(progress, f"{left} of {several(len(data), 'byte')} left", -1.0)
         return same
 
     def passes() -> bytes:
         before, after = b"", data
-        while after != before:  # what could not go before may be able to now
+        while after != before:  # a later pass may remove what an earlier one could not
             before, after = after, shrink(after, keeps, RUNS)
         return after
 
@@ -63,4 +63,4 @@ async def smaller(
         found = await asyncio.to_thread(passes)
     finally:
         given_up = True
-    return found, f"; {stopped}: it could be made smaller still" if stopped else ""
+    return found, f"; {stopped}: more may be possible" if stopped else ""

@@ -1,4 +1,4 @@
-"""Minimise an input of a Python target by an in-process engine, which runs the target."""
+"""Minimise an input of a Python target with an in-process engine, which runs the target."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from fuzztui.triage.afl import MAX_INPUT
 __all__ = ["engine_minimiser", "minimise_by_engine"]
 
 LONGEST_S: Final = 600.0
-"""The engine is told to stop after so long."""
+"""Seconds after which the engine stops."""
 
 TRIES: Final = 100_000
-"""And after so many runs: what is found by then does not depend on the machine."""
+"""Runs after which the engine stops; unlike the time, independent of the machine."""
 
 _GRACE_S: Final = 60.0
 _REASON: Final = b"fuzztui: "
 
 
-def engine_minimiser(home: RunDir) -> InTurn:
-    """What the supervisor does when it is told to minimise a finding of an engine of ours."""
+def engine_minimiser(run_dir: RunDir) -> InTurn:
+    """Return the handler of ``minimise`` and ``cancel-minimise`` for in-process engines."""
 
     async def one(
         file: Path, output: Path, progress: Progress, mark: ProcessMark, stop: Callable[[], bool]
     ) -> str:
-        return await minimise_by_engine(home, file, output, progress, mark=mark, stop=stop)
+        return await minimise_by_engine(run_dir, file, output, progress, mark=mark, stop=stop)
 
-    return InTurn(home, one)
+    return InTurn(run_dir, one)
 
 
 async def minimise_by_engine(
-    home: RunDir,
+    run_dir: RunDir,
     file: Path,
     output: Path,
     progress: Progress,
@@ -54,33 +54,33 @@ async def minimise_by_engine(
     mark: ProcessMark | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> str:
-    """Write a smaller input that fails as ``file`` does to ``output``; says how it went.
+    """Write a smaller input with the signature of ``file`` to ``output``. Returns a summary.
 
-    ``mark``: by which its processes are found, if its maker should die. ``stop``: asked again and
-    again; when it says so, the smallest that is known by then is written.
-    Raises :class:`SupervisorError` with the reason where that cannot be done.
+    ``mark``: marks the processes, so that they can be killed if this process dies. ``stop``: called
+    repeatedly; once it returns True, the smallest input found is written.
+    Raises :class:`SupervisorError` with the reason if minimising fails.
     """
 
     async def shorten(data: bytes) -> tuple[bytes, str]:
-        progress("loading the target, running it again", -1.0)
+        progress("loading the target, reproducing the finding", -1.0)
         reader = _Reader(data, progress)
-        spec = spec_near(home, file)
+        spec = spec_near(run_dir, file)
         if spec is None:
-            raise SupervisorError(f"{home.path}: no instance has been started here")
+            raise SupervisorError(f"{run_dir.path}: no instance was started in this run")
         with temporary_directory() as place:
             given = Path(place) / "input"
             given.write_bytes(data)
-            outcome = await _ask(home, spec, given, reader.take, mark=mark, stop=stop)
+            outcome = await _ask(run_dir, spec, given, reader.take, mark=mark, stop=stop)
         return reader.result(outcome, stopped=stop())
 
     return await rewrite(file, output, shorten)
 
 
 async def _ask(
-    home: RunDir,
+    run_dir: RunDir,
     spec: Path,
     given: Path,
-    told: Callable[[bytes], None],
+    on_output: Callable[[bytes], None],
     *,
     mark: ProcessMark | None,
     stop: Callable[[], bool],
@@ -106,15 +106,15 @@ async def _ask(
         cwd=cwd,
         limit=LOAD_LIMIT_S + LONGEST_S + _GRACE_S,
         # As an engine is started (docs/house.md).
-        env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(home.expose_package())},
+        env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(run_dir.expose_package())},
         stdout=True,
-        told=told,
+        on_output=on_output,
         meanwhile=meanwhile,
     )
 
 
 class _Reader:
-    """Hears what the engine says. It has run the target's code: believed is what makes sense."""
+    """Reads and checks the output of the engine, which is untrusted: it runs the target's code."""
 
     def __init__(self, data: bytes, progress: Progress) -> None:
         self._data, self._progress = data, progress
@@ -133,34 +133,34 @@ class _Reader:
             with contextlib.suppress(ValueError, RecursionError):
                 self._note(loads(line))
 
-    def _note(self, said: Any) -> None:
-        match said:
-            # Perhaps more than the file has: choices that it lacks are drawn.
+    def _note(self, message: Any) -> None:
+        match message:
+            # The size may exceed that of the file: missing choices are drawn.
             case {"size": int(size), "tries": int(tries)}:
-                if isinstance(best := said.get("best"), str):
+                if isinstance(best := message.get("best"), str):
                     smaller = base64.b64decode(best, validate=True)
                     if len(smaller) <= MAX_INPUT:
                         self._best = smaller
-                if isinstance(end := said.get("end"), str):
+                if isinstance(end := message.get("end"), str):
                     self._end = visible(end)[:200]
                 self._tries = tries
                 sizes = f"{len(self._data)} -> {several(size, 'byte')}"
                 self._progress(f"{several(tries, 'try', 'tries')}, {sizes}", -1.0)
 
     def result(self, outcome: ProcessResult, *, stopped: bool) -> tuple[bytes, str]:
-        """The smallest input, and what is to be said about it. Raises :class:`SupervisorError`.
+        """Return the smallest input and a note for the summary. Raises :class:`SupervisorError`.
 
-        ``stopped``: the engine was told to stop.
+        ``stopped``: whether the user stopped the engine.
         """
         end = self._end
         if end is None:
             end = self._reason or f"the engine {_how(outcome)}"
             if self._best == self._data:
                 if stopped and outcome.signal == signal.SIGTERM:
-                    end = "stopped before it was known what to keep"
+                    end = "stopped before the finding was reproduced"
                 raise SupervisorError(end)
         note = f" ({several(self._tries, 'try', 'tries')})"
-        return self._best, f"{note}; {end}: it could be made smaller still" if end else note
+        return self._best, f"{note}; {end}: more may be possible" if end else note
 
 
 def _how(outcome: ProcessResult) -> str:

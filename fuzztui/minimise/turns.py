@@ -23,82 +23,83 @@ _numbers = itertools.count(1)
 
 
 class InTurn:
-    """Minimise findings for the supervisor, one at a time: called with :class:`Minimise`."""
+    """The handler that minimises findings, one at a time; called with :class:`Minimise`."""
 
     def __init__(
         self,
-        home: RunDir,
+        run_dir: RunDir,
         minimise: Callable[[Path, Path, Progress, ProcessMark, Callable[[], bool]], Awaitable[str]],
     ) -> None:
-        """``minimise(file, output, progress, mark, stop)`` does it.
+        """``minimise(file, output, progress, mark, stop)`` minimises one file.
 
-        By ``mark`` its processes are found; once ``stop()`` is true, it writes the smallest input
-        so far.
+        ``mark``: marks its processes; ``stop()``: once true, ``minimise`` writes the smallest input
+        found.
         """
-        self._home, self._minimise = home, minimise
+        self._run_dir, self._minimise = run_dir, minimise
         self._turn = asyncio.Lock()
         self._open: dict[Minimise, bool] = {}
-        """Commands that wait or are carried out, and whether they are cancelled."""
+        """Commands that wait or are running, and whether they were cancelled."""
 
     async def __call__(self, command: Command, progress: Progress) -> str:
         """Minimise a finding."""
         if not isinstance(command, Minimise):
-            raise SupervisorError(f"{command.name} is no command to minimise")
+            raise SupervisorError(f"{command.name} is not the command minimise")
         if command in self._open:
-            raise SupervisorError(f"{command.file}: is being minimised already")
+            raise SupervisorError(f"{command.file}: already being minimised")
         self._open[command] = False
         try:
             if self._turn.locked():
-                progress("waits until another one is minimised", -1.0)
-            # Looked for only then: a resumed afl-fuzz puts its findings away.
+                progress("waiting for another finding to be minimised", -1.0)
+            # The file is searched after the wait: a resumed afl-fuzz moves its findings.
             async with self._turn:
                 return await self._take(command, progress)
         finally:
             del self._open[command]
 
     async def cancel(self, command: Command, _progress: Progress) -> str:
-        """End the minimising of a finding."""
+        """Stop minimising a finding."""
         if not isinstance(command, CancelMinimise):
-            raise SupervisorError(f"{command.name} is no command to cancel minimising")
+            raise SupervisorError(f"{command.name} is not the command cancel-minimise")
         meant = Minimise(command.file, command.instance)
         if meant not in self._open:
-            raise SupervisorError(f"{command.file}: is not being minimised")
+            raise SupervisorError(f"{command.file}: not being minimised")
         self._open[meant] = True
-        return "the smallest input so far is kept"
+        return "the smallest input found is kept"
 
     async def _take(self, command: Minimise, progress: Progress) -> str:
         if self._open[command]:
-            raise SupervisorError("cancelled before it began")
-        home = self._home
-        named = [home.instance(command.instance)] if command.instance else home.out.iterdir()
-        mark = ProcessMark(home.path, f"minimise-{next(_numbers)}")
+            raise SupervisorError("cancelled before minimising started")
+        run_dir = self._run_dir
+        named = [run_dir.instance(command.instance)] if command.instance else run_dir.out.iterdir()
+        mark = ProcessMark(run_dir.path, f"minimise-{next(_numbers)}")
         for directory in sorted(named):
             if file := find_file(directory, command.file):
-                output = minimised_path(home, file)
+                output = minimised_path(run_dir, file)
                 return await self._minimise(
                     file, output, progress, mark, lambda: self._open[command]
                 )
-        raise SupervisorError(f"{command.file}: no such finding in {home.out}")
+        raise SupervisorError(f"{command.file}: no such finding in {run_dir.out}")
 
 
-def minimised_path(home: RunDir, file: Path) -> Path:
-    """Where the smaller form of a file goes: ``minimised/INSTANCE/NAME`` of the run."""
-    instance = instance_of(home, file)
-    return home.path / "minimised" / (instance.name if instance else "") / file.name
+def minimised_path(run_dir: RunDir, file: Path) -> Path:
+    """Return the output path for a file: ``minimised/INSTANCE/NAME`` in the run directory."""
+    instance = instance_of(run_dir, file)
+    return run_dir.path / "minimised" / (instance.name if instance else "") / file.name
 
 
-def instance_of(home: RunDir, file: Path) -> Path | None:
-    """The instance's directory that a file is in, if it is in one."""
-    file, out = file.absolute(), home.out.absolute()
+def instance_of(run_dir: RunDir, file: Path) -> Path | None:
+    """Return the instance directory that contains a file; None if none does."""
+    file, out = file.absolute(), run_dir.out.absolute()
     return out / file.relative_to(out).parts[0] if file.is_relative_to(out) else None
 
 
 async def rewrite(
     file: Path, output: Path, shorten: Callable[[bytes], Awaitable[tuple[bytes, str]]]
 ) -> str:
-    """Write what ``shorten`` makes of the input in ``file`` to ``output``; says how it went.
+    """Write the input that ``shorten`` makes of ``file`` to ``output``. Returns a summary.
 
-    ``shorten`` gives what is to be said about it, too. Raises :class:`SupervisorError`.
+    ``shorten`` returns the smaller input and a note for the summary. Raises
+    :class:`SupervisorError`.
     """
     try:
         data = read_regular(file, MAX_INPUT)
@@ -110,6 +111,6 @@ async def rewrite(
 
 
 def _write(output: Path, data: bytes) -> None:
-    """The result, whole or not at all, for its owner's eyes."""
+    """Write the result, completely or not at all, readable for the user only."""
     output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace_bytes(output, data)

@@ -1,1 +1,1 @@
-"""Fragments for splicing: kept fresh while a campaign that mutates text runs."""
+"""The fragment pool for splicing, updated while a campaign with text mutators runs."""

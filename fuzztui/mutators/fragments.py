@@ -1,16 +1,15 @@
-"""Parsing what the queues get, in a separate process: it keeps the pool of fragments fresh.
+"""Parse new entries in a helper process and keep the fragment pool up to date.
 
-``python -P -m fuzztui.mutators.fragments RUN LANGUAGE [TEMPLATE...]`` looks into the queues
-once a second, those of the target (``RUN/out/*/queue``) and of the mutants' turns that are under
-way. It parses each new content once, and writes the pool file
-(:mod:`fuzztui.engines.text.poolfile`) when there is something new. LANGUAGE is "" where there are
-templates of comby's only. It has the lowest claim to the
-processor, prints JSON lines (``{"figures"}``, ``{"problem"}``) and ends with its parent.
+``python -P -m fuzztui.mutators.fragments RUN LANGUAGE [TEMPLATE...]`` reads the queues once a
+second: of the target (``RUN/out/*/queue``) and of the mutants' turns in progress. It parses each
+new content once, and writes the pool file (:mod:`fuzztui.engines.text.poolfile`) when there are new
+fragments. LANGUAGE is empty if there are only comby templates. The process runs at low priority,
+prints JSON lines (``{"figures"}``, ``{"problem"}``) and exits with its parent.
 
-A mutant's turn begins with what others have found: the one pool knows most of it already.
+All turns share one pool: a turn starts with entries of earlier turns, which are mostly parsed.
 
-A grammar is foreign code that meets hostile text: an entry that kills it, or that it does not
-come to an end with, is written down before and left out by the next process.
+A grammar is third-party code that parses hostile text. An entry that kills the parser, or that it
+does not finish, is recorded in the death journal and left out by the next process.
 """
 
 from __future__ import annotations
@@ -39,19 +38,20 @@ __all__ = ["FragmentCollector"]
 EVERY_S: Final = 1.0
 WRITE_S: Final = 2.0
 CATCH_UP_S: Final = 30.0
-"""After the start, entries that are there may be parsed for so long before it is written."""
+"""Seconds after the start in which existing entries are parsed before the pool is written."""
 WRITE_SHARE: Final = 0.05
 """The part of one core that writing the pool may cost."""
 
 AT_ONCE: Final = 200
-"""Entries of one queue between two looks at all of them."""
+"""Most entries of one queue in one pass over all queues."""
 
 PARSE_S: Final = 10.0
-"""Of the processor's time, for one entry of at most 256 KiB."""
+"""Seconds of CPU time for one entry (at most 256 KiB)."""
 MEMORY: Final = 2 << 30
+"""Bytes of address space of the process."""
 NICE: Final = 10
 MATCHLESS: Final = 200
-"""Entries without a match, after which a template is told of."""
+"""Parsed entries without a match after which a template is reported."""
 
 
 class FragmentCollector:
@@ -59,35 +59,35 @@ class FragmentCollector:
 
     def __init__(
         self,
-        home: RunDir,
+        run_dir: RunDir,
         syntax: Syntax,
         say: Callable[[str, object], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Makes the pool again, as language and templates may be others now. Raises OSError."""
-        self._home, self._syntax, self._say, self._monotonic = home, syntax, say, monotonic
-        self._journal = DeathJournal(home.supervisor, "harvest", PARSE_S)
-        self._refused = self._journal.refused
+        """Start a new pool, because language and templates may have changed. Raises OSError."""
+        self._run_dir, self._syntax, self._say, self._monotonic = run_dir, syntax, say, monotonic
+        self._journal = DeathJournal(run_dir.supervisor, "harvest", PARSE_S)
+        self._rejected = self._journal.rejected
         self._queues: dict[str, Queues] = {}
-        """Of the target, and of each turn by its slot: what those find is wanted for a while."""
+        """Queues of the target (key "") and of each turn in progress, by turn id."""
         self.fragments = Fragments()
         self._barren = set[int]()
-        """Contents in which there is nothing to splice."""
+        """Keys of contents without fragments."""
         self._parsed = 0
         self._written = False
         self._dirty = False
         self._write_at = monotonic() + CATCH_UP_S
-        """The pool of before is better than the beginning of this one."""
+        """Until then the old pool is better than the beginning of the new one."""
         self._problems = 0
-        self._tell()
-        if n := len(self._refused):
-            say("problem", f"entries that the parser did not survive are left out: {n}")
+        self._report_templates()
+        if n := len(self._rejected):
+            say("problem", f"entries that crashed the parser are skipped: {n}")
 
     def look(self) -> bool:
-        """Parse what is new, and write the pool if it is time to. True: there is more to do now."""
+        """Parse new entries, write the pool if that is due. Returns whether more entries wait."""
         self._queues = {
-            home.slot: self._queues.get(home.slot) or Queues(home.out, MAX_INPUT)
-            for home in (self._home, *self._home.turns())
+            run_dir.slot: self._queues.get(run_dir.slot) or Queues(run_dir.out, MAX_INPUT)
+            for run_dir in (self._run_dir, *self._run_dir.turns())
         }
         for slot, queues in self._queues.items():
             for queue in queues.look():
@@ -101,9 +101,9 @@ class FragmentCollector:
         return behind
 
     def take(self, data: bytes, *, passing: bool = False) -> None:
-        """An entry, parsed if its content is new. ``passing``: of a turn, not of the target."""
+        """Parse an entry if its content is new. ``passing``: it is of a turn, not the target."""
         key = key_of(data)
-        if key in self._barren or key in self._refused:
+        if key in self._barren or key in self._rejected:
             return
         if key in self.fragments:
             self.fragments.keep(key, passing=passing)
@@ -116,34 +116,34 @@ class FragmentCollector:
             self._dirty = True
         else:
             self._barren.add(key)
-        self._tell()
+        self._report_templates()
         if self._parsed == MATCHLESS:
             for template, n in self._syntax.matches.items():
                 if not n:
-                    words = f"matches nothing in {MATCHLESS} entries"
-                    self._say("problem", f"text.templates: {template!r} {words}")
+                    what = f"matches nothing in {MATCHLESS} entries"
+                    self._say("problem", f"text.templates: {template!r} {what}")
 
-    def _tell(self) -> None:
-        """Which templates are left out since it was asked last."""
+    def _report_templates(self) -> None:
+        """Report the templates that were left out since the last call."""
         for template, why in [*self._syntax.problems.items()][self._problems :]:
             self._say("problem", f"text.templates: {template!r} is left out: {why}")
         self._problems = len(self._syntax.problems)
 
     def _write(self) -> None:
-        begun = self._monotonic()
-        lost = self._written and not self._home.pool.exists()
-        if not (self._dirty or lost) or begun < self._write_at:
+        started = self._monotonic()
+        lost = self._written and not self._run_dir.pool.exists()
+        if not (self._dirty or lost) or started < self._write_at:
             return
         pool = self.fragments.pool
         try:
-            size = poolfile.write(self._home.pool, pool)
+            size = poolfile.write(self._run_dir.pool, pool)
         except OSError as e:  # a full disk
-            self._write_at = begun + CATCH_UP_S
-            self._say("problem", f"{self._home.pool} cannot be written: {e.strerror or e}")
+            self._write_at = started + CATCH_UP_S
+            self._say("problem", f"{self._run_dir.pool} cannot be written: {e.strerror or e}")
             return
         self._written = True
-        took = self._monotonic() - begun
-        self._write_at = begun + max(WRITE_S, took / WRITE_SHARE)
+        took = self._monotonic() - started
+        self._write_at = started + max(WRITE_S, took / WRITE_SHARE)
         self._dirty = False
         self._say(
             "figures",
@@ -157,25 +157,25 @@ class FragmentCollector:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs until its parent is gone, or the run is."""
+    """Run until the parent process or the run directory is gone. Returns the exit status."""
     parent = os.getppid()
-    home = RunDir(Path(arguments[0]))
+    run_dir = RunDir(Path(arguments[0]))
     with contextlib.suppress(OSError, ValueError):
         os.nice(NICE)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
 
-    def say(word: str, value: object) -> None:
-        print(json.dumps({word: value}), flush=True)
+    def say(key: str, value: object) -> None:
+        print(json.dumps({key: value}), flush=True)
 
     try:
-        harvest = FragmentCollector(home, Syntax(arguments[1], arguments[2:]), say)
+        collector = FragmentCollector(run_dir, Syntax(arguments[1], arguments[2:]), say)
     except SyntaxUnavailable as e:
         say("problem", f"text.language: {e}")
         return CANNOT
-    while os.getppid() == parent and home.out.is_dir():
-        if not harvest.look():
+    while os.getppid() == parent and run_dir.out.is_dir():
+        if not collector.look():
             time.sleep(EVERY_S)
     return 0
 

@@ -1,4 +1,4 @@
-"""The harvest of fragments as the supervisor sees it."""
+"""The supervisor's side of the fragment collector."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ __all__ = ["CollectorProcess"]
 
 
 class CollectorProcess(HelperProcess):
-    """The process of :mod:`fuzztui.mutators.fragments`. :meth:`run` it in a task.
+    """The process of :mod:`fuzztui.mutators.fragments`. Call :meth:`run` in a task.
 
-    Its figures are of the pool as it was written last: entries, kinds, fragments, bytes.
+    Its numbers are those of the last written pool: entries, kinds, fragments, bytes.
     """
 
-    def __init__(self, campaign: Campaign, home: RunDir, record: Callable[[Event], object]) -> None:
+    def __init__(
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], object]
+    ) -> None:
         super().__init__(
-            home,
+            run_dir,
             record,
             "fuzztui.mutators.fragments",
             [campaign.text["language"], *campaign.text["templates"]],
             label="harvest",
-            undone="fragments are not harvested",
+            undone="fragments are not collected",
         )
         self._text = campaign.text
 
     @staticmethod
     def wanted(campaign: Campaign) -> bool:
-        """Whether there is something to be found, by an engine that cannot do it itself."""
+        """Whether the campaign uses fragments or templates, and its engine does not parse."""
         text = campaign.text
         return campaign.kind == "afl" and bool(text and (text["language"] or text["templates"]))
 
     async def run(self) -> None:
-        """See :meth:`HelperProcess.run`; that a grammar has nothing to do is told first."""
+        """As :meth:`HelperProcess.run`; first record a message if the grammar has no effect."""
         text = self._text
-        if words := idle(text["language"], text["splice"], text["adaptive"], text["templates"]):
-            self._record(Message("info", words))
+        if note := idle(text["language"], text["splice"], text["adaptive"], text["templates"]):
+            self._record(Message("info", note))
         await super().run()

@@ -1,1 +1,1 @@
-"""From files in AFL-shaped directories to events for the log."""
+"""Observe instance directories in AFL's layout: from their files to events for the log."""

@@ -1,12 +1,12 @@
-"""AFL's file names: what ``queue/``, ``crashes/`` and ``hangs/`` say about their files.
+"""Parse AFL's file names in ``queue/``, ``crashes/`` and ``hangs/``.
 
 ``id:N[,sig:S][,src:A[+B]][,time:MS][,execs:N],op:X...[,+tout][,+cov][.EXT]``,
 ``id:N,...,orig:NAME``, ``id:N,sync:PEER,src:N``, and ``id_N[_SIG]`` of a build with
 SIMPLE_FILES (measured on AFL++ 4.04c, and its ``describe_op``). A custom mutator's
-description replaces the whole text after ``op:``: it may hold commas and anything else.
+description replaces the whole text after ``op:`` and may contain commas and anything else.
 
-afl-fuzz that is resumed numbers its queue again: ``id:N,time:0,execs:0,orig:FIRSTNAME``, as
-often as it is resumed. What has its number by chance again keeps the name that it has.
+Each time afl-fuzz is resumed it renumbers its queue: ``id:N,time:0,execs:0,orig:FIRSTNAME``. An
+entry that happens to get the same number keeps its name.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from fuzztui.engines.text.table import ARMS, BALANCED
 __all__ = ["ADDED", "AflFileName", "parse_name"]
 
 ADDED = "added"
-"""The sibling that never fuzzes: seeds that were added while the campaign ran."""
+"""The passive instance with the seeds that were added while the campaign ran."""
 
 _HEAD = re.compile(r"id:([0-9]{1,10})(?:,(.*))?", re.DOTALL)
 _SIMPLE = re.compile(r"id_([0-9]{1,10})(?:_([0-9]{1,3}))?")
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _SOURCES = re.compile(r"[0-9]{1,10}(?:\+[0-9]{1,10})*")
-_OURS = frozenset(ARMS)
+_TEXT_MUTATORS = frozenset(ARMS)
 _FLAGS = re.compile(r"((?:,\+[a-z]{1,8})+)(\.[^,/]*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class AflFileName:
-    """A parsed name. ``id`` -1: not of AFL's shape, and nothing else is known.
+    """A parsed name. ``id`` -1: not a name of AFL's; all other fields are then defaults.
 
-    ``op`` is the text after ``op:`` ("havoc,rep:4"), or ``orig:NAME`` of an initial
-    seed. ``time_ms`` and ``execs`` are 0 where the name does not say. ``first``: the id that
-    it had when it was found, -1 if that is its ``id``; all the rest is of that time too.
+    ``op`` is the text after ``op:`` ("havoc,rep:4"), or ``orig:NAME`` of an initial seed.
+    ``time_ms`` and ``execs`` are 0 if the name does not contain them. ``first``: the id that the
+    file had when it was found, to which all other fields refer, too; -1: that is ``id``.
     """
 
     id: int = -1
@@ -50,7 +50,7 @@ class AflFileName:
 
 
 def parse_name(name: str) -> AflFileName:
-    """Parse one file name, any string at all; never raises."""
+    """Parse a file name. Accepts any string, never raises."""
     simple = _SIMPLE.fullmatch(name)
     if simple:
         return AflFileName(id=int(simple[1]), sig=int(simple[2] or 0))
@@ -68,7 +68,7 @@ def parse_name(name: str) -> AflFileName:
 def _fields(number: int, rest: str, cov: bool) -> AflFileName:
     src: tuple[int, ...] = ()
     op = sync = ""
-    figures = {"sig": 0, "time": 0, "execs": 0}
+    numbers = {"sig": 0, "time": 0, "execs": 0}
     while rest:
         if rest.startswith("op:"):
             op = rest[3:]
@@ -76,29 +76,30 @@ def _fields(number: int, rest: str, cov: bool) -> AflFileName:
             break
         if rest.startswith("orig:"):
             found = parse_name(rest[5:])
-            if found.op or found.src or found.sync:  # more than a seed that is called id:N
+            if found.op or found.src or found.sync:  # otherwise a seed file named id:N
                 first = found.id if found.first < 0 else found.first
                 return replace(found, id=number, first=first, cov=cov)
             op = rest
             break
         field, _, rest = rest.partition(",")
         key, _, value = field.partition(":")
-        if key in figures and _NUMBER.fullmatch(value):
-            figures[key] = int(value)
+        if key in numbers and _NUMBER.fullmatch(value):
+            numbers[key] = int(value)
         elif key == "src" and _SOURCES.fullmatch(value):
             src = tuple(int(part) for part in value.split("+"))
         elif key == "sync":
             sync = value
     return AflFileName(
-        number, src, op, sync, figures["sig"], figures["time"], figures["execs"], cov
+        number, src, op, sync, numbers["sig"], numbers["time"], numbers["execs"], cov
     )
 
 
 def _parents(src: tuple[int, ...], op: str) -> tuple[int, ...]:
-    """Without the second entry that afl-fuzz hands to a custom mutator, where ours did not use it.
+    """``src`` without the second entry if the text mutators of ``text.c`` did not use it.
 
-    It names it for each input, though of all that ``text.c`` does one operator alone looks at it.
+    afl-fuzz names the second entry for each input of a custom mutator, but only one text mutator
+    reads it.
     """
     names = op.partition(",rep:")[0].split("+")
-    unused = _OURS.issuperset(names) and BALANCED not in names
+    unused = _TEXT_MUTATORS.issuperset(names) and BALANCED not in names
     return src[:1] if unused else src

@@ -1,9 +1,9 @@
-"""Observing AFL-shaped directories: from files that appear to events for the log.
+"""Observe directories in AFL's layout: from new files to events for the log.
 
-One observer serves all instances, engines of ours and AFL's. It is synchronous and
-belongs to one thread at a time: the supervisor calls it in a worker thread, so that a
-slow disk never holds up the control socket. What is in the folded state already is
-never reported again; that is what makes a restart of the supervisor exact.
+One observer serves all instances, in-process engines and afl-fuzz. The observer is synchronous and
+belongs to one thread at a time: the supervisor calls it in a thread, so that a slow disk never
+blocks the control socket. Files that are in the folded state are never reported again; this makes a
+restart of the supervisor exact.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fuzztui.observe.mutators import MutatorBlock
 from fuzztui.observe.peers import Peers
 from fuzztui.observe.relay import Logged, Offsets, Relay
 from fuzztui.observe.saved_inputs import SavedInputs, origin_of
-from fuzztui.observe.stats_reader import FiguresSource, FileFigures
+from fuzztui.observe.stats_reader import FileStats, StatsSource
 from fuzztui.observe.targeting import TypesFile
 from fuzztui.wire.events import (
     CommandApplied,
@@ -38,7 +38,7 @@ from fuzztui.wire.events import (
 __all__ = ["DirectoryObserver", "ObservedBatch"]
 
 FINDS_AT_ONCE = 2000
-"""Of one directory in one poll: what is more comes with the next."""
+"""Most files of one directory in one poll; the rest follows in the next poll."""
 
 WARN_EVERY_S = 10.0
 
@@ -47,10 +47,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ObservedBatch:
-    """What one look brought.
+    """The result of one poll.
 
-    ``offsets`` are true of the log once ``events`` are in it; ``behind``: more is
-    waiting, look again at once.
+    ``offsets``: how far each ``events.jsonl`` is in the log once ``events`` are recorded;
+    ``behind``: more is waiting, so poll again at once.
     """
 
     events: list[Event]
@@ -61,10 +61,10 @@ class ObservedBatch:
 class DirectoryObserver:
     """Observes ``out/ID`` of every instance that was added.
 
-    :param state: the campaign so far, folded from its log.
+    :param state: the campaign's state, folded from its log.
     :param offsets: how far each ``events.jsonl`` is in that log.
-    :param done: :func:`~fuzztui.observe.relay.relayed` of the records after them.
-    :param wake: called, from any thread, when a poll would bring something.
+    :param done: :func:`~fuzztui.observe.relay.relayed` of the records after these offsets.
+    :param wake: called, from any thread, when a poll would return events.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class DirectoryObserver:
         self._instances: dict[str, _Instance] = {}
 
     def add(
-        self, name: str, figures: FiguresSource | None = None, *, mutant: Path | None = None
+        self, name: str, stats: StatsSource | None = None, *, mutant: Path | None = None
     ) -> list[Message]:
         """Observe an instance, whose directory may still be empty.
 
-        Says so where inotify cannot help. ``figures``: where they come from, if not from
-        ``fuzzer_stats`` alone. ``mutant``: the directory of one that fuzzes a mutant.
+        Returns a message if inotify does not work there. ``stats``: the source of statistics; None:
+        ``fuzzer_stats``. ``mutant``: the directory of an instance that fuzzes a mutant, else None.
         """
         if name in self._instances:
             return []
@@ -100,7 +100,7 @@ class DirectoryObserver:
             str(path),
             name,
             self._watcher,
-            told={file for file in known if not file.startswith("queue/")},
+            logged={file for file in known if not file.startswith("queue/")},
             queue={file[len("queue/") :] for file in known if file.startswith("queue/")},
             lowest=self._lowest.get(name, 0),
         )
@@ -113,7 +113,7 @@ class DirectoryObserver:
                 self._offsets.bytes.get(name, 0),
                 self._done.get(name, Logged()),
             ),
-            figures or FileFigures(path, name),
+            stats or FileStats(path, name),
             Peers(str(path), name),
             MutatorBlock(str(path), name, self._operators.pop(name, None)),
             TypesFile(str(path), name),
@@ -123,118 +123,120 @@ class DirectoryObserver:
         return instance.polling_only()
 
     def poll(self) -> ObservedBatch:
-        """Look at everything once, without waiting, and bounded in what it brings."""
-        events = self._told()
+        """Read all instances once, without waiting; the number of events is limited."""
+        events = self._completed_files()
         for instance in self._instances.values():
             events += self._look(instance)
         behind = any(i.finds.behind or i.relay.behind for i in self._instances.values())
         return self._batch(events, behind)
 
-    def last(self, name: str) -> ObservedBatch:
-        """Everything that is left of an instance whose process has ended."""
+    def observe_final(self, name: str) -> ObservedBatch:
+        """Return everything left to report of an instance whose process has ended."""
         if name not in self._instances:
             return self._batch([], False)
-        return self._batch([*self._told(), *self._look(self._instances[name], last=True)], False)
+        return self._batch(
+            [*self._completed_files(), *self._look(self._instances[name], last=True)], False
+        )
 
     def interrupted(self, name: str) -> None:
-        """The instance did not run for a while."""
+        """Note that the instance did not run for a while."""
         if name in self._instances:
-            self._instances[name].figures.interrupted()
+            self._instances[name].stats.interrupted()
 
-    def drop(self, name: str) -> ObservedBatch:
-        """Everything that is left of an instance, which is then observed no more."""
-        last = self.last(name)
+    def remove(self, name: str) -> ObservedBatch:
+        """Return everything left to report of an instance, and stop observing the instance."""
+        last = self.observe_final(name)
         self._offsets = replace(self._offsets, bytes=last.offsets)
         if instance := self._instances.pop(name, None):
             instance.finds.forget()
-            instance.figures.close()
+            instance.stats.close()
         return last
 
     def close(self) -> None:
         """Stop watching."""
         self._watcher.close()
         for instance in self._instances.values():
-            instance.figures.close()
+            instance.stats.close()
 
     def _look(self, instance: _Instance, *, last: bool = False) -> Iterator[Event]:
-        """What there is to tell of one instance: its trouble must not lose what others told."""
+        """The news of one instance; an error in it must not lose the news of the others."""
         try:
             yield from instance.look(last=last)
         except Exception as e:
-            words = f"cannot be observed: {e!r}"
-            if words != instance.trouble:
-                instance.trouble = words
+            text = f"cannot be observed: {e!r}"
+            if text != instance.error:
+                instance.error = text
                 _log.error("%s", instance.name, exc_info=e)
-                yield Message("error", words, instance.name)
+                yield Message("error", text, instance.name)
 
-    def _told(self) -> list[Event]:
+    def _completed_files(self) -> list[Event]:
         files, lost = self._watcher.take()
         events: list[Event] = []
         for directory, file in files:
             path, folder = os.path.split(directory)
             instance = self._instances.get(os.path.basename(path))  # noqa: PTH119
             if instance:
-                events += instance.sorted_out(instance.finds.tell(folder, file))
+                events += instance.without_findings(instance.finds.file_completed(folder, file))
         if lost:
             for instance in self._instances.values():
                 instance.finds.rescan()
         return events
 
     def _batch(self, events: list[Event], behind: bool) -> ObservedBatch:
-        # Positions of instances that are not observed (any more) stay as they were.
+        # Offsets of instances that are not observed (any more) stay as they were.
         offsets = {n: i.relay.offset for n, i in self._instances.items()}
         return ObservedBatch(events, {**self._offsets.bytes, **offsets}, behind)
 
 
 @dataclass(slots=True)
 class _Instance:
-    """One directory ``out/ID`` and how far it was seen."""
+    """One directory ``out/ID`` and its readers."""
 
     name: str
     finds: SavedInputs
     relay: Relay
-    figures: FiguresSource
+    stats: StatsSource
     peers: Peers
-    operators: MutatorBlock
+    mutators: MutatorBlock
     types: TypesFile
     mutant: bool
     warn_due: float = 0.0
-    said: bool = False
-    trouble: str = ""
+    reported: bool = False
+    error: str = ""
 
     def look(self, *, last: bool = False) -> Iterator[Event]:
-        """News, told one by one: what was told once is never told again."""
-        yield from self.sorted_out(self.finds.look(FINDS_AT_ONCE, last=last))
+        """Yield what is new; each event only once."""
+        yield from self.without_findings(self.finds.look(FINDS_AT_ONCE, last=last))
         yield from self.polling_only()
-        told = list(self.relay.read(last=last))
-        yield from self.sorted_out(told)
-        if any(isinstance(event, CommandApplied) for event in told):
+        events = list(self.relay.read(last=last))
+        yield from self.without_findings(events)
+        if any(isinstance(event, CommandApplied) for event in events):
             self.types.answered()
         now = time.monotonic()
         if last or now >= self.warn_due:
-            warning = self.relay.foreign()
+            warning = self.relay.skipped_lines()
             if warning:
                 self.warn_due = now + WARN_EVERY_S
                 yield warning
         if synced := self.peers.look(last=last):
             yield synced
-        # After the engine's answers: what it has set is in its block, or file, by then.
-        if operators := self.operators.look(last=last):
-            yield operators
+        # After the engine's answers: what the engine has set is then in its block or file.
+        if mutators := self.mutators.look(last=last):
+            yield mutators
         yield from self.types.look(last=last)
-        stats = self.figures.look(last=last)
-        yield from self.figures.notes()
+        stats = self.stats.look(last=last)
+        yield from self.stats.notes()
         if stats:
-            # Files do not lie: AFL counts its crashes from 0 again when it is resumed.
+            # The number of files is right: a resumed AFL counts crashes from 0 again.
             crashes = max(stats.crashes, self.finds.count("crashes"))
             hangs = max(stats.hangs, self.finds.count("hangs"))
             yield replace(stats, crashes=crashes, hangs=hangs)
 
-    def sorted_out(self, found: Sequence[Event]) -> list[Event]:
-        """Of a mutant's finds those that are news.
+    def without_findings(self, found: Sequence[Event]) -> list[Event]:
+        """In a mutant's turn, leave out seeds and findings; else return all events.
 
-        What crashes a mutant is no finding: it is run on the target. And mutants that are
-        fuzzed one after the other all begin with what the ones before have found.
+        An input that crashes a mutant is not a finding (the transfer runs it on the target). Each
+        turn starts with the entries of the turns before; they are reported as seeds only.
         """
         if not self.mutant:
             return list(found)
@@ -249,10 +251,10 @@ class _Instance:
         return news
 
     def polling_only(self) -> list[Message]:
-        """Say once that inotify cannot help."""
-        if self.said or not self.finds.unwatched:
+        """Report once that inotify does not work here."""
+        if self.reported or not self.finds.unwatched:
             return []
-        self.said = True
+        self.reported = True
         return [Message("info", f"polling only: {self.finds.unwatched}", self.name)]
 
 
@@ -261,7 +263,7 @@ def _known_files(state: State) -> dict[str, set[str]]:
     known: dict[str, set[str]] = {}
     items: Iterable[Entry | Finding] = chain(state.entries.values(), state.findings.values())
     for item in items:
-        if item.saved:  # one that was only described may not be there yet
+        if item.saved:  # a file that was only described may not be complete yet
             known.setdefault(item.instance, set()).add(item.file)
     return known
 

@@ -1,7 +1,7 @@
 """``fuzzer_stats``: from ``key : value`` lines to :class:`~fuzztui.wire.events.Stats`.
 
-Written by AFL 2.5x to 4.3x and by our engines. Untrusted text: read by key, last one
-counts, whatever is no number is as if it were absent.
+Written by AFL 2.5x to 4.3x and by in-process engines. Untrusted text: the last line of a key
+counts, and a value that is not a number counts as absent.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from fuzztui.wire.events import Stats
 __all__ = ["MAX_SIZE", "own_rate", "parse_stats", "to_stats", "whole"]
 
 MAX_SIZE = 64 * 1024
-"""Bytes of the file that are looked at; AFL's has about 2,000."""
+"""Bytes of the file that are read; AFL's has about 2,000."""
 
 MEASURED_S = 30
-"""A file of a younger process is AFL's first one: its rate is that of running the seeds once."""
+"""Seconds. The file of a younger AFL process is its first one, with the rate of running the seeds
+once."""
 
 _NUMBER = re.compile(r"([0-9]{1,30})(?:\.[0-9]*)?%?")
 
@@ -49,13 +50,13 @@ _COUNTS = {
     "cur_item": ("cur_item", -1),
     "max_depth": ("max_depth", -1),
 }
-"""Field of Stats -> key of the file, and the value of a missing one."""
+"""Field of Stats -> key in the file, and the value if the key is missing."""
 
 
 def parse_stats(raw: bytes) -> dict[str, str] | None:
-    """The file's keys; None for one that is not all there (AFL rewrites it in place)."""
-    # A file longer than we read is cut at its end, a torn one has no last newline:
-    # the figures of a line that may be cut would be wrong rather than old.
+    """Return the file's values by key; None if it is incomplete (AFL rewrites it in place)."""
+    # A file longer than MAX_SIZE is cut at its end, a torn one has no final newline: the number in
+    # a line that may be cut would be wrong rather than old.
     if not raw.endswith(b"\n") and len(raw) < MAX_SIZE:
         return None
     values: dict[str, str] = {}
@@ -68,7 +69,7 @@ def parse_stats(raw: bytes) -> dict[str, str] | None:
 
 
 def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
-    """The event. ``age`` in seconds; ``stability`` in percent, as AFL writes it."""
+    """Make the event. ``age`` in seconds; ``stability`` in percent, as AFL writes it."""
     counts = {field: _count(values.get(key), none) for field, (key, none) in _COUNTS.items()}
     return Stats(
         instance=instance,
@@ -80,7 +81,7 @@ def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
 
 
 def own_rate(values: Mapping[str, str]) -> float:
-    """The rate that AFL itself gives, for who has one look only; -1 in its first file."""
+    """Return AFL's own rate, for callers that read the file only once; -1 in its first file."""
     if whole(values, "last_update") - whole(values, "start_time") < MEASURED_S:
         return -1.0
     last_minute = _real(values.get("execs_ps_last_min"), -1.0)
@@ -88,7 +89,7 @@ def own_rate(values: Mapping[str, str]) -> float:
 
 
 def whole(values: Mapping[str, str], key: str) -> int:
-    """A number that has to be exact, such as a time; 0 for anything else."""
+    """Return the exact number under ``key``, such as a time; 0 if the value is no number."""
     text = values.get(key, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 

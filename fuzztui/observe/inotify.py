@@ -1,7 +1,7 @@
-"""The fast tier of observing: inotify, one directory at a time.
+"""The hint tier of observing: inotify, fast but incomplete.
 
-It is only ever a hint. What it misses (a ``link()`` has no close, the kernel's queue
-overflows, a file system has no inotify, watches run out) the listing tier finds.
+The listing tier (``scan``) finds what inotify misses: a ``link()`` has no close, the kernel's queue
+overflows, a file system has no inotify, watches run out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLOSE_WRITE, _MOVED_TO = 0x8, 0x80
 _DELETE_SELF, _MOVE_SELF = 0x400, 0x800
 _ONLYDIR, _DONT_FOLLOW = 0x01000000, 0x02000000
 _MASK = _CLOSE_WRITE | _MOVED_TO | _DELETE_SELF | _MOVE_SELF | _ONLYDIR | _DONT_FOLLOW
-"""inotify(7): a file is complete, or the directory, which is no symlink, has gone."""
+"""inotify(7): a file is complete, or the directory (not a symlink) was removed or renamed."""
 
 _NETWORK_TYPES = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "lustre", "gpfs", "afs", "glusterfs", "virtiofs"}
@@ -42,12 +42,12 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class Watcher:
-    """Tells which files were closed after writing, or moved in, since the last look.
+    """Collects the files that were closed after writing, or moved in, see :meth:`take`.
 
-    ``wake`` is called, from another thread, when there is something to look at.
+    ``wake`` is called, from another thread, when there is something to take.
 
-    Uses watchdog's inotify descriptor, not its observer: that has a thread for each
-    directory (150 for 50 instances) and does not tell when a directory is renamed.
+    Uses watchdog's inotify descriptor, not its observer: the observer has a thread for each
+    directory (150 for 50 instances) and does not report that a directory was renamed.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
@@ -62,13 +62,13 @@ class Watcher:
         self._inotify: InotifyFD | None = None
 
     def add(self, directory: str) -> str:
-        """Watch the directory that has this name now; "" or why that cannot be, in words."""
+        """Watch the directory that has this name now. Returns why that fails; "" if it works."""
         self.remove(directory)
         try:
             kind = self._kind(directory)
             if is_remote(kind):
                 return f"{directory} is on a network file system ({kind})"
-            with self._lock:  # its first event may come before we know its number
+            with self._lock:  # the first event may come before the watch's number is known
                 self._watch(self._inotify or self._start(), directory)
         except OSError as e:
             # ENOSPC, EMFILE: fs.inotify.max_user_watches or _instances is used up.
@@ -78,7 +78,7 @@ class Watcher:
     def remove(self, directory: str) -> None:
         """Stop watching the directory that had this name."""
         with self._lock:
-            # The caller knows of its end: the event must not make it doubt the next one.
+            # The caller knows that it is gone: the event must not be taken for the next directory.
             self._told.pop((directory, ""), None)
             watch = self._watches.pop(directory, None)
             if watch is not None:
@@ -86,10 +86,10 @@ class Watcher:
                 self._let_go(watch)
 
     def take(self) -> tuple[list[tuple[str, str]], bool]:
-        """What was told since the last call, in order, and whether something was missed.
+        """Return what happened since the last call, in order, and whether something was missed.
 
-        A pair is a directory and the name of a file in it; a name of "" is the directory
-        itself, which was removed or renamed.
+        A pair is a directory and the name of a file in it; an empty name: the directory itself was
+        removed or renamed.
         """
         with self._lock:
             told, self._told = self._told, {}
@@ -106,7 +106,7 @@ class Watcher:
     # ------------------------------------------------- called in watchdog's thread
 
     def on_event(self, event: InotifyEvent) -> None:
-        """Something happened in a directory, or to it."""
+        """Note a completed file, or that a directory was removed or renamed."""
         with self._lock:
             path = self._paths.get(event.wd)
             if path is not None:
@@ -114,7 +114,7 @@ class Watcher:
                 self._tell(path, "" if itself else os.fsdecode(event.name))
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
-        """The kernel dropped a watch; its number will not come again."""
+        """Note that the kernel dropped a watch, whose number will not be reused."""
         with self._lock:
             path = self._paths.pop(wd, None)
             if path is not None:
@@ -122,7 +122,7 @@ class Watcher:
                 self._tell(path, "")
 
     def on_queue_overflow(self) -> None:
-        """Some events never come."""
+        """Note that the kernel has dropped events."""
         with self._lock:
             self._lost = True
         self._wake()
@@ -130,7 +130,7 @@ class Watcher:
     def _tell(self, path: str, name: str) -> None:
         first = not self._told
         self._told[path, name] = None
-        if first:  # whoever comes sees the rest of a burst too
+        if first:  # one wake-up for a burst of events
             self._wake()
 
     # ---------------------------------------------------------------- with the lock
@@ -138,9 +138,9 @@ class Watcher:
     def _watch(self, inotify: InotifyFD, directory: str) -> None:
         who = cast("CallbackId", next(self._ids))
         number = inotify.add_callback(os.fsencode(directory), cast("Mask", _MASK), self, who)
-        if number < 0:  # watchdog keeps silent about this one error
+        if number < 0:  # watchdog does not raise for this one error
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        # The same directory by another name, as after a rename: it has one number.
+        # The same directory under another name, after a rename, has the same number.
         former = self._watches.pop(self._paths.get(number, ""), None)
         self._paths[number] = directory
         self._watches[directory] = number, who
@@ -153,7 +153,7 @@ class Watcher:
                 self._inotify.remove_callbacks([watch])
 
     def _start(self) -> InotifyFD:
-        try:  # here, because importing it needs an inotify
+        try:  # imported here, because the import fails without inotify
             from watchdog.observers.inotify_c import InotifyFD
         except UnsupportedLibcError as e:
             raise OSError(str(e)) from None
@@ -170,12 +170,12 @@ class Watcher:
 
 
 def is_remote(kind: str) -> bool:
-    """Whether changes on such a file system may be made elsewhere, unseen by our kernel."""
+    """Whether another machine can change files of such a file system, unseen by this kernel."""
     return kind in _NETWORK_TYPES or kind.startswith("fuse.")
 
 
 def file_system(directory: str) -> str:
-    """The type of the file system that holds ``directory``, "" if it cannot be told."""
+    """Return the type of the file system of ``directory``; an empty string if unknown."""
     where = Path(directory).resolve()
     best, kind = 0, ""
     try:

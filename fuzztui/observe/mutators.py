@@ -1,7 +1,7 @@
-"""From the block of a text engine (``.text`` in its directory) to events for the log.
+"""Observe the statistics block of text mutators (``.text`` in an instance's directory).
 
-The engine writes its figures into the block all the time; the log gets them rarely, and
-the sooner the more they say: another mixture at once, finds soon, mere counts now and then.
+The engine updates the block all the time. A new mixture is reported at once, new entries and
+crashes soon, and mere counts rarely.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from fuzztui.engines.text.table import ARMS
 from fuzztui.wire.events import MutatorStats
 from fuzztui.wire.mixture import Mixture
 
-__all__ = ["MutatorBlock", "figures_of"]
+__all__ = ["MutatorBlock", "stats_of"]
 
 LOOK_S = 0.25
-"""Between two looks at the block."""
+"""Seconds between two reads of the block."""
 
 FINDS_S = 2.0
-"""At least between two events because something was found."""
+"""Minimum seconds between two events if a mutator found something."""
 
 COUNTS_S = 5.0
-"""And because there is nothing new but counts."""
+"""Minimum seconds between two events if only counts have changed."""
 
 
-def figures_of(name: str, block: StatsBlock) -> MutatorStats:
-    """What the block of instance ``name`` says, for the log."""
+def stats_of(name: str, block: StatsBlock) -> MutatorStats:
+    """Make the event from the block of instance ``name``."""
     arms = block.arms
     return MutatorStats(
         name,
@@ -46,41 +46,43 @@ def figures_of(name: str, block: StatsBlock) -> MutatorStats:
 
 
 class MutatorBlock:
-    """The block of instance ``name`` in the directory ``path``; it need not have one."""
+    """The statistics block of instance ``name`` in the directory ``path``, if there is one.
 
-    def __init__(self, path: str, name: str, told: MutatorStats | None = None) -> None:
+    ``logged``: the instance's last event in the log; None: none.
+    """
+
+    def __init__(self, path: str, name: str, logged: MutatorStats | None = None) -> None:
         self._path = Path(path) / BLOCK
         self._name = name
-        self._told = told
-        """What the log has."""
-        self._told_at = float("-inf")
+        self._logged = logged
+        self._logged_at = float("-inf")
         self._due = 0.0
 
     def look(self, *, last: bool = False) -> MutatorStats | None:
-        """News, None if there are none that are worth telling yet. ``last``: nobody writes now."""
+        """Return the event if one is due, else None. ``last``: the engine has ended."""
         now = time.monotonic()
         if now < self._due and not last:
             return None
         self._due = now + LOOK_S
         if (block := read_block(self._path)) is None:
             return None
-        figures = figures_of(self._name, block)
-        if figures == self._told:
+        stats = stats_of(self._name, block)
+        if stats == self._logged:
             return None
-        if not last and now - self._told_at < self._patience(figures):
+        if not last and now - self._logged_at < self._interval_s(stats):
             return None
-        self._told, self._told_at = figures, now
-        return figures
+        self._logged, self._logged_at = stats, now
+        return stats
 
-    def _patience(self, now: MutatorStats) -> float:
-        """How long ago the last event must be for this one."""
-        told = self._told
-        if told is None or told.adaptive != now.adaptive or told.names != now.names:
+    def _interval_s(self, now: MutatorStats) -> float:
+        """Minimum seconds between the last event and this one."""
+        logged = self._logged
+        if logged is None or logged.adaptive != now.adaptive or logged.names != now.names:
             return 0.0
-        # What is adaptive changes its mixture all the time.
-        was, is_ = (Mixture(f.havoc, f.text, f.splice) for f in (told, now))
-        if not now.adaptive and was != is_:
+        # An adaptive mixture changes all the time.
+        before, after = (Mixture(s.havoc, s.text, s.splice) for s in (logged, now))
+        if not now.adaptive and before != after:
             return 0.0
-        if (told.found, told.crashes) != (now.found, now.crashes):
+        if (logged.found, logged.crashes) != (now.found, now.crashes):
             return FINDS_S
         return COUNTS_S

@@ -1,8 +1,8 @@
-"""Executions a second, from how many there were at two points in time.
+"""Executions per second, from the number of executions at two points in time.
 
-What AFL itself says is no such thing: its first ``fuzzer_stats`` has the average of running
-its seeds once (700/s or 16,000/s of the same program), later ones that of its whole life, and
-all of them go on over pauses. Until there are two points nothing is known.
+AFL's own rate is different: the first ``fuzzer_stats`` contains the average of running the seeds
+once (700/s or 16,000/s of the same program), later ones the average since the start, including
+pauses. The rate is unknown until there are two points.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ __all__ = ["FILES_S", "MIN_S", "UNKNOWN", "Pace"]
 UNKNOWN = -1.0
 
 FILES_S = 150.0
-"""AFL rewrites ``fuzzer_stats`` once a minute: if that takes longer, it did not run meanwhile."""
+"""Seconds. AFL rewrites ``fuzzer_stats`` once a minute: after a longer gap, it did not run."""
 
 WINDOW_S, COARSE_S = 5.0, 30.0
-"""A rate is that of the last so many seconds; where only whole seconds are known, of more."""
+"""Seconds over which a rate is computed; the second if times are known in whole seconds only."""
 
 MIN_S = 4.0
-"""Whole seconds that are closer than this say little."""
+"""Seconds. Points that are closer give no rate: times are in whole seconds."""
 
 STEPS = 3
-"""A gap so many times as long as the one before is a pause that nobody told us of."""
+"""An interval this many times as long as the previous one counts as an unreported pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,29 +36,29 @@ class _Point:
 
 
 class Pace:
-    """The rate of one instance, by what one of its files says now and then.
+    """The rate of one instance, from the points that one of its files contains.
 
-    :param pause_s: a gap that is longer is a pause, unless the file is always that slow.
+    :param pause_s: seconds; a longer gap is a pause, unless the file is always that slow.
     """
 
     def __init__(self, pause_s: float) -> None:
         self.rate = UNKNOWN
-        """Executions a second as last measured."""
+        """Executions per second as last measured; ``UNKNOWN``: not measured yet."""
         self._pause_s = pause_s
         self._step = 0.0
         self._points: deque[_Point] = deque()
 
     def add(self, seconds: float, execs: int, written: float = 0.0) -> None:
-        """``execs`` were done at ``seconds`` of AFL's clock.
+        """Add a point: ``execs`` executions at ``seconds`` of AFL's clock.
 
-        AFL writes whole seconds. ``written`` is the exact time of the same moment by
-        another clock: the file's, 0 where that is not known.
+        AFL writes whole seconds. ``written`` is the exact time of the same moment by the clock of
+        the file system; 0: unknown.
         """
         points = self._points
         if points:
             step = seconds - points[-1].seconds
             if step < 0 or execs < points[-1].execs:
-                self.forget()  # it was started again
+                self.forget()  # the fuzzer was restarted
             elif step == 0:
                 points.pop()
             else:
@@ -73,11 +73,11 @@ class Pace:
             self.rate = round((execs - points[0].execs) / took, 2)
 
     def interrupted(self) -> None:
-        """It did not run for a while: no rate spans that. The old one stands until then."""
+        """Note an interruption: no rate spans it. The old rate remains until the next one."""
         self._points.clear()
 
     def forget(self) -> None:
-        """Another process has its place: what was measured is of the old one."""
+        """Drop all points and the rate: they belong to an earlier process."""
         self._points.clear()
         self._step = 0.0
         self.rate = UNKNOWN
@@ -88,7 +88,7 @@ def _window(point: _Point) -> float:
 
 
 def _between(start: _Point, end: _Point) -> float:
-    """Seconds: exact where both clocks agree, as they do not in a copy of the files."""
+    """Seconds between two points; exact if both clocks agree, which is not so in copied files."""
     took = end.seconds - start.seconds
     exact = end.written - start.written
     return exact if start.written and abs(exact - took) < 1.0 else took

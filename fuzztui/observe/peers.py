@@ -1,4 +1,4 @@
-"""``.synced/``: whose queues an instance imports from, and how far it got with each."""
+"""``.synced/``: the peers from which an instance imports, and the next id of each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fuzztui.wire.events import Synced
 __all__ = ["Peers"]
 
 SOON_S = 5.0
-"""Between two looks until there is somebody to tell of."""
+"""Seconds between two reads while there is no peer yet."""
 
 EVERY_S = 60.0
-"""And from then on: an event names all peers, of N instances N x N numbers each time."""
+"""Seconds between two reads afterwards: an event names all peers, N x N numbers for N instances."""
 
 MAX_PEERS = 500
 
@@ -23,7 +23,7 @@ MAX_PEERS = 500
 class Peers:
     """The peers of the instance ``name`` in the directory ``path``.
 
-    ``rename`` gives the name that the log knows a peer by.
+    ``rename`` returns the name of a peer in the log.
     """
 
     def __init__(
@@ -40,21 +40,21 @@ class Peers:
         self._every = every
         self._due = 0.0
         self._times: dict[str, int] = {}
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
 
     def look(self, *, last: bool = False) -> Synced | None:
-        """News, at once the first time and then once a minute at most; None if there are none."""
+        """Return the peers if they have changed, else None; after the first time once a minute."""
         now = time.monotonic()
         if now < self._due and not last:
             return None
-        found = dict(self._told)
+        found = dict(self._reported)
         for peer in self._peers():
             if (next_id := self._next_id(peer)) is not None:
                 found[self._rename(peer)] = next_id
         self._due = now + (self._every if found else SOON_S)
-        if found == self._told:
+        if found == self._reported:
             return None
-        self._told = found
+        self._reported = found
         return Synced(self._name, dict(found))
 
     def _peers(self) -> list[str]:
@@ -62,7 +62,7 @@ class Peers:
             names = os.listdir(self._path)  # noqa: PTH208 - names only
         except OSError:
             return []
-        # PEER.last is when it was last synchronised with.
+        # PEER.last is the time of the last sync with the peer.
         return sorted(n for n in names if not n.endswith(".last"))[:MAX_PEERS]
 
     def _next_id(self, peer: str) -> int | None:
@@ -75,6 +75,6 @@ class Peers:
         except (OSError, ValueError):
             return None
         if len(raw) < 4:
-            return None  # AFL makes the file and then writes to it
+            return None  # AFL creates the file first and writes to it later
         self._times[peer] = mtime
         return int.from_bytes(raw, "little")

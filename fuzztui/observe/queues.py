@@ -1,6 +1,7 @@
-"""Looking through queues from beside the campaign: each entry once, and again when it is another.
+"""Read the queues of all instances from a helper process.
 
-afl-fuzz trims entries in place, and numbers its queue again when it is resumed.
+Each entry is read once, and again when its file was replaced: afl-fuzz trims entries in place, and
+renumbers its queue when it is resumed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fuzztui.observe.scan import Listing
 __all__ = ["Found", "QueueReader", "Queues"]
 
 AGAIN: Final = 1000
-"""Known files of a queue that are looked at again each time: AFL++ trims entries in place."""
+"""Known files of a queue that are checked again in each pass: AFL++ trims entries in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,10 @@ class Found:
 
 
 class QueueReader:
-    """One queue directory: its entries, each told once and again when its file is another one."""
+    """One queue directory: its entries, each once and again when its file has changed."""
 
     def __init__(self, path: Path, most_bytes: int) -> None:
-        """Entries of more than ``most_bytes`` are passed over."""
+        """Entries of more than ``most_bytes`` are skipped."""
         self._files: dict[str, tuple[int, int]] = {}
         self._known = set[str]()
         self._listing = Listing(path, self._known)
@@ -48,10 +49,13 @@ class QueueReader:
         return self._listing.behind
 
     def entries(self, limit: int, *, last: bool = False) -> Iterator[Found]:
-        """What is new or changed; ``limit`` new files at most, all if nobody writes any more."""
+        """Yield new and changed entries.
+
+        At most ``limit`` new files; ``last``: all, because no engine writes any more.
+        """
         self._listing.check()
-        for find in self._listing.look(limit, last=last):
-            yield from self._entry(find.name)
+        for new in self._listing.look(limit, last=last):
+            yield from self._entry(new.name)
         if not self._names:
             self._names = list(self._files)
         for name in self._names[-AGAIN:]:
@@ -63,7 +67,7 @@ class QueueReader:
         try:
             status = path.lstat()
         except OSError:
-            return  # trimming unlinks and makes it again
+            return  # trimming deletes the file and creates it again
         seen = status.st_mtime_ns, status.st_size
         if self._files.get(name) == seen:
             return
@@ -75,14 +79,14 @@ class QueueReader:
 
 
 class Queues:
-    """The queues of all directories in a sync directory, those that appear later too."""
+    """The queues of all instances in a sync directory, including those that appear later."""
 
     def __init__(self, out: Path, most_bytes: int) -> None:
         self._out, self._most_bytes = out, most_bytes
         self._queues: dict[str, QueueReader] = {}
 
     def look(self) -> list[QueueReader]:
-        """All that there are now."""
+        """Return the readers of all queues that exist now."""
         with contextlib.suppress(OSError):
             for name in os.listdir(self._out):  # noqa: PTH208 - names only
                 path = self._out / name / "queue"
@@ -92,5 +96,5 @@ class Queues:
 
     @property
     def behind(self) -> bool:
-        """Whether there is more to look at now."""
+        """Whether entries are left to read now."""
         return any(queue.behind for queue in self._queues.values())

@@ -1,9 +1,8 @@
-"""Carrying an engine's ``events.jsonl`` into the campaign log, each line exactly once.
+"""Copy an engine's ``events.jsonl`` into the campaign log, each line exactly once.
 
-How far each file was carried is written down (``supervisor/offsets.json``) only after
-the log was flushed, so a supervisor that is killed in between carries some lines a
-second time: those it recognises, because they are in the log after the sequence
-number that the offsets belong to.
+The offset of each file (``supervisor/offsets.json``) is written only after the log was flushed. If
+the supervisor is killed in between, the next one reads some lines again. It recognises these lines,
+because they are in the log after the sequence number that belongs to the offsets.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ CHUNK = 256 * 1024
 """Bytes that are read at once."""
 
 MAX_LINE = 1 << 20
-"""A longer line is no event."""
+"""Bytes; a longer line is skipped."""
 
 _OF_ENGINES = (
     InstanceHello,
@@ -60,21 +59,21 @@ _OF_ENGINES = (
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """Bytes of each instance's ``events.jsonl`` that the log holds up to record ``seq``."""
+    """Bytes of each instance's ``events.jsonl`` that are in the log up to record ``seq``."""
 
     seq: int
     bytes: Mapping[str, int]
     lost: int = 0
-    """Records that the log had lost by then (:attr:`fuzztui.model.state.State.lost`)."""
+    """Records lost from the log until then (:attr:`fuzztui.model.state.State.lost`)."""
 
     @classmethod
     def load(cls, path: Path, last_seq: int, lost: int = 0) -> Offsets:
-        """Read them back. A file that is gone, foreign or ahead of the log is a fresh start.
+        """Read the offsets. If the file is missing, invalid or ahead of the log, all are 0.
 
-        So is one from before the log lost records: their lines are to be carried again.
+        Also if the log has lost records since: their lines must be copied again.
         """
         match read_json(path):
-            # Ahead of the log: the machine crashed and the log's end was never on disk.
+            # Ahead of the log: the machine crashed before the end of the log was on disk.
             case {"seq": int(seq), "bytes": dict(sizes), **more} if 0 <= seq <= last_seq:
                 good = {k: v for k, v in sizes.items() if type(v) is int and v >= 0}
                 if more.get("lost", 0) == lost:
@@ -82,7 +81,7 @@ class Offsets:
         return cls(0, {}, lost)
 
     def save(self, path: Path) -> None:
-        """Write them down. Raises OSError."""
+        """Write the offsets. Raises OSError."""
         replace_text(
             path, json.dumps({"seq": self.seq, "bytes": dict(self.bytes), "lost": self.lost})
         )
@@ -90,25 +89,25 @@ class Offsets:
 
 @dataclass(slots=True)
 class Logged:
-    """What the log holds already of the lines that one engine wrote after its offset."""
+    """The lines that one engine wrote after its offset and that are already in the log."""
 
     lines: Counter[str] = field(default_factory=Counter)
-    """How often it holds each line that was not yet read in the file."""
+    """Number of times each line is in the log and was not yet read in the file."""
     subjects: Counter[tuple[str, Hashable]] = field(default_factory=Counter)
-    """How many of these lines are about each subject: those lines are newer than what is read."""
+    """Number of these lines about each subject: they are newer than the line being read."""
     lost: bool = False
-    """Whether the log lost records: then any lines may be missing, else only the last ones."""
+    """Whether the log lost records: any line may then be missing, otherwise only the last ones."""
 
     def add(self, event: Event) -> None:
-        """The log holds this event."""
+        """Note that this event is in the log."""
         self.lines[encode_event(event)] += 1
         self.subjects.update((event.kind, subject) for subject in _subjects(event))
 
     def missing(self, event: Event) -> Event | None:
-        """What of the next event in the file is to be recorded: what the log does not hold.
+        """Return the part of the next event in the file that is not in the log; None if all is.
 
-        Nor is an event on a subject on which the log holds a newer one: recorded only now,
-        behind the newer one, the old one would be believed.
+        An event is also left out if the log has a newer one about the same subject: recorded now,
+        after the newer one, the old event would replace it.
         """
         line = encode_event(event)
         subjects = _subjects(event)
@@ -117,7 +116,7 @@ class Logged:
             _take(self.subjects, [(event.kind, subject) for subject in subjects])
             return None
         if not self.lost:
-            self.clear()  # the log holds the first lines and no others
+            self.clear()  # the log contains a prefix of the lines, which ends here
             return event
         left = {subject for subject in subjects if (event.kind, subject) not in self.subjects}
         if len(left) == len(subjects):
@@ -125,7 +124,7 @@ class Logged:
         return _only(event, left) if left else None
 
     def clear(self) -> None:
-        """What is written from now on is in no log."""
+        """Note that no later line is in the log."""
         self.lines.clear()
         self.subjects.clear()
 
@@ -138,7 +137,7 @@ def _take(counts: Counter[Any], keys: Iterable[Hashable]) -> None:
 
 
 def _subjects(event: Event) -> set[Hashable]:
-    """About what an event says what holds from then on, in place of an earlier event's."""
+    """The subjects for which an event replaces what earlier events reported."""
     match event:
         case MutantState() | EntryDescribed():
             return {event.id}
@@ -163,13 +162,13 @@ def _only(event: Event, subjects: Set[Hashable]) -> Event:
 
 
 def _id(item: object) -> str:
-    """Of one mutant in a list; what is no mutant has none."""
+    """The id of one mutant in a list; an empty string if the item is not a mutant."""
     key = item.get("id") if isinstance(item, dict) else None
     return key if isinstance(key, str) else ""
 
 
 def relayed(records: Iterable[Record]) -> dict[str, Logged]:
-    """Of the records after the offsets' ``seq``: those an engine may have written."""
+    """Return the events that engines may have written, from the records after the offsets."""
     logged: defaultdict[str, Logged] = defaultdict(Logged)
     lost = False
     for record in records:
@@ -185,9 +184,9 @@ def relayed(records: Iterable[Record]) -> dict[str, Logged]:
 
 
 class Relay:
-    """One instance's ``events.jsonl``, read from where the last supervisor got to.
+    """One instance's ``events.jsonl``, read from ``offset``, where the last supervisor stopped.
 
-    :param done: what the log holds already of the lines after ``offset``; used up.
+    :param done: the lines after ``offset`` that are already in the log; consumed by reading.
     """
 
     def __init__(self, path: Path, instance: str, offset: int, done: Logged) -> None:
@@ -196,12 +195,12 @@ class Relay:
         self._done = done
         self.offset = offset
         self.behind = False
-        """Whether the last :meth:`read` left something that it could have had."""
-        self._foreign = 0
+        """Whether the last :meth:`read` left complete lines unread."""
+        self._skipped = 0
         self._first = ""
 
     def read(self, *, last: bool = False) -> list[Event]:
-        """The next events, up to about :data:`CHUNK` bytes of them, or all if ``last``."""
+        """Return the next events, from about :data:`CHUNK` bytes; all events if ``last``."""
         events: list[Event] = []
         while True:
             raw = self._next()
@@ -215,23 +214,23 @@ class Relay:
             if not last:
                 return events
 
-    def foreign(self) -> Message | None:
-        """A warning about the lines since the last call that were no events of an engine's."""
-        if not self._foreign:
+    def skipped_lines(self) -> Message | None:
+        """Return a warning about lines since the last call that were no events; None if none."""
+        if not self._skipped:
             return None
-        are = "is" if self._foreign == 1 else "are"
-        lines = several(self._foreign, "line")
+        are = "is" if self._skipped == 1 else "are"
+        lines = several(self._skipped, "line")
         text = f"events.jsonl: skipped {lines} that {are} no event: {self._first}"
-        self._foreign = 0
+        self._skipped = 0
         return Message("warning", text, self._instance)
 
     def _next(self) -> bytes | None:
-        """Whole lines from the offset on, which is moved past them; None if there are none."""
+        """Read complete lines at the offset and advance it; None if there are none."""
         found = status(self._path)
         if found is None:
             return None
         if found.st_size == self.offset:
-            self._done.clear()  # what is left of it is the supervisor's own
+            self._done.clear()  # the rest was recorded by the supervisor itself
             return None
         try:
             fd = open_regular(self._path)
@@ -239,33 +238,33 @@ class Relay:
             return None
         try:
             if os.fstat(fd).st_size < self.offset:
-                self._strange("the file became shorter")
+                self._skip("the file became shorter")
                 self.offset = 0
             raw = os.pread(fd, CHUNK, self.offset)
             while raw and b"\n" not in raw and len(raw) <= MAX_LINE:
                 more = os.pread(fd, CHUNK, self.offset + len(raw))
                 if not more:
-                    return None  # torn: the rest is still to come
+                    return None  # the writer has not finished this line yet
                 raw += more
         finally:
             os.close(fd)
         end = raw.rfind(b"\n") + 1
         if not raw:
             return None
-        if not end:  # endless: its parts are no events either
+        if not end:  # longer than MAX_LINE: skipped in parts
             end = len(raw)
         self.offset += end
         return raw[:end]
 
     def _more(self) -> bool:
-        """Whether there is about another chunk to read (what is less may be a torn line)."""
+        """Whether about another chunk can be read (less may be an unfinished line)."""
         found = status(self._path)
         return found is not None and found.st_size - self.offset >= CHUNK // 2
 
     def _decode(self, line: bytes) -> Event | None:
         try:
             event = decode_event(line)
-            # The directory, not the line, says which instance it is.
+            # The directory, not the line, determines the instance.
             if isinstance(event, _OF_ENGINES):
                 event = replace(event, instance=self._instance)
             elif isinstance(event, Unknown):
@@ -274,20 +273,20 @@ class Relay:
                 raise CodecError(f"an engine does not write {event.kind!r}")
             encode_event(event)  # NaN cannot be logged
         except ValueError as e:
-            self._strange(str(e))
+            self._skip(str(e))
             return None
         return event
 
-    def _strange(self, why: str) -> None:
-        if not self._foreign:
+    def _skip(self, why: str) -> None:
+        if not self._skipped:
             self._first = why[:200]
-        self._foreign += 1
+        self._skipped += 1
 
 
 def end_torn_line(path: Path) -> None:
-    """Give a line that its writer died in an end, so that the next writer's is its own.
+    """End an unfinished last line, whose writer has died, so that the next line is separate.
 
-    For when no writer lives. Raises OSError only when the disk is full.
+    Call only while no engine writes. Raises OSError only if the disk is full.
     """
     try:
         fd = open_regular(path, os.O_RDWR | os.O_APPEND)

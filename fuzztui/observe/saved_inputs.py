@@ -1,9 +1,8 @@
-"""What appears in one instance's ``queue/``, ``crashes/`` and ``hangs/``, as events.
+"""Report new files in one instance's ``queue/``, ``crashes/`` and ``hangs/`` as events.
 
-The directories are AFL's: it makes them, and a resume replaces them. Then ``queue/`` is
-made again with other numbers for the same inputs, and is told again; ``crashes/`` lives on
-as ``crashes.DATE/``: what is in there was reported, and is not again; what comes into the
-new one is new, even where an old AFL gives it a name that it had given before.
+A resumed AFL replaces these directories. ``queue/`` then contains the same inputs with other
+numbers, and is reported again. ``crashes/`` becomes ``crashes.DATE/``, whose files are not reported
+again; files in the new ``crashes/`` are new, even if an old AFL reuses an earlier name.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from fuzztui.observe.afl_names import parse_name
-from fuzztui.observe.scan import SHARE, Find, Known, Listing
+from fuzztui.observe.scan import SHARE, Known, Listing, NewFile
 from fuzztui.wire.events import EntrySaved, FindingSaved, Message
 
 __all__ = ["CATEGORIES", "SavedInputs", "Watching", "entry_event", "origin_of"]
@@ -24,11 +23,11 @@ __all__ = ["CATEGORIES", "SavedInputs", "Watching", "entry_event", "origin_of"]
 CATEGORIES = {"crashes": "crash", "hangs": "hang"}
 
 CHECK_S = 0.5
-"""Seconds between two looks whether the directories are still the same ones. While one is
-missing every look is one: a fuzzer that starts may find something in its first second."""
+"""Seconds between two checks whether the directories are still the same ones. While a directory is
+missing, each pass checks: a fuzzer that starts may find something in its first second."""
 
 FOLDERS_S = 30.0
-"""Seconds between two searches for ``crashes.DATE/`` at most; a resume brings one forward."""
+"""Seconds between two searches for ``crashes.DATE/``; fewer after a resume."""
 
 MAX_FOLDERS = 500
 
@@ -36,21 +35,21 @@ _OLD = re.compile(r"(crashes|hangs)\..+", re.DOTALL)
 
 
 class Watching(Protocol):
-    """The part of a :class:`~fuzztui.observe.inotify.Watcher` that is used here."""
+    """The part of :class:`~fuzztui.observe.inotify.Watcher` that is used here."""
 
     def add(self, directory: str) -> str:
-        """Watch it; "" or why that cannot be."""
+        """Watch a directory. Returns why that fails; an empty string if it works."""
 
     def remove(self, directory: str) -> None:
-        """Watch it no more."""
+        """Stop watching a directory."""
 
 
 class SavedInputs:
-    """The finds of the instance ``name`` in the directory ``path``.
+    """The saved inputs of instance ``name`` in the directory ``path``.
 
-    :param told: files of findings that the log holds already (``crashes/NAME``).
-    :param queue: names in ``queue/`` that need no report.
-    :param lowest: the lowest id of an entry so far: odd names get ids below it.
+    :param logged: files of findings that are already in the log (``crashes/NAME``).
+    :param queue: names in ``queue/`` that are already in the log.
+    :param lowest: the lowest id of an entry yet: files with other names get ids below it.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class SavedInputs:
         name: str,
         watcher: Watching,
         *,
-        told: Iterable[str] = (),
+        logged: Iterable[str] = (),
         queue: Known | None = None,
         lowest: int = 0,
         share: float = SHARE,
@@ -67,40 +66,40 @@ class SavedInputs:
         self._path = path
         self._name = name
         self._watcher = watcher
-        self._told = set(told)
+        self._logged = set(logged)
         self._moved: dict[str, Counter[str]] = {category: Counter() for category in CATEGORIES}
         self._counts: Counter[str] = Counter()
-        for file in self._told:
+        for file in self._logged:
             directory, _, name_in_it = file.partition("/")
             self._moved[_base(directory)][name_in_it.rpartition("/")[2]] += 1
             self._counts[_base(directory)] += 1
         self._lowest = lowest
         self._share = share
         self._known: dict[str, set[str]] = {}
-        """Names met in each directory of findings, since it is the one that it is."""
+        """Names seen in each directory of findings, since the directory was created."""
         names: Known = set() if queue is None else queue
         self._listings = {"queue": Listing(f"{path}/queue", names, share=share)}
         for category in CATEGORIES:
             self._begin(category)
         self._lost: dict[tuple[int, int] | None, set[str]] = {}
-        """Names in directories that have just lost their name, by their identity."""
+        """Names in directories that were just renamed or removed, by identity."""
         self._check_due = 0.0
         self._folders_due = 0.0
         self._unsettled = 0.0
         self._problems: dict[str, str] = {}
         self._had_queue = False
         self.renewed = False
-        """``queue/`` was replaced since somebody set this to False."""
+        """Whether ``queue/`` was replaced since the caller last set this to False."""
         self.unwatched = ""
-        """Why a directory can only be polled, in words."""
+        """Why a directory can only be polled; an empty string if inotify works."""
 
     def look(
         self, limit: int, *, last: bool = False, entries: bool = True
     ) -> list[EntrySaved | FindingSaved | Message]:
-        """What is new, at most ``limit`` files of each directory.
+        """Return what is new, at most ``limit`` files of each directory.
 
-        ``last``: nobody writes any more, everything is told. ``entries`` False: no word of
-        what is in ``queue/``.
+        ``last``: the engine has ended, so everything is reported. ``entries`` False: without
+        ``queue/``.
         """
         now = time.monotonic()
         listings = self._listings.values()
@@ -112,70 +111,70 @@ class SavedInputs:
         for directory, listing in self._listings.items():
             if directory == "queue" and not entries:
                 continue
-            for find in listing.look(limit, last=last):
-                events += self._event(directory, find)
+            for new in listing.look(limit, last=last):
+                events += self._event(directory, new)
             if listing.problem != self._problems.get(directory, ""):
                 self._problems[directory] = listing.problem
                 if listing.problem:
                     events.append(Message("warning", listing.problem, self._name))
         return events
 
-    def tell(self, directory: str, file: str) -> list[EntrySaved | FindingSaved]:
-        """The watcher says that ``file`` is complete; "": something became of the directory."""
+    def file_completed(self, directory: str, file: str) -> list[EntrySaved | FindingSaved]:
+        """Report a file that inotify reports complete; "": the directory was renamed or removed."""
         listing = self._listings.get(directory)
         if listing is None:
             return []
         if not file:
             self._check_due = 0.0
-            listing.doubt()
+            listing.invalidate()
             return []
-        find = listing.tell(file)
-        return self._event(directory, find) if find else []
+        new = listing.file_completed(file)
+        return self._event(directory, new) if new else []
 
     def know_queue(self, mtime_ns: int) -> None:
-        """``queue/`` as it was at that time is known: no need to list it."""
+        """Note that ``queue/`` is known as it was at this mtime: it need not be listed."""
         self._listings["queue"].settle(mtime_ns)
 
     def rescan(self) -> None:
-        """Some files may have been missed."""
+        """List all directories again, because inotify may have missed files."""
         for listing in self._listings.values():
             listing.rescan()
 
     def forget(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching all directories."""
         for listing in self._listings.values():
             self._watcher.remove(listing.path)
 
     @property
     def behind(self) -> bool:
-        """Whether the last look left something that it could have had."""
+        """Whether the last :meth:`look` left listed files unreported."""
         return any(listing.behind for listing in self._listings.values())
 
     @property
     def problems(self) -> list[str]:
-        """Why directories cannot be listed, in words."""
+        """Why directories cannot be listed, as messages."""
         return [listing.problem for listing in self._listings.values() if listing.problem]
 
     @property
     def unsettled(self) -> bool:
-        """Whether directories are just being replaced: look again soon."""
+        """Whether directories are just being replaced, so that the caller must look again soon."""
         return time.monotonic() < self._unsettled
 
     def count(self, category: str) -> int:
-        """Files of that category ("crashes" or "hangs") so far, those of earlier starts too."""
+        """Return the number of files in ``crashes`` or ``hangs``, including earlier starts."""
         return self._counts[category]
 
     # ---------------------------------------------------------------- directories
 
     def check(self) -> None:
-        """Find directories that were made, replaced or removed, and watch what is there."""
+        """Find directories that were created, replaced or removed; watch the present ones."""
         changed = self._changed()
         if changed or time.monotonic() >= self._folders_due:
             self._folders_due = time.monotonic() + FOLDERS_S
             if fresh := self._new_folders():
                 self._changed()
-            # A resume made them of those that we knew: what is in them was told. What is
-            # nowhere any more was deleted, and its name may come again.
+            # A resume has renamed known directories: their files were reported. Directories that no
+            # longer exist were deleted, and their names may be used again.
             for directory in fresh:
                 listing = self._listings.get(directory)
                 if listing and (names := self._lost.pop(listing.identity, None)):
@@ -191,8 +190,8 @@ class SavedInputs:
             listing.watched = False
             if directory == "queue":
                 self.renewed |= self._had_queue
-                # A resume may give names that a resume before the last one gave: all is told
-                # again, save what has no number. (A watch knows ids only: see ``renewed``.)
+                # A resume may reuse names of an earlier resume: all files are reported again,
+                # except those without a number. (A watched campaign has ids only, see ``renewed``.)
                 if self._had_queue and isinstance(listing.known, set):
                     listing.known = {name for name in listing.known if name[:2] != "id"}
                 self._had_queue |= listing.identity is not None
@@ -217,7 +216,7 @@ class SavedInputs:
         fresh = sorted(n for n in names if _OLD.fullmatch(n) and n not in self._listings)
         for name in fresh[: MAX_FOLDERS - len(self._listings)]:
             self._begin(name)
-        # The oldest first: what was told is taken for the oldest file of its name.
+        # The oldest first: a logged finding is matched with the oldest file of its name.
         in_order = sorted(self._listings, key=lambda d: (_OLD.fullmatch(d) is None, d))
         self._listings = {directory: self._listings[directory] for directory in in_order}
         return fresh
@@ -229,24 +228,24 @@ class SavedInputs:
 
     # --------------------------------------------------------------------- events
 
-    def _event(self, directory: str, find: Find) -> list[EntrySaved | FindingSaved]:
+    def _event(self, directory: str, new: NewFile) -> list[EntrySaved | FindingSaved]:
         if directory == "queue":
-            entry = entry_event(self._name, find.name, find.size, self._lowest - 1)
+            entry = entry_event(self._name, new.name, new.size, self._lowest - 1)
             self._lowest = min(self._lowest, entry.id)
             return [entry]
         moved = self._moved[_base(directory)]
-        if moved[find.name] > 0:
-            moved[find.name] -= 1
+        if moved[new.name] > 0:
+            moved[new.name] -= 1
             return []
-        # In the log the file is the finding's name. One that was used up by a finding of
-        # before a resume is spelled differently: it still leads to the file.
-        spelled = find.name
-        while f"{directory}/{spelled}" in self._told:
+        # In the log a finding is identified by its file. If an earlier finding has the same file
+        # name, "./" is inserted: the path still leads to the file.
+        spelled = new.name
+        while f"{directory}/{spelled}" in self._logged:
             spelled = f"./{spelled}"
         file = f"{directory}/{spelled}"
-        self._told.add(file)
+        self._logged.add(file)
         self._counts[_base(directory)] += 1
-        name = parse_name(find.name)
+        name = parse_name(new.name)
         return [
             FindingSaved(
                 instance=self._name,
@@ -258,15 +257,15 @@ class SavedInputs:
                 sig=name.sig,
                 time_ms=name.time_ms,
                 execs=name.execs,
-                size=find.size,
+                size=new.size,
                 sync=name.sync,
             )
         ]
 
 
 def entry_event(instance: str, file: str, size: int, odd_id: int) -> EntrySaved:
-    """The event of a file in ``queue/``; ``odd_id`` is its id if its name has none."""
-    name = parse_name(file)  # of another shape (AFL_SHA1_FILENAMES): an entry anyway
+    """Make the event of a file in ``queue/``; ``odd_id`` is the id if the name has none."""
+    name = parse_name(file)  # also other names are entries (AFL_SHA1_FILENAMES)
     return EntrySaved(
         instance=instance,
         id=odd_id if name.id < 0 else name.id,
@@ -283,7 +282,10 @@ def entry_event(instance: str, file: str, size: int, odd_id: int) -> EntrySaved:
 
 
 def origin_of(entry: EntrySaved) -> str:
-    """Of a seed where it is from: an entry of another queue ("m7/45") or "seed:NAME"; or ""."""
+    """Return the origin of a seed: an entry of another queue ("m7/45"), or "seed:NAME".
+
+    Returns an empty string if the entry is not a seed.
+    """
     if name := _LAID_OUT.fullmatch(entry.op):
         return f"{name[1]}/{int(name[2])}"
     return "seed:" + entry.op[5:] if entry.op.startswith("orig:") else ""

@@ -1,4 +1,4 @@
-"""An instance's figures: from wherever an engine tells them to ``Stats`` events."""
+"""An instance's statistics: from ``fuzzer_stats`` (or another source) to ``Stats`` events."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from fuzztui.base.files import read_regular
 from fuzztui.observe.fuzzer_stats import MAX_SIZE, parse_stats, to_stats
 from fuzztui.wire.events import Message, Stats
 
-__all__ = ["FiguresSource", "FileFigures", "StatsFile"]
+__all__ = ["FileStats", "StatsFile", "StatsSource"]
 
 EVERY_S = 0.5
 
 
-class FiguresSource(Protocol):
-    """Where an instance's figures come from. Belongs to the observer's thread."""
+class StatsSource(Protocol):
+    """The source of an instance's statistics. Belongs to the observer's thread."""
 
     def look(self, *, last: bool = False) -> Stats | None:
-        """News, None if there are none. ``last``: nobody writes any more."""
+        """Return new statistics; None if there are none. ``last``: the engine has ended."""
 
     def notes(self) -> list[Message]:
-        """What there is to say of the figures themselves, each thing once."""
+        """Return messages about the source itself, each once."""
 
     def interrupted(self) -> None:
-        """The instance did not run for a while (a pause, a restart): no rate spans that."""
+        """Note that the instance did not run for a while: no rate spans the interruption."""
 
     def close(self) -> None:
-        """Let go of files and sockets."""
+        """Close files and sockets."""
 
 
 class StatsFile:
@@ -42,14 +42,17 @@ class StatsFile:
         self._name = name
         self._gate = (0, 0, 0)
         self._seen = 0.0
-        """When it was first seen as it is now, on the monotonic clock."""
+        """Monotonic time at which the present version was first seen."""
         self.values: Mapping[str, str] = {}
-        """What it said when it was last read."""
+        """The values by key when the file was last read."""
         self.mtime = 0.0
-        """When that was written."""
+        """The mtime of these values."""
 
     def read(self, *, always: bool = False) -> Stats | None:
-        """Its figures with their age, None if it is as it was, not there, or being rewritten."""
+        """Return the statistics with their age.
+
+        Returns None if the file is unchanged (unless ``always``), missing, or being rewritten.
+        """
         try:
             found = os.lstat(self._path)
             gate = (found.st_mtime_ns, found.st_size, found.st_ino)
@@ -59,7 +62,7 @@ class StatsFile:
         except OSError:
             return None
         if values is None:
-            return None  # being rewritten: the old figures stand, the next look tells
+            return None  # being rewritten: read again next time
         now = time.monotonic()
         if gate != self._gate:
             self._gate, self._seen = gate, now
@@ -69,32 +72,33 @@ class StatsFile:
         return to_stats(self._name, values, age)
 
 
-class FileFigures:
-    """The figures of an engine that rewrites ``fuzzer_stats`` often enough by itself."""
+class FileStats:
+    """The statistics of an engine that rewrites ``fuzzer_stats`` about once a second."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._file = StatsFile(directory / "fuzzer_stats", name)
-        self._told: Stats | None = None
+        self._reported: Stats | None = None
         self._due = 0.0
 
     def look(self, *, last: bool = False) -> Stats | None:
-        """What the file says, at most every half second."""
+        """Return new statistics, at most each ``EVERY_S`` seconds; None if there are none."""
         now = time.monotonic()
         if not last and now < self._due:
             return None
         stats = self._file.read(always=last)
-        if stats is None or (self._told and replace(stats, age=self._told.age) == self._told):
+        before = self._reported
+        if stats is None or (before and replace(stats, age=before.age) == before):
             return None
         self._due = now + EVERY_S
-        self._told = stats
+        self._reported = stats
         return stats
 
     def notes(self) -> list[Message]:
-        """Nothing: such an engine's files are new enough."""
+        """Return no messages."""
         return []
 
     def interrupted(self) -> None:
-        """Such an engine knows itself when it was paused."""
+        """Do nothing: the engine itself leaves pauses out of its rate."""
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: no file is kept open."""

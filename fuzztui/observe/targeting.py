@@ -1,8 +1,8 @@
-"""From what a spoton engine writes about types and goals (``.types``) to events for the log.
+"""Observe the file in which a spoton engine writes its types and goals (``.types``).
 
-The engine replaces its file about once a second, for weeks; the log gets what says something:
-what a user has set at once, finds soon, mere counts the more rarely the longer it runs. Of code
-targets it gets what has changed since it was told last.
+The engine replaces the file about once a second, for weeks. A user's settings are reported at once,
+newly covered branches soon, and mere counts more rarely the longer the engine runs. Of goals only
+changes are reported.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ from fuzztui.wire.events import GoalsUncovered, TargetingStats
 __all__ = ["TypesFile", "TypesSnapshot", "parse"]
 
 LOOK_S = 0.25
-"""Between two looks at the file."""
+"""Seconds between two reads of the file."""
 
 FINDS_S = 2.0
-"""At least between two events because something was covered."""
+"""Minimum seconds between two events if something was covered."""
 
 COUNTS_S = 5.0
-"""And because picks have grown by this part, or what was reached has doubled."""
+"""Minimum seconds if the picks have grown by the part ``GROWN``, or a reached count has doubled."""
 GROWN = 0.02
 
 STALE_S = 30.0
-"""After so long also because of less; later after this part of the time since the start."""
+"""Minimum seconds after any change; later the part ``STALE_PART`` of the time since the start."""
 STALE_PART = 0.02
 STALE_MOST_S = 600.0
+"""Upper limit of these seconds."""
 
 MAX_TYPES = 100
 MAX_LEFT = 300
-"""Of one instance that are reported; the model would keep more."""
+"""Most goals reported for one instance; the model keeps more."""
 MAX_CHANGED = 20
 MAX_SIZE = 4 << 20
-"""Bytes of a file that is looked at."""
+"""Bytes; a larger file is not read."""
 
 MILLION = 1_000_000
 
@@ -54,14 +55,14 @@ _LISTS = (
 )  # fmt: skip
 
 Rows = dict[str, dict[str, Any]]
-"""Code targets by location, as :class:`GoalsUncovered` has them."""
+"""Goals by location, as in :class:`GoalsUncovered`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypesSnapshot:
-    """What the file says, cleaned: whatever is no figure is as if it were absent."""
+    """The checked content of the file; values that are not numbers count as absent."""
 
-    figures: TargetingStats
+    stats: TargetingStats
     asked: int
     left: Rows
 
@@ -70,7 +71,7 @@ class TypesSnapshot:
 
 
 def parse(name: str, raw: bytes) -> TypesSnapshot | None:
-    """What the file of instance ``name`` says; None for one that is not one."""
+    """Parse the file of instance ``name``. Returns None if it is not such a file."""
     try:
         data = json.loads(raw)
         types, left = data["types"], data["left"]
@@ -79,28 +80,28 @@ def parse(name: str, raw: bytes) -> TypesSnapshot | None:
     if not isinstance(types, dict) or not isinstance(left, list):
         return None
     rows = {row[0]: row for row in map(_type, types.items()) if row is not None}
-    # What a user has set is never left out, nor is what may be picked.
+    # Types that a user has weighted are never left out, then the most probable ones are kept.
     likely = sorted(rows.values(), key=lambda r: (-r[4], -r[5], r[0]))
     kept = {r[0] for r in sorted(likely, key=lambda r: r[2] == 1)[:MAX_TYPES]}
-    told = [r for r in likely if r[0] in kept]
+    shown = [r for r in likely if r[0] in kept]
     pinned, analysis = data.get("pinned"), data.get("analysis")
-    figures = TargetingStats(
+    stats = TargetingStats(
         name,
         _real(data.get("targeted"), 0.0, 1.0, 0.0),
         pinned if _is_text(pinned, MAX_LOCATION) else "",
         _count(data.get("targets")),
         _count(data.get("uncovered")),
         _count(data.get("frontier")),
-        **{field: [row[i] for row in told] for i, field in enumerate(_LISTS)},
+        **{field: [row[i] for row in shown] for i, field in enumerate(_LISTS)},
         ignored=_texts(data.get("ignored"))[:MAX_LEFT],
         changed=_texts(data.get("changed"))[:MAX_CHANGED],
         analysis=analysis if _is_text(analysis, MAX_NAME) else "",
     )
-    return TypesSnapshot(figures, _count(data.get("asked")), dict(islice(_left(left), MAX_LEFT)))
+    return TypesSnapshot(stats, _count(data.get("asked")), dict(islice(_left(left), MAX_LEFT)))
 
 
 def _type(item: tuple[str, Any]) -> tuple[Any, ...] | None:
-    """What it adds to each of the lists."""
+    """The values of one type, one for each name in ``_LISTS``; None if the item is invalid."""
     name, row = item
     if not _is_text(name, MAX_NAME) or not isinstance(row, dict):
         return None
@@ -155,29 +156,30 @@ def _real(value: Any, low: float, high: float, otherwise: float) -> float:
     return found if low <= (found := real(value)) <= high else otherwise
 
 
-# --------------------------------------------------------------------------- telling
+# ------------------------------------------------------------------------- reporting
 
 
 class TypesFile:
-    """The file of instance ``name`` in the directory ``path``; it need not have one.
+    """The file of instance ``name`` in the directory ``path``, if there is one.
 
-    A new one (a supervisor has started) tells everything once.
+    A new object (after a start of the supervisor) reports everything once.
     """
 
     def __init__(self, path: str, name: str) -> None:
         self._path, self._name = Path(path) / TYPES, name
         self._seen: tuple[int, ...] = ()
-        """What the file was when it was read last."""
+        """Inode, size and mtime of the file when it was last read."""
         self._now: TypesSnapshot | None = None
-        self._told: TargetingStats | None = None
-        """What the log has, and of goals."""
+        self._logged: TargetingStats | None = None
+        """The statistics in the log; None: not reported yet."""
         self._rows: Rows | None = None
-        self._told_at = self._rows_at = float("-inf")
+        """The goals in the log; None: not reported yet."""
+        self._logged_at = self._rows_at = float("-inf")
         self._due = 0.0
         self._since = time.monotonic()
 
     def look(self, *, last: bool = False) -> Iterator[TargetingStats | GoalsUncovered]:
-        """News that are worth telling. ``last``: all that there are, as nobody writes now."""
+        """Yield the events that are due. ``last``: all changes, because the engine has ended."""
         now = time.monotonic()
         if now < self._due and not last:
             return
@@ -185,22 +187,25 @@ class TypesFile:
         self._read()
         if self._now is None:
             return
-        figures = self._now.figures
-        if figures != self._told and (last or now - self._told_at >= self._patience(figures, now)):
-            self._told, self._told_at = figures, now
-            yield figures
+        stats = self._now.stats
+        if stats != self._logged and (
+            last or now - self._logged_at >= self._interval_s(stats, now)
+        ):
+            self._logged, self._logged_at = stats, now
+            yield stats
         if event := self._changes(self._now, now - self._rows_at, last=last):
             self._rows_at = now
             yield event
 
     def answered(self) -> None:
-        """A command was applied: figures that are told after that are right, whatever was told
-        before it, by a log that lags behind the file.
+        """Report the statistics again, after the applied command that was just recorded.
+
+        The log lags behind the file: it may have got the new statistics before the command.
         """
-        self._told = None
+        self._logged = None
 
     def _read(self) -> None:
-        """Take over what is new; what is no such file changes nothing."""
+        """Read a changed file; an invalid one is ignored."""
         there = status(self._path)
         seen = (there.st_ino, there.st_size, there.st_mtime_ns) if there else ()
         if seen == self._seen:
@@ -213,55 +218,57 @@ class TypesFile:
         if len(raw) <= MAX_SIZE and (look := parse(self._name, raw)):
             self._now = look
 
-    def _patience(self, now: TargetingStats, at: float) -> float:
-        """How long ago the last event must be for this one."""
-        told = self._told
-        if told is None or _settings(told) != _settings(now):
+    def _interval_s(self, now: TargetingStats, at: float) -> float:
+        """Minimum seconds between the last event and this one."""
+        logged = self._logged
+        if logged is None or _settings(logged) != _settings(now):
             return 0.0
-        if _finds(told) != _finds(now):
+        if _coverage(logged) != _coverage(now):
             return FINDS_S
-        if sum(now.picks) >= sum(told.picks) * (1 + GROWN) and now.picks != told.picks:
+        if sum(now.picks) >= sum(logged.picks) * (1 + GROWN) and now.picks != logged.picks:
             return COUNTS_S
         return min(max(STALE_S, (at - self._since) * STALE_PART), STALE_MOST_S)
 
     def _changes(self, look: TypesSnapshot, waited: float, *, last: bool) -> GoalsUncovered | None:
-        """What the log must be told to have the same rows, if that is worth it by now."""
-        now, told = look.left, self._rows
-        if told is None:
+        """The event that updates the goals in the log; None if it is not due."""
+        now, logged = look.left, self._rows
+        if logged is None:
             self._rows = dict(now)
             return GoalsUncovered(self._name, look.asked, now, anew=True)
         if waited < FINDS_S and not last:
             return None
-        gone = [location for location in told if location not in now]
+        gone = [location for location in logged if location not in now]
         counts = last or waited >= COUNTS_S
         changed = {
             location: row
             for location, row in now.items()
-            if _is_news(told.get(location), row, counts=counts, last=last)
+            if _is_news(logged.get(location), row, counts=counts, last=last)
         }
         if not gone and not changed:
             return None
-        self._rows = {location: changed.get(location) or told[location] for location in now}
+        self._rows = {location: changed.get(location) or logged[location] for location in now}
         return GoalsUncovered(self._name, look.asked, changed, gone)
 
 
-def _settings(figures: TargetingStats) -> tuple[Any, ...]:
-    """What a user has set, and what of it has ended; files whose targets are known no more."""
-    weights = zip(figures.names, figures.weights, strict=True)
+def _settings(stats: TargetingStats) -> tuple[Any, ...]:
+    """The user's settings, and the changed files, whose goals are no longer known."""
+    weights = zip(stats.names, stats.weights, strict=True)
     weighed = {n: w for n, w in weights if w != 1}
-    return figures.targeted, figures.pinned, figures.ignored, weighed, figures.changed
+    return stats.targeted, stats.pinned, stats.ignored, weighed, stats.changed
 
 
-def _finds(figures: TargetingStats) -> tuple[int, ...]:
-    arms = sum(figures.new_arms)
-    return arms, figures.targets, figures.uncovered, figures.frontier
+def _coverage(stats: TargetingStats) -> tuple[int, ...]:
+    arms = sum(stats.new_arms)
+    return arms, stats.targets, stats.uncovered, stats.frontier
 
 
-def _is_news(told: dict[str, Any] | None, now: dict[str, Any], *, counts: bool, last: bool) -> bool:
-    """``counts``: also what was reached, if that has doubled; ``last``: if it is another number."""
-    if told is None or last:
-        return told != now
-    if any(told[key] != now[key] for key in ("frontier", "types")):
+def _is_news(
+    logged: dict[str, Any] | None, now: dict[str, Any], *, counts: bool, last: bool
+) -> bool:
+    """``counts``: a reached count that has doubled is news, too; ``last``: any change is."""
+    if logged is None or last:
+        return logged != now
+    if any(logged[key] != now[key] for key in ("frontier", "types")):
         return True
-    reached = told["reached"]
+    reached = logged["reached"]
     return counts and not reached <= now["reached"] < max(1, 2 * reached)

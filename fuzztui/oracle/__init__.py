@@ -1,1 +1,1 @@
-"""What is a bug beside crashes and hangs of a program: ``[oracle]`` of an AFL++ campaign."""
+"""The program oracle: ``[oracle]`` of an AFL++ campaign finds bugs besides crashes and hangs."""

@@ -1,4 +1,4 @@
-"""Asking a command what it makes of an input: bounded, nothing of it left behind."""
+"""Run an oracle command on an input, with limits, and kill everything that it leaves."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.program import TargetProgram, keeps_shadow, repro_command_line
-from fuzztui.triage.sandbox import bench
+from fuzztui.triage.sandbox import open_sandbox
 
-__all__ = ["MAX_OUTPUT", "PATIENCE", "OracleCommand", "OracleReply", "asked_by"]
+__all__ = ["MAX_OUTPUT", "PATIENCE", "OracleCommand", "OracleReply", "oracle_commands"]
 
 MAX_OUTPUT: Final = 1 << 20
-"""Bytes of either stream that are kept; of the rest of stdout only a hash is."""
+"""Bytes kept of stdout and of stderr; the rest of stdout only enters a hash."""
 
 PATIENCE: Final = 5
-"""So many times the limit is given to what had no end: the machine may be busy."""
+"""Factor by which the time limit is raised for the second run, because the machine may be busy."""
 
 _INPUT: Final = b"INPUT"
 
 
 @dataclass(frozen=True, slots=True)
 class OracleReply:
-    """What a command made of an input. Neither name nor place of the input is in what it says."""
+    """How a command ended on an input. The path of the input is removed from the output."""
 
     status: int | None
-    """As of subprocess; None where it had no end in time."""
+    """As of subprocess; None: not finished within the time limit."""
     out: bytes
     err: bytes
     """The first :data:`MAX_OUTPUT` bytes of stdout and stderr."""
     digest: str
-    """Of all of stdout."""
+    """SHA-256 of all of stdout."""
 
     @property
     def accepts(self) -> bool:
-        """Whether it is content with the input."""
+        """Whether the command accepts the input (exit status 0)."""
         return self.status == 0
 
     @property
     def how(self) -> str:
-        """How it ended, in a word or two: what counts of it if it does not accept."""
+        """How the command ended, as a short text that is part of signatures."""
         if self.status is None:
             return "no end"
         if self.status < 0:
@@ -55,37 +55,41 @@ class OracleReply:
 
 @dataclass(frozen=True, slots=True)
 class OracleCommand:
-    """One of the two commands. ``limit``: seconds that it may take."""
+    """One of the two commands. ``limit``: seconds that a run may take."""
 
-    subject: TargetProgram
+    program: TargetProgram
     limit: float
     name: str
-    """What it is called for users."""
+    """Its name in messages."""
 
     def line(self, file: Path) -> str:
-        """What to type to have it run on ``file``."""
-        return repro_command_line(self.subject, file)
+        """Return the shell command that runs it on ``file``."""
+        return repro_command_line(self.program, file)
 
     async def ask(
         self, data: bytes, mark: ProcessMark | None = None, *, patience: float = 1
     ) -> OracleReply:
-        """Run it on ``data``, for ``patience`` times its limit.
+        """Run the command on ``data``, for at most ``patience`` times its limit.
 
-        Raises :class:`SupervisorError` where it cannot be run at all, OSError where the machine
-        lacks something now.
+        Raises :class:`SupervisorError` if it can never be run, OSError if the machine lacks
+        something now.
         """
-        if words := self.subject.missing():
-            raise SupervisorError(words)
+        if reason := self.program.missing():
+            raise SupervisorError(reason)
         out, err = _Stream(), _Stream()
-        with bench(self.subject, data, mark) as place:
+        with open_sandbox(self.program, data, mark) as place:
             outcome = await place.run(
-                self.limit * patience, stdout=True, told=out.take, errors=err.take, nice=False
+                self.limit * patience,
+                stdout=True,
+                on_output=out.take,
+                on_stderr=err.take,
+                nice=False,
             )
             launch, where = bytes(place.directory / "launch"), bytes(place.file)
         if outcome.status in (126, 127) and err.head.startswith(launch):
-            # The shell's words that it could not become the program.
+            # The shell reports that it could not execute the program.
             why = err.head.decode(errors="replace").strip().rpartition("exec: ")[2]
-            raise SupervisorError(f"{self.subject.command[0]} cannot be run: {why}")
+            raise SupervisorError(f"{self.program.command[0]} cannot be run: {why}")
         for stream in (out, err):
             stream.head = stream.head.replace(where, _INPUT)
             stream.head = stream.head.replace(bytes(place.directory), b"")
@@ -95,7 +99,7 @@ class OracleCommand:
 
 @dataclass(slots=True)
 class _Stream:
-    """The beginning of a stream, and a hash of what comes after it."""
+    """The beginning of a stream, and a hash of the rest."""
 
     head: bytearray = field(default_factory=bytearray)
     rest: hashlib._Hash = field(default_factory=hashlib.sha256)
@@ -106,29 +110,29 @@ class _Stream:
         self.rest.update(data[room:])
 
 
-def asked_by(campaign: Campaign) -> list[OracleCommand]:
-    """``run``, and ``against`` if there is one. Raises :class:`SupervisorError`."""
+def oracle_commands(campaign: Campaign) -> list[OracleCommand]:
+    """Return the command ``run``, and ``against`` if given. Raises :class:`SupervisorError`."""
     oracle = campaign.oracle
     target = TargetProgram.of(campaign)
     env = {key: value for key, value in target.env.items() if not key.startswith("AFL_")}
     preload = target.env.get("AFL_PRELOAD")
     preloaded = {"LD_PRELOAD": preload} if preload else {}
     target = replace(target, env=env | preloaded, unaided=True)
-    subjects = [_subject(target, env, oracle["run"]) if oracle["run"] else target]
+    programs = [_program(target, env, oracle["run"]) if oracle["run"] else target]
     if oracle["against"]:
-        subjects.append(_subject(target, env, oracle["against"]))
-    names = _names([subject.command for subject in subjects])
-    return [OracleCommand(s, oracle["timeout_s"], n) for s, n in zip(subjects, names, strict=True)]
+        programs.append(_program(target, env, oracle["against"]))
+    names = _names([program.command for program in programs])
+    return [OracleCommand(s, oracle["timeout_s"], n) for s, n in zip(programs, names, strict=True)]
 
 
-def _subject(target: TargetProgram, env: dict[str, str], command: list[str]) -> TargetProgram:
-    """Another command in place of the target, in a separate directory."""
+def _program(target: TargetProgram, env: dict[str, str], command: list[str]) -> TargetProgram:
+    """The target with another command, in a separate directory."""
     memory = 0 if keeps_shadow(command[0]) else target.memory
     return replace(target, command=tuple(command), env=env, cwd=None, memory=memory, driver=False)
 
 
 def _names(commands: list[tuple[str, ...]]) -> list[str]:
-    """The programs' names; of one with other arguments those, too."""
+    """The programs' names; with the differing arguments if the programs have the same name."""
     names = [Path(command[0]).name for command in commands]
     if len(set(names)) == len(names):
         return names

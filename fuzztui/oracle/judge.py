@@ -1,7 +1,7 @@
-"""What the answers of commands mean: whether they are a bug, its cause, and words for users.
+"""Judge the replies of the oracle commands: whether they show a bug, its signature and title.
 
-A cause is what findings that are so for the same reason have in common: numbers, names of files and
-what is quoted are the input's and are left out of it.
+Signatures must be equal for the same presumed cause. Numbers, file names and quoted text are left
+out, because they come from the input.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.engines.execute.message_oracle import without_numbers
 from fuzztui.engines.findings.contrast import cut, from_difference
 from fuzztui.engines.findings.differential import DIFFERS
-from fuzztui.oracle.command import PATIENCE, OracleCommand, OracleReply, asked_by
+from fuzztui.oracle.command import PATIENCE, OracleCommand, OracleReply, oracle_commands
 from fuzztui.process.execute import ProcessMark
 
 __all__ = ["OracleFinding", "OracleJudge", "differing", "suspicious"]
@@ -34,25 +34,25 @@ _COMPLAINT: Final = re.compile(r"error|fatal|assert|panic|fail|abort", re.IGNORE
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`']*['`]|‘[^’]*’|“[^”]*”")
 _SIGN: Final = re.compile(r"(?<!\w)-(?=[0-9])")
 _Cause = Callable[[bool], str]
-"""Returns a cause: False: as it is named now; True: as older versions named it."""
+"""Returns the text of a signature; True: as older versions wrote it."""
 _FILE: Final = re.compile(r"[^\s:\"'()]*/[^\s:\"'()]*")
 
 
 @dataclass(frozen=True, slots=True)
 class OracleFinding:
-    """That an input shows a bug. ``category`` and ``signature``: as of a finding."""
+    """A bug that an input shows. ``category`` and ``signature``: as of a finding."""
 
     category: str
     signature: str
     title: str
     same: object = None
-    """Equal for those that are the same difference, seen again."""
+    """Equal for two runs that show the same difference."""
     before: str = ""
-    """The signature in runs of older versions, "" if it is the same."""
+    """The signature in runs of older versions; an empty string if it is the same."""
 
 
 def suspicious(pattern: re.Pattern[str], answer: OracleReply) -> OracleFinding | None:
-    """Whether a command printed what only a bug makes it print."""
+    """Return the finding if a command printed a message that matches ``pattern``, else None."""
     for stream in (answer.err, answer.out):
         text = stream.decode(errors="replace")
         if found := pattern.search(text):
@@ -64,7 +64,10 @@ def suspicious(pattern: re.Pattern[str], answer: OracleReply) -> OracleFinding |
 
 
 def differing(names: Sequence[str], ours: OracleReply, theirs: OracleReply) -> OracleFinding | None:
-    """Whether two commands do different things: one accepts, or both do and print other things."""
+    """Return the difference if only one command accepts, or both accept and print other text.
+
+    None if they agree, or both reject.
+    """
     pair = ours, theirs
     if ours.accepts != theirs.accepts:
         parts = [f"{n} {cut(_words(a), _TITLE)}" for n, a in zip(names, pair, strict=True)]
@@ -88,21 +91,21 @@ def differing(names: Sequence[str], ours: OracleReply, theirs: OracleReply) -> O
 
 
 def _words(answer: OracleReply) -> str:
-    """What an outcome is, in a line."""
+    """The outcome of a command, as one line."""
     if answer.accepts:
         return "accepted it"
     if answer.status is None:
-        return "did not come to an end"
+        return "did not finish"
     if answer.status < 0:
         how = answer.how
     else:
-        how = f"refused it (exit status {answer.status})"
+        how = f"rejected it (exit status {answer.status})"
     complaint = visible(_complaint(answer))
     return f"{how}: {complaint}" if complaint else how
 
 
 def _report(name: str, line: str, answer: OracleReply) -> str:
-    """All that there is to say of one command; ``line``: what to type to have it run."""
+    """The outcome and the output of one command; ``line``: the shell command that runs it."""
     lines = [f"{name} {cut(_words(answer), _TITLE)}", f"  {visible(line)}"]
     for word, stream in (("stdout", answer.out), ("stderr", answer.err)):
         if text := stream[: 2 * _REPORTED].decode(errors="replace").strip():
@@ -111,38 +114,38 @@ def _report(name: str, line: str, answer: OracleReply) -> str:
 
 
 class OracleJudge:
-    """The two commands and what is made of their answers."""
+    """Runs the oracle commands on inputs and judges their replies."""
 
     def __init__(
-        self, asked: Sequence[OracleCommand], message: str, mark: ProcessMark | None = None
+        self, commands: Sequence[OracleCommand], message: str, mark: ProcessMark | None = None
     ) -> None:
-        """``message``: a regular expression, "" for none; ``mark``: as :func:`bench` has it."""
-        self.asked = asked
-        self.names = [command.name for command in asked]
+        """``message``: a regular expression, "" for none; ``mark``: see :func:`open_sandbox`."""
+        self.commands = commands
+        self.names = [command.name for command in commands]
         self._message = re.compile(message) if message else None
         self._mark = mark
 
     @classmethod
     def of(cls, campaign: Campaign, mark: ProcessMark | None = None) -> OracleJudge:
-        """That of a campaign. Raises :class:`SupervisorError`."""
-        return cls(asked_by(campaign), campaign.oracle["message"], mark)
+        """Return the judge of a campaign. Raises :class:`SupervisorError`."""
+        return cls(oracle_commands(campaign), campaign.oracle["message"], mark)
 
     @property
-    def question(self) -> str:
-        """What is asked: for another question all inputs are to be looked at again."""
+    def request(self) -> str:
+        """Pattern and commands as text; if it changes, all inputs must be judged again."""
         message = self._message.pattern if self._message else ""
-        return json.dumps([message, *([*one.subject.command] for one in self.asked)])
+        return json.dumps([message, *([*one.program.command] for one in self.commands)])
 
     async def ask(self, data: bytes, patience: float = 1) -> list[OracleReply]:
-        """The commands' answers. Raises :class:`SupervisorError`, OSError."""
-        return [await one.ask(data, self._mark, patience=patience) for one in self.asked]
+        """Return the replies of the commands. Raises :class:`SupervisorError`, OSError."""
+        return [await one.ask(data, self._mark, patience=patience) for one in self.commands]
 
     def differing(self, answers: Sequence[OracleReply]) -> OracleFinding | None:
-        """Whether they do different things, if there are two."""
+        """Return the difference between two replies; None if equal, or if there is one reply."""
         return differing(self.names, *answers) if len(answers) == 2 else None
 
-    async def verdicts(self, data: bytes) -> list[tuple[OracleFinding, list[OracleReply]]]:
-        """What bugs an input shows, with the answers that tell. A difference has held twice.
+    async def findings(self, data: bytes) -> list[tuple[OracleFinding, list[OracleReply]]]:
+        """Return the bugs that an input shows, with the replies. A difference must occur twice.
 
         Raises :class:`SupervisorError`, OSError as :meth:`ask` does.
         """
@@ -151,7 +154,7 @@ class OracleJudge:
         if self._message and (verdict := suspicious(self._message, answers[0])):
             found.append((verdict, answers))
         before = self.differing(answers)
-        for _ in range(2):  # with more time than before it may be another difference
+        for _ in range(2):  # with a longer time limit the difference may be another one
             if before is None:
                 break
             answers = await self.ask(data, PATIENCE)
@@ -163,8 +166,8 @@ class OracleJudge:
         return found
 
     def report(self, answers: Sequence[OracleReply], file: Path) -> str:
-        """All that there is to say of answers for an input that is in ``file``."""
-        pairs = zip(self.asked, answers, strict=True)
+        """Return the details of a finding: replies and shell commands for the input ``file``."""
+        pairs = zip(self.commands, answers, strict=True)
         return "\n".join(_report(one.name, one.line(file), answer) for one, answer in pairs)
 
 
@@ -174,7 +177,7 @@ def _difference(cause: _Cause, title: str, same: object) -> OracleFinding:
 
 
 def _signatures(word: str, cause: _Cause) -> tuple[str, str]:
-    """The signature of a cause, and what it was in older versions if that was another."""
+    """The signature, and the one of older versions; the second is empty if they are equal."""
     now, before = (f"{word} @ {visible(cause(old))}" for old in (False, True))
     return now, "" if before == now else before
 
@@ -186,7 +189,7 @@ def _cause(answer: OracleReply, old: bool) -> str:
 
 
 def _complaint(answer: OracleReply) -> str:
-    """The line that says what is wrong; a compiler may begin with where it is."""
+    """The line with the error message; a compiler may print the location first."""
     for stream in (answer.err, answer.out):
         lines = [line.strip() for line in stream.decode(errors="replace").splitlines()]
         if said := [line[:_LONGEST_LINE] for line in lines if line]:
@@ -203,7 +206,7 @@ def _without_numbers(text: str, old: bool) -> str:
 
 
 def _first_other_lines(ours: bytes, theirs: bytes) -> tuple[str, str]:
-    """The first lines that are not the same; empty where only what was not kept is other."""
+    """The first lines that differ; empty if only the part that was not kept differs."""
     for pair in zip_longest(ours.split(b"\n"), theirs.split(b"\n")):
         if pair[0] != pair[1]:
             a, b = ((line or b"").decode(errors="backslashreplace") for line in pair)

@@ -1,4 +1,4 @@
-"""The oracle of programs as the supervisor sees it: kept running, and how far it is."""
+"""The supervisor's side of the program oracle: keeps its process running, counts its backlog."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from fuzztui.wire.events import Event, Stats
 __all__ = ["OracleProcess"]
 
 TELL_S = 2.0
-"""Between two words on how much is left, at least; nothing is left is told at once."""
+"""Minimum seconds between two reports of the backlog; an empty one is reported at once."""
 
 LAST_S = 1.0
-"""For the last step, when nobody waits any more."""
+"""Seconds for the last step after :meth:`OracleProcess.finish` was cancelled."""
 
 
 class OracleProcess(HelperProcess):
-    """The process of :mod:`fuzztui.oracle.queue`. :meth:`run` it in a task."""
+    """The process of :mod:`fuzztui.oracle.queue`. Call :meth:`run` in a task."""
 
-    def __init__(self, home: RunDir, record: Callable[[Event], object]) -> None:
+    def __init__(self, run_dir: RunDir, record: Callable[[Event], object]) -> None:
         super().__init__(
-            home,
+            run_dir,
             record,
             "fuzztui.oracle.queue",
             [],
             label=ORACLE,
-            undone="oracle: entries are not looked at",
+            undone="oracle: entries are not judged",
         )
         self._told = 0
         self._due = 0.0
@@ -39,24 +39,24 @@ class OracleProcess(HelperProcess):
 
     @staticmethod
     def wanted(campaign: Campaign) -> bool:
-        """Whether there is one, of an engine that has not got it itself."""
+        """Whether the campaign has an oracle that its engine does not run itself."""
         return campaign.kind == "afl" and bool(campaign.oracle)
 
     @property
     def left(self) -> int:
-        """How many entries are to be looked at, as far as is known."""
-        pending = self.figures.get("pending", 0)
+        """Number of entries that are known and not judged yet."""
+        pending = self.stats.get("pending", 0)
         return pending if type(pending) is int else 0
 
     async def run(self) -> None:
-        """As :meth:`HelperProcess.run`."""
+        """See :meth:`HelperProcess.run`."""
         try:
             await super().run()
         finally:
             self._over.set()
 
     async def finish(self) -> None:
-        """Have it look at what is left. Given up, it ends without that."""
+        """Let the process judge the entries that are left. If cancelled, end the process."""
         self.end()
         try:
             await self._over.wait()
@@ -65,7 +65,7 @@ class OracleProcess(HelperProcess):
             await asyncio.wait([asyncio.ensure_future(self._over.wait())], timeout=LAST_S)
             raise
 
-    def _news(self) -> None:
+    def _on_stats(self) -> None:
         left, now = self.left, time.monotonic()
         if left != self._told and (now >= self._due or not left):
             self._told, self._due = left, now + TELL_S

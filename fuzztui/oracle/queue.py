@@ -1,12 +1,12 @@
-"""Asking the oracle about what the queues get, in a separate process.
+"""Judge new entries of the queues with the program oracle, in a helper process.
 
-``python -P -m fuzztui.oracle.queue RUN`` looks into ``RUN/out/*/queue`` once a second and
-runs each new entry, each content once, through the commands of ``[oracle]``, one after the other.
-What is a bug goes into ``out/oracle`` as an engine of ours would write it: ``crashes/`` and
-``events.jsonl``. No ``queue/`` is there, so nobody imports from it.
+``python -P -m fuzztui.oracle.queue RUN`` reads ``RUN/out/*/queue`` once a second and runs the
+commands of ``[oracle]`` on each new content once. Bugs are saved in ``out/oracle`` in the format of
+an in-process engine: ``crashes/`` and ``events.jsonl``. This passive instance has no ``queue/``, so
+that no instance imports from it.
 
-It has a low claim to the processor, prints JSON lines (:mod:`fuzztui.process.helper`) and ends
-with its parent. SIGTERM: look at what there is and end; once more: end now.
+The process runs at low priority, prints JSON lines (:mod:`fuzztui.process.helper`) and exits with
+its parent. SIGTERM: judge the entries that are left and exit; a second SIGTERM: exit at once.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ from fuzztui.observe.queues import Found, Queues
 from fuzztui.observe.relay import end_torn_line
 from fuzztui.oracle.command import OracleReply
 from fuzztui.oracle.judge import OracleFinding, OracleJudge
-from fuzztui.oracle.seen_inputs import Looked
+from fuzztui.oracle.seen_inputs import SeenInputs
 from fuzztui.process.death_journal import DeathJournal
 from fuzztui.process.execute import ProcessMark
 from fuzztui.process.helper import CANNOT
 from fuzztui.triage.examine import printable
-from fuzztui.triage.sandbox import sweep_benches
+from fuzztui.triage.sandbox import remove_sandboxes
 
 __all__ = ["OracleQueue"]
 
 EVERY_S: Final = 1.0
 AT_ONCE: Final = 1000
-"""Entries of one queue between two looks at all of them."""
+"""Most entries of one queue in one pass over all queues."""
 AGAIN_S: Final = 5.0
-"""After so long it is tried again to run what could not be run."""
+"""Seconds after which commands that could not be run are tried again."""
 NICE: Final = 10
 JUDGE_S: Final = 10.0
-"""Of the processor's time, for what one entry makes commands print: a pattern may have no end."""
+"""Seconds of CPU time for judging the output of one entry: a pattern may search endlessly."""
 MAX_INPUT: Final = 1 << 20
 MAX_CAUSES: Final = 1000
-"""Where each input is its own cause, somebody must be told that; the disk is not to be filled."""
+"""Maximum number of signatures, so that an oracle that is always different cannot fill the disk."""
 
 
 class OracleQueue:
-    """What one run's queues hold, and what was made of it."""
+    """The entries of a run's queues that wait for the oracle, and its findings."""
 
     def __init__(
-        self, home: RunDir, judge: OracleJudge, say: Callable[[str, object], None]
+        self, run_dir: RunDir, judge: OracleJudge, say: Callable[[str, object], None]
     ) -> None:
-        """Goes on where one before it has ended. Raises OSError."""
-        self._home, self._judge, self._say = home, judge, say
-        self.directory = home.instance(ORACLE)
+        """Continue where an earlier process has ended. Raises OSError."""
+        self._run_dir, self._judge, self._say = run_dir, judge, say
+        self.directory = run_dir.instance(ORACLE)
         (self.directory / CRASHES).mkdir(mode=0o700, parents=True, exist_ok=True)
         events = self.directory / "events.jsonl"
         end_torn_line(events)
@@ -76,121 +76,124 @@ class OracleQueue:
         store = Store(self.directory, self._events, self._wait)
         store.tidy()
         self.findings = Findings(store, self._events, None, read_reported(events))
-        self._looked = Looked(home.supervisor / "oracle.looked", judge.question)
-        self._journal = DeathJournal(home.supervisor, "oracle", JUDGE_S)
-        self._refused = self._journal.refused
-        self._queues = Queues(home.out, MAX_INPUT)
-        self._waiting: dict[int, tuple[str, str]] = {}
-        """Instances and names, by what is in them; the first is next."""
+        self._seen = SeenInputs(run_dir.supervisor / "oracle.looked", judge.request)
+        self._journal = DeathJournal(run_dir.supervisor, "oracle", JUDGE_S)
+        self._rejected = self._journal.rejected
+        self._queues = Queues(run_dir.out, MAX_INPUT)
+        self._pending: dict[int, tuple[str, str]] = {}
+        """Instance and name of waiting entries by content key; the first is next."""
         self.last = self.stopped = False
-        """Nobody writes any more; and nobody waits for us."""
-        if n := len(self._refused):
-            say("problem", f"oracle: entries that it did not survive are left out: {n}")
+        """``last``: the engines have ended; ``stopped``: the supervisor no longer waits."""
+        if n := len(self._rejected):
+            say("problem", f"oracle: entries that crashed the oracle process are skipped: {n}")
 
     @property
     def pending(self) -> int:
-        """How many entries are known that it has not looked at."""
-        return len(self._waiting)
+        """Number of entries that are known and not judged yet."""
+        return len(self._pending)
 
     def gather(self) -> None:
-        """See what there is that it has not looked at."""
-        self._events.flush()  # what a full disk may have held up
+        """Collect the entries that have not been judged."""
+        self._events.flush()  # events that a full disk may have delayed
         for queue in self._queues.look():
             for found in queue.entries(AT_ONCE, last=self.last):
                 key = key_of(found.data)
-                if key not in self._looked and key not in self._refused:
-                    self._waiting[key] = found.instance, found.name
+                if key not in self._seen and key not in self._rejected:
+                    self._pending[key] = found.instance, found.name
 
     async def step(self) -> None:
-        """Look at one of those. Raises :class:`SupervisorError`, OSError: it has to wait."""
-        key, (instance, name) = next(iter(self._waiting.items()))
+        """Judge one entry. Raises :class:`SupervisorError`, OSError if that must wait."""
+        key, (instance, name) = next(iter(self._pending.items()))
         try:
-            data = read_regular(self._home.instance(instance) / "queue" / name, MAX_INPUT)
+            data = read_regular(self._run_dir.instance(instance) / "queue" / name, MAX_INPUT)
         except OSError:
             data = b""
-        if key_of(data) == key:  # else trimmed, or renumbered: it is met again
+        if key_of(data) == key:  # otherwise trimmed or renumbered: it is collected again
             with self._journal.at(key):
-                verdicts = await self._judge.verdicts(data)
-                for verdict, answers in verdicts:
-                    self._found(Found(instance, name, data), verdict, answers)
-            self._looked.add(key)
-        del self._waiting[key]
+                findings = await self._judge.findings(data)
+                for finding, answers in findings:
+                    self._found(Found(instance, name, data), finding, answers)
+            self._seen.add(key)
+        del self._pending[key]
 
     def finish(self) -> None:
-        """Tell the counts as they are at the end."""
+        """Report the final counts."""
         self.findings.recount(final=True)
 
-    def _found(self, entry: Found, verdict: OracleFinding, answers: Sequence[OracleReply]) -> None:
-        failure = Failure(verdict.category, verdict.signature, verdict.title, "", verdict.before)
+    def _found(self, entry: Found, finding: OracleFinding, answers: Sequence[OracleReply]) -> None:
+        failure = Failure(finding.category, finding.signature, finding.title, "", finding.before)
         if self.findings.count_known(failure):
             self.findings.recount()
             return
         if len(self.findings) >= MAX_CAUSES:
-            self._say("problem", f"oracle: more than {MAX_CAUSES} causes: others are not kept")
+            text = f"oracle: more than {MAX_CAUSES} signatures: further ones are not kept"
+            self._say("problem", text)
             return
         tail = _tail(entry)
         file = self.directory / self.findings.file_for(failure, tail)
 
         def describe() -> Description:
             detail = self._judge.report(answers, file)
-            return Description(verdict.title, detail, printable(entry.data))
+            return Description(finding.title, detail, printable(entry.data))
 
         self.findings.save(failure, entry.data, tail, describe)
 
     def _wait(self, seconds: float) -> None:
-        """While the disk is full."""
-        if self.stopped or not self._home.out.is_dir():
+        """Called while the disk is full."""
+        if self.stopped or not self._run_dir.out.is_dir():
             raise Stopping
         time.sleep(seconds)
 
 
 def key_of(data: bytes) -> int:
-    """What an input is known by: 64 bits of a hash."""
+    """Return the key of an input: 64 bits of a hash."""
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
 
 
 def _tail(entry: Found) -> str:
-    """What follows in the finding's name: which entry of whose queue it is."""
+    """The part of the finding's file name that names the instance and the entry."""
     name = parse_name(entry.name)
     source = [f"sync:{entry.instance}", f"src:{name.id:06d}"] if name.id >= 0 else []
     return ",".join([*source, f"time:{name.time_ms}", "execs:0", "op:oracle"])
 
 
-async def _run(look: OracleQueue, parent: int, say: Callable[[str, object], None]) -> None:
-    told = ""
-    while os.getppid() == parent and look.directory.parent.is_dir():
-        last = look.last
-        look.gather()
+async def _run(queue: OracleQueue, parent: int, say: Callable[[str, object], None]) -> None:
+    reported = ""
+    while os.getppid() == parent and queue.directory.parent.is_dir():
+        last = queue.last
+        queue.gather()
         until = time.monotonic() + EVERY_S
         pause = EVERY_S
-        while look.pending and time.monotonic() < until:
-            say("figures", {"pending": look.pending})
+        while queue.pending and time.monotonic() < until:
+            say("figures", {"pending": queue.pending})
             pause = 0.0
             try:
-                await look.step()
+                await queue.step()
             except (SupervisorError, OSError) as e:
-                if told != str(e):
-                    told = str(e)
-                    say("problem", f"oracle: {told}: entries wait until that can be done")
+                if reported != str(e):
+                    reported = str(e)
+                    say(
+                        "problem", f"oracle: {reported}; entries wait, tried again in {AGAIN_S:g} s"
+                    )
                 pause = AGAIN_S
                 break
-            told = ""
-        say("figures", {"pending": look.pending})
-        if last and (not look.pending or pause == AGAIN_S):
+            reported = ""
+        say("figures", {"pending": queue.pending})
+        if last and (not queue.pending or pause == AGAIN_S):
             break
         await asyncio.sleep(pause)
-    look.finish()
+    queue.finish()
 
 
-async def _look(home: RunDir, judge: OracleJudge, say: Callable[[str, object], None]) -> None:
+async def _main(run_dir: RunDir, judge: OracleJudge, say: Callable[[str, object], None]) -> None:
     parent = os.getppid()
-    look = OracleQueue(home, judge, say)
-    job = asyncio.ensure_future(_run(look, parent, say))
+    queue = OracleQueue(run_dir, judge, say)
+    job = asyncio.ensure_future(_run(queue, parent, say))
 
     def end() -> None:
-        look.stopped = look.last
-        look.last = True
-        if look.stopped:
+        queue.stopped = queue.last
+        queue.last = True
+        if queue.stopped:
             job.cancel()
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end)
@@ -199,8 +202,8 @@ async def _look(home: RunDir, judge: OracleJudge, say: Callable[[str, object], N
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs until it is told to end, or its parent is gone, or the run is."""
-    home = RunDir(Path(arguments[0]))
+    """Run until SIGTERM, or until the parent or the run directory is gone. Returns the status."""
+    run_dir = RunDir(Path(arguments[0]))
     with contextlib.suppress(OSError, ValueError):
         os.nice(NICE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -209,16 +212,16 @@ def main(arguments: Sequence[str]) -> int:
     def say(word: str, value: object) -> None:
         print(json.dumps({word: value}), flush=True)
 
-    mark = ProcessMark(home.path, "oracle-asks")
-    mark.sweep()
-    sweep_benches(home.path)
+    mark = ProcessMark(run_dir.path, "oracle-asks")
+    mark.kill_leftovers()
+    remove_sandboxes(run_dir.path)
     try:
-        campaign = load(home.campaign).campaign
+        campaign = load(run_dir.campaign).campaign
         judge = OracleJudge.of(campaign, mark)
     except (CampaignError, SupervisorError) as e:
         say("problem", f"oracle: {e}")
         return CANNOT
-    asyncio.run(_look(home, judge, say))
+    asyncio.run(_main(run_dir, judge, say))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Which inputs were looked at: a file of their keys that outlives the process that writes it."""
+"""The inputs that were judged: a file of their keys that outlives the writing process."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Final
 
 from fuzztui.base.files import open_regular
 
-__all__ = ["Looked"]
+__all__ = ["SeenInputs"]
 
 _KEY: Final = struct.Struct("<Q")
-_MOST: Final = 64 << 20
+_MAX_SIZE: Final = 64 << 20
 
 
-class Looked:
-    """A set of 64-bit keys. Each is a record of 8 bytes at the end of the file.
+class SeenInputs:
+    """A set of 64-bit keys in a file, 8 bytes each.
 
-    The first is of the ``question`` that was asked: for another one all is to be looked at again.
-    What is lost of the end, or cannot be written, is asked once more, by the next process.
+    The first key is that of ``request``: if the request has changed, the set is empty. Inputs whose
+    keys are lost at the end of the file are judged again by the next process.
     """
 
-    def __init__(self, file: Path, question: str) -> None:
-        """Raises OSError."""
-        head = blake2b(question.encode(errors="surrogateescape"), digest_size=_KEY.size).digest()
+    def __init__(self, file: Path, request: str) -> None:
+        """Open or create the file. Raises OSError."""
+        head = blake2b(request.encode(errors="surrogateescape"), digest_size=_KEY.size).digest()
         self._fd = open_regular(file, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        data = os.pread(self._fd, _MOST, 0)
+        data = os.pread(self._fd, _MAX_SIZE, 0)
         whole = len(data) - len(data) % _KEY.size
         if data[: _KEY.size] != head:
             os.ftruncate(self._fd, 0)
@@ -44,11 +44,11 @@ class Looked:
         return len(self._keys)
 
     def add(self, key: int) -> None:
-        """It was looked at. On a full disk that is written with a later one."""
+        """Add a key. If the disk is full, the key is written together with a later one."""
         self._keys.add(key)
         self._unwritten += _KEY.pack(key)
         try:
-            # A torn record is in nobody's way: the rest of it comes first the next time.
+            # After a partial write the rest is written first the next time.
             self._unwritten = self._unwritten[os.write(self._fd, self._unwritten) :]
         except OSError:
             return

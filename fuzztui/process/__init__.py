@@ -1,1 +1,1 @@
-"""Running, identifying, reaping and restarting processes, trusted or not."""
+"""Run, identify, reap and restart processes, trusted or not."""

@@ -1,5 +1,7 @@
-"""Who is being looked at, and what this has killed: inputs are hostile, and code that meets them
-may not survive that. They are known by 64-bit keys."""
+"""Record which entry a helper process is working on, and which entries have killed the process.
+
+Entries are identified by 64-bit keys.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,16 @@ _DEATHS: Final = re.compile(rb"^([0-9a-f]{16}) ([1-9])$", re.MULTILINE)
 
 
 class DeathJournal:
-    """Which entry is in progress, and which ones this has not survived, by their keys.
+    """The key of the entry being processed, and the keys of entries that killed the process.
 
-    One that was in progress twice when the process died is refused; once may be chance, as when the
-    campaign is ended.
+    An entry that was being processed at two deaths is rejected; one death may be chance (the end of
+    the campaign).
     """
 
     def __init__(self, directory: Path, name: str, cpu_s: float) -> None:
-        """``NAME.at`` and ``NAME.died`` in ``directory``. Raises OSError.
+        """Open ``NAME.at`` and ``NAME.died`` in ``directory``. Raises OSError.
 
-        ``cpu_s``: so many seconds of the processor's time are one entry's.
+        ``cpu_s``: seconds of CPU time that one entry may take.
         """
         self._cpu_s = cpu_s
         self._file = directory / f"{name}.died"
@@ -54,13 +56,13 @@ class DeathJournal:
             _KEY.pack_into(self._now, 0, 0)
 
     @property
-    def refused(self) -> set[int]:
-        """Not to be looked at any more."""
+    def rejected(self) -> set[int]:
+        """Keys of the entries that must not be processed again."""
         return {key for key, n in self._deaths.items() if n > 1}
 
     @contextlib.contextmanager
     def at(self, key: int) -> Iterator[None]:
-        """It is done in here, and SIGPROF kills us if that takes too long."""
+        """Context manager for processing one entry; SIGPROF kills the process after ``cpu_s``."""
         _KEY.pack_into(self._now, 0, key)
         signal.setitimer(signal.ITIMER_PROF, self._cpu_s)
         try:

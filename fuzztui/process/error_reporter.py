@@ -1,4 +1,4 @@
-"""Errors that nobody foresaw, as the log tells of them."""
+"""Report unexpected errors in the log, each kind once."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from fuzztui.wire.events import Event, Message
 
 __all__ = ["ErrorReporter"]
 
-_MOST = 20
+_MAX_ERRORS = 20
 
 
 class ErrorReporter:
-    """Tells each kind of error once: it may come ten times a second.
+    """Records each kind of error once, because it may occur ten times per second.
 
-    :param where: what was being done, in words.
-    :param more: where more is said about it; "" where nowhere.
+    :param where: the part of the program, for the message.
+    :param more: where the user finds details; an empty string if nowhere.
     """
 
     def __init__(self, where: str, more: str, record: Callable[[Event], object]) -> None:
         self._where, self._more, self._record = where, more, record
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
-    def tell(self, error: Exception) -> bool:
-        """Record a message about ``error``; False where that has been told, or enough has."""
-        words = f"{type(error).__name__}: {error}"
-        if words in self._told or len(self._told) >= _MOST:
+    def report(self, error: Exception) -> bool:
+        """Record a message about ``error``. Returns False if it was reported, or too many were."""
+        text = f"{type(error).__name__}: {error}"
+        if text in self._reported or len(self._reported) >= _MAX_ERRORS:
             return False
-        self._told.add(words)
+        self._reported.add(text)
         more = f"; {self._more}" if self._more else ""
-        self._record(Message("error", f"{self._where}: {words}{more}"))
+        self._record(Message("error", f"{self._where}: {text}{more}"))
         return True

@@ -1,4 +1,4 @@
-"""Running a program that is not trusted: bounded in time and output, nothing left behind."""
+"""Run an untrusted program with limits on time and output, and kill everything it leaves."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from fuzztui.process.identity import MARK_INSTANCE, MARK_RUN, kill_marked
 __all__ = ["ProcessMark", "ProcessResult", "children", "execute"]
 
 KEPT = 128 * 1024
-"""Bytes of output kept: as many of the beginning, as many of the end."""
+"""Bytes of output kept from the beginning, and the same number from the end."""
 
 DRAINED = 4 << 20
-"""What is read of the output after the end: a daemon left behind may print for ever."""
+"""Bytes of output read after the end: a daemon that the program left may print forever."""
 
 _children: set[int] = set()
 
 
 def children() -> set[int]:
-    """Process ids that somebody waits for here: not for the supervisor's reaper."""
+    """Return the process ids that :func:`execute` waits for, not the supervisor's reaper."""
     return set(_children)
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessMark:
-    """What all processes of one execution have in their environment: they are found by it.
+    """The mark in the environment of all processes of one execution, by which they are found.
 
-    ``label`` takes the place of an instance's name.
+    ``label`` is used instead of an instance's name.
     """
 
     run: Path
@@ -46,31 +46,31 @@ class ProcessMark:
 
     @property
     def env(self) -> dict[str, str]:
-        """The marks as environment variables."""
+        """The mark as environment variables."""
         return {MARK_RUN: str(self.run), MARK_INSTANCE: self.label}
 
-    def sweep(self) -> int:
-        """Kill everything that is marked; returns how many there were."""
+    def kill_leftovers(self) -> int:
+        """Kill all processes with this mark. Returns their number."""
         return kill_marked(self.run, self.label)
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """How a program ended: ``status`` as of subprocess, None if it was ended here.
+    """How a program ended.
 
-    That is because its time was up, or because it was stopped: ``stopped`` is then the name of
-    the signal.
+    ``status``: as of subprocess; None if :func:`execute` killed the program, because its time was
+    up or because a signal stopped it. ``stopped``: the name of that signal, else empty.
     """
 
     status: int | None
     seconds: float
     output: bytes
-    """Beginning and end of what it printed."""
+    """Beginning and end of the output."""
     stopped: str = ""
 
     @property
     def signal(self) -> int:
-        """The signal that it died of, 0 for none."""
+        """The signal that killed the program; 0: none."""
         return -self.status if self.status is not None and self.status < 0 else 0
 
 
@@ -78,14 +78,14 @@ class ProcessResult:
 class _Output:
     """Keeps the two ends of a stream."""
 
-    told: Callable[[bytes], None] | None
+    callback: Callable[[bytes], None] | None
     head: bytearray = field(default_factory=bytearray)
     tail: bytearray = field(default_factory=bytearray)
     cut: int = 0
 
     def take(self, data: bytes) -> None:
-        if self.told:
-            self.told(data)
+        if self.callback:
+            self.callback(data)
         room = KEPT - len(self.head)
         self.head += data[:room]
         self.tail += data[max(0, room) :]
@@ -108,36 +108,35 @@ async def execute(
     env: Mapping[str, str] | None = None,
     stdout: bool = False,
     terminal: bool = False,
-    told: Callable[[bytes], None] | None = None,
-    errors: Callable[[bytes], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
+    on_stderr: Callable[[bytes], None] | None = None,
     meanwhile: Callable[[int], None] | None = None,
 ) -> ProcessResult:
-    """Run a program to its end or its limit, then kill whatever it left behind.
+    """Run a program to its end or for ``limit`` seconds, then kill everything that it left.
 
-    Its stderr is kept, and its ``stdout`` with it if that is wanted; to a ``terminal`` it prints
-    lines as they come, which into a pipe wait for 4 KiB more. ``told`` gets the
-    output as it comes; ``errors`` gets the stderr, which is then no part of the output;
-    ``meanwhile`` the process id, about every 50 ms. To be called in
-    an event loop; cancelling kills the program, and so does our death. Raises OSError where
-    it cannot be started.
+    The output is stderr, and ``stdout`` if true. ``terminal``: use a pseudo-terminal, because
+    programs buffer lines for a pipe. ``on_output`` is called with the output as it comes;
+    ``on_stderr`` with stderr, which is then not part of the output; ``meanwhile`` with the process
+    id, about every 50 ms. Call in an event loop. Cancelling kills the program, and so does the
+    death of this process. Raises OSError if the program cannot be started.
     """
     loop = asyncio.get_running_loop()
     reading, writing = os.openpty() if terminal else os.pipe2(os.O_CLOEXEC)
-    output = _Output(told)
+    output = _Output(on_output)
     streams = {reading: output}
-    complaints = writing
-    if errors:
-        aside, complaints = os.pipe2(os.O_CLOEXEC)
-        streams[aside] = _Output(errors)
+    stderr = writing
+    if on_stderr:
+        reading_stderr, stderr = os.pipe2(os.O_CLOEXEC)
+        streams[reading_stderr] = _Output(on_stderr)
     started = time.monotonic()
     try:
         with (stdin or Path(os.devnull)).open("rb") as source:
-            # No await between the start and the note of it: the reaper would be faster.
+            # No await between the start and the entry in _children: the reaper would be faster.
             child = subprocess.Popen(
                 [*_tied(), *argv],
                 stdin=source,
                 stdout=writing if stdout else subprocess.DEVNULL,
-                stderr=complaints,
+                stderr=stderr,
                 cwd=cwd,
                 env={**os.environ, **(env or {}), **mark.env},
                 start_new_session=True,
@@ -148,7 +147,7 @@ async def execute(
             os.close(fd)
         raise
     finally:
-        for fd in {writing, complaints}:
+        for fd in {writing, stderr}:
             os.close(fd)
     for fd, stream in streams.items():
         os.set_blocking(fd, False)
@@ -158,7 +157,7 @@ async def execute(
         in_time = await _ended(child, limit, meanwhile, stops)
         stopped = "" if in_time else stops.name
         seconds = time.monotonic() - started
-        # As long as nobody has waited for it, its id is nobody else's.
+        # Before the wait its process id cannot be reused.
         _kill_group(child.pid)
         await _ended(child, 5.0, None)
         for fd, stream in streams.items():
@@ -174,7 +173,7 @@ async def execute(
         if child.returncode is None:
             _kill_group(child.pid)
         try:
-            await asyncio.to_thread(mark.sweep)
+            await asyncio.to_thread(mark.kill_leftovers)
         finally:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(1.0)
@@ -183,11 +182,11 @@ async def execute(
 
 @functools.cache
 def _tied() -> tuple[str, ...]:
-    """What a command begins with that must not outlive us; nothing where the machine lacks it.
+    """The start of a command line that lets the command die with this process.
 
-    Otherwise a target without end would burn a core until the run is resumed. util-linux's
-    setpriv becomes the command, which is killed when the thread that started it dies. Not by a
-    function between fork and exec: we have threads.
+    Empty if the machine has no setpriv (util-linux). Without it, an endless target would use a core
+    until the run is resumed. setpriv becomes the command, which is killed when the thread that
+    started it dies. A function between fork and exec is no way: this process has threads.
     """
     tied = (shutil.which("setpriv") or "", "--pdeathsig", "KILL")
     try:
@@ -203,7 +202,7 @@ async def _ended(
     meanwhile: Callable[[int], None] | None,
     stops: StopWatch | None = None,
 ) -> bool:
-    """Wait for the end of a process, without taking note of it. False: it runs still, or hangs."""
+    """Wait for the end of a process without reaping it. False: still running, or stopped."""
     deadline = time.monotonic() + limit
     pause = 0.002
     while not has_ended(child.pid):
@@ -217,7 +216,7 @@ async def _ended(
 
 
 def _take(fd: int, output: _Output, loop: asyncio.AbstractEventLoop) -> bool:
-    """Read what there is; False at the end or where there is nothing."""
+    """Read available output. Returns False at the end, or if there is none."""
     try:
         data = os.read(fd, 65536)
     except BlockingIOError:

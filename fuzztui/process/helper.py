@@ -1,7 +1,7 @@
-"""A process of ours beside the supervisor, as that sees it: kept running, and what it says.
+"""Keep a helper process of the supervisor running, and read its output.
 
-It is ``python -P -m MODULE RUN ...``, and prints JSON lines: ``{"problem": words}`` is told in the
-log, each once; ``{"figures": {...}}`` replaces :attr:`HelperProcess.figures`.
+The process is ``python -P -m MODULE RUN ...``. It prints JSON lines: ``{"problem": text}`` is
+recorded in the log, each text once; ``{"figures": {...}}`` replaces :attr:`HelperProcess.stats`.
 """
 
 from __future__ import annotations
@@ -24,81 +24,81 @@ from fuzztui.wire.events import Event, Message
 __all__ = ["CANNOT", "HelperProcess"]
 
 CANNOT: Final = 3
-"""Exit status of a helper where another try would not help."""
+"""Exit status of a helper process that must not be started again."""
 
 FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 1.0, 300.0, 60.0
 MAX_PROBLEMS = 20
 _LIMIT_S = 7 * 86400.0
 _LONGEST_LINE = 1 << 16
-_TOLD = 500
+_MAX_PROBLEM = 500
 
 
 class HelperProcess:
-    """One such process. :meth:`run` it in a task.
+    """One helper process. Call :meth:`run` in a task.
 
-    :param module: what is run, with the run's path and ``words``.
-    :param label: marks its process (:class:`ProcessMark`).
-    :param undone: what is not done while it does not run, in words.
+    :param module: the module to run, with the run's path and ``arguments``.
+    :param label: marks the process (:class:`ProcessMark`).
+    :param undone: what is not done while the process does not run, for messages.
     """
 
     def __init__(
         self,
-        home: RunDir,
+        run_dir: RunDir,
         record: Callable[[Event], object],
         module: str,
-        words: Sequence[str],
+        arguments: Sequence[str],
         *,
         label: str,
         undone: str,
     ) -> None:
-        self._home, self._record = home, record
-        self._argv = [sys.executable, "-P", "-m", module, str(home.path), *words]
+        self._run_dir, self._record = run_dir, record
+        self._argv = [sys.executable, "-P", "-m", module, str(run_dir.path), *arguments]
         self._label, self._undone = label, undone
         self._rest = b""
         self._pid = 0
         self._ending = False
         self._problems: set[str] = set()
-        self.figures: Mapping[str, Any] = {}
-        """What it said last."""
+        self.stats: Mapping[str, Any] = {}
+        """The numbers that the process printed last."""
 
     async def run(self) -> None:
-        """Until cancelled, or told to end, or until it is known that it cannot be."""
+        """Keep the process running until cancelled, until :meth:`end`, or status ``CANNOT``."""
         delay = FIRST_DELAY_S
         while not self._ending:
-            begun = time.monotonic()
+            started = time.monotonic()
             outcome = await self._once()
             if self._ending or (outcome and outcome.status == CANNOT):
                 return
-            if time.monotonic() - begun >= HEALTHY_S:
+            if time.monotonic() - started >= HEALTHY_S:
                 delay = FIRST_DELAY_S
-            # Told when it comes again and again: one hostile entry is left out the next time.
+            # Reported only if repeated: a single hostile entry is left out the next time.
             if outcome and delay >= FIRST_DELAY_S * 4:
-                self._tell(f"{self._undone}: {_why(outcome)}; again in {delay:g} s")
+                self._report(f"{self._undone}: {_why(outcome)}; again in {delay:g} s")
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST_DELAY_S)
 
     def end(self) -> None:
-        """Ask it to come to its end; told again, at once."""
+        """Send SIGTERM: finish the work and exit; after a second call exit at once."""
         self._ending = True
         if self._pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGTERM)
 
     async def _once(self) -> ProcessResult | None:
-        """None where it could not be started, which is told."""
+        """Run the process once. None if it could not be started, which is reported."""
         self._rest = b""
         try:
             return await execute(
                 self._argv,
-                ProcessMark(self._home.path, self._label),
-                cwd=self._home.path,
+                ProcessMark(self._run_dir.path, self._label),
+                cwd=self._run_dir.path,
                 limit=_LIMIT_S,
                 stdout=True,
-                told=self._take,
+                on_output=self._take,
                 meanwhile=self._runs,
             )
         except OSError as e:
-            self._tell(f"{self._undone}: {e.filename or self._argv[0]}: {e.strerror}")
+            self._report(f"{self._undone}: {e.filename or self._argv[0]}: {e.strerror}")
             return None
         finally:
             self._pid = 0
@@ -113,32 +113,32 @@ class HelperProcess:
         *lines, self._rest = (self._rest + data)[-_LONGEST_LINE:].split(b"\n")
         for line in lines:
             try:
-                told = loads(line)
+                printed = loads(line)
             except (ValueError, RecursionError):
                 continue
-            match told:
-                case {"problem": str(words)}:
-                    self._tell(words)
-                case {"figures": dict(figures)}:
-                    self.figures = figures
-                    self._news()
+            match printed:
+                case {"problem": str(text)}:
+                    self._report(text)
+                case {"figures": dict(stats)}:
+                    self.stats = stats
+                    self._on_stats()
 
-    def _news(self) -> None:
-        """There are other figures."""
+    def _on_stats(self) -> None:
+        """Called when the process has printed new numbers."""
 
-    def _tell(self, words: str) -> None:
-        """Each once: it is started again and again."""
-        words = visible(words)[:_TOLD]
-        if words not in self._problems and len(self._problems) < MAX_PROBLEMS:
-            self._problems.add(words)
-            self._record(Message("warning", words))
+    def _report(self, text: str) -> None:
+        """Each text once, because the process may be started many times."""
+        text = visible(text)[:_MAX_PROBLEM]
+        if text not in self._problems and len(self._problems) < MAX_PROBLEMS:
+            self._problems.add(text)
+            self._record(Message("warning", text))
 
 
 def _why(outcome: ProcessResult) -> str:
     lines = outcome.output.decode(errors="replace").strip().splitlines()
-    said = next((line for line in reversed(lines) if line and not line.startswith("{")), "")
+    last = next((line for line in reversed(lines) if line and not line.startswith("{")), "")
     if outcome.signal:
         how = f"killed by {signal.Signals(outcome.signal).name}"
     else:
         how = f"exit status {outcome.status}"
-    return f"{how} {said}".strip()
+    return f"{how} {last}".strip()

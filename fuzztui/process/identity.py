@@ -1,8 +1,8 @@
-"""Which process is which: pids are used again, so a pid alone proves nothing.
+"""Identify processes reliably, because process ids are reused.
 
-A process is known by pid, start time and boot. What escaped its tree (a fork server
-calls ``setsid``, an orphan is handed to another parent) is found by the marker that
-every process of a run has in its environment.
+A process is identified by pid, start time and boot. Processes outside the process tree of an engine
+(a fork server calls ``setsid``, an orphan gets another parent) are found by the marker that every
+process of a run has in its environment.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _ROUNDS = 50
 
 @functools.cache
 def boot_id() -> str:
-    """Changes with every boot of the machine."""
+    """Return the kernel's id of the present boot."""
     return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
 
 
 def boot_time() -> int:
-    """When the machine was booted, by its wall clock as of now; 0 if the kernel does not say.
+    """Return the time of the boot in seconds since the epoch; 0: unknown.
 
-    In seconds since the epoch. It changes when the wall clock is set.
+    The value changes when the wall clock is set.
     """
     try:
         lines = (_PROC / "stat").read_text().splitlines()
@@ -56,23 +56,23 @@ def boot_time() -> int:
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """One process for all time; ``start`` in clock ticks since ``boot``."""
+    """The identity of one process; ``start``: clock ticks since ``boot``."""
 
     pid: int
     start: int
     boot: str
     boot_time: int = field(default=0, compare=False)
-    """:func:`boot_time` when :meth:`to_json` made this; 0: unknown (runs of earlier versions)."""
+    """:func:`boot_time` when :meth:`to_json` was called; 0: unknown (runs of earlier versions)."""
 
     @classmethod
     def of(cls, pid: int) -> ProcessId | None:
-        """The living process with this pid now."""
+        """Return the process that has this pid now; None if none is alive."""
         found = _look(pid)
         return cls(pid, found[1], boot_id()) if found else None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | None) -> ProcessId | None:
-        """What :meth:`to_json` made; None for anything else."""
+        """Read the result of :meth:`to_json`. Returns None for anything else."""
         match data:
             case {"pid": int(pid), "start": int(start), "boot": str(boot), **more} if pid > 0:
                 wall = more.get("boot_time")
@@ -80,25 +80,25 @@ class ProcessId:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
+        """Return a JSON object."""
         wall = self.boot_time or boot_time()
         return {"pid": self.pid, "start": self.start, "boot": self.boot, "boot_time": wall}
 
     def alive(self) -> bool:
-        """Whether that very process still runs (a zombie does not)."""
+        """Whether exactly this process still runs (a zombie does not)."""
         return ProcessId.of(self.pid) == self
 
     def state(self) -> str:
-        """One of ``R S D T t ...`` (proc(5)); "" once it is dead."""
+        """Return one of ``R S D T t ...`` (proc(5)); an empty string if the process is dead."""
         found = _look(self.pid)
         return found[2] if found and found[1] == self.start else ""
 
     def stopped(self) -> bool:
-        """Whether a signal (SIGSTOP, SIGTSTP) keeps it from running. A debugger does not count."""
+        """Whether a signal (SIGSTOP, SIGTSTP) has stopped the process; debuggers do not count."""
         return self.state() == _STOPPED
 
     def held_by(self) -> int:
-        """The process that traces this one and has stopped it, as a debugger does; 0: none."""
+        """Return the pid of the debugger that has stopped this process; 0: none."""
         if self.state() != _TRACED:
             return 0
         try:
@@ -109,13 +109,13 @@ class ProcessId:
         return int(tracer[1]) if tracer else 0
 
     def signal(self, number: int) -> None:
-        """Send a signal to that very process, or to nobody."""
+        """Send a signal to exactly this process; do nothing if it is dead."""
         try:
             fd = os.pidfd_open(self.pid)
         except OSError:
             return
         try:
-            # The descriptor pins the pid: what is checked now is what is hit.
+            # The descriptor pins the pid: the checked process gets the signal.
             if self.alive():
                 signal.pidfd_send_signal(fd, number)
         except OSError:
@@ -130,16 +130,16 @@ def _look(pid: int) -> tuple[int, int, str] | None:
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
         return None
-    fields = text.rpartition(")")[2].split()  # the command's name may hold anything
+    fields = text.rpartition(")")[2].split()  # the command's name may contain anything
     if len(fields) < 20 or fields[0] in _DEAD:
         return None
     return int(fields[1]), int(fields[19]), fields[0]
 
 
 def check_proc() -> None:
-    """Raise OSError without /proc: no process could be found, or ended."""
+    """Raise OSError without /proc, which is needed to find and kill processes."""
     if not (_PROC / "self").exists():
-        what = "is not mounted, and no process can be watched without it; mount -t proc proc /proc"
+        what = "not mounted, but needed to watch processes; run mount -t proc proc /proc"
         raise OSError(errno.ENOENT, what, str(_PROC))
 
 
@@ -149,7 +149,7 @@ def _pids() -> Iterator[int]:
 
 
 def descendants(pid: int) -> list[ProcessId]:
-    """The living processes below ``pid`` now."""
+    """Return the living descendants of ``pid``."""
     children: dict[int, list[ProcessId]] = {}
     for other in _pids():
         if found := _look(other):
@@ -163,7 +163,7 @@ def descendants(pid: int) -> list[ProcessId]:
 
 
 def marked(run: Path, instance: str | None = None) -> list[ProcessId]:
-    """The living processes of a run, or of one instance of it, but for this one."""
+    """Return the living processes of a run, or of one of its instances, except this process."""
     wanted = {os.fsencode(f"{MARK_RUN}={run}")}
     if instance is not None:
         wanted.add(os.fsencode(f"{MARK_INSTANCE}={instance}"))
@@ -178,9 +178,9 @@ def marked(run: Path, instance: str | None = None) -> list[ProcessId]:
 
 
 def kill_marked(run: Path, instance: str | None = None) -> int:
-    """SIGKILL everything marked until nothing is left; returns how many there were.
+    """Kill all marked processes until none is left. Returns their number.
 
-    Blocks for as long as the kernel takes to end them, a second at most.
+    Blocks until the kernel has ended the processes, one second at most.
     """
     seen: set[ProcessId] = set()
     for _ in range(_ROUNDS):

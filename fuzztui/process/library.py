@@ -1,6 +1,6 @@
-"""Our libraries for afl-fuzz, compiled on first use: one steers it, one mutates text.
+"""The libraries for afl-fuzz, compiled on first use: one for steering, one with text mutators.
 
-They are shipped as source: afl-fuzz is compiled for this machine, our wheel for all of them.
+The libraries are shipped as source, because the wheel is the same for all machines.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["STEER", "TEXT", "Library", "steering_library", "text_library"]
 FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra", "-shared", "-fPIC")
 
 _FOR = (*FLAGS, os.uname().machine)
-"""What a library is made with, and the kind of machine it is made for."""
+"""Compiler options and machine, which are part of a library's file name."""
 
 _PACKAGE = Path(fuzztui.__file__).parent
 _AFL, _TEXT = _PACKAGE / "afl", _PACKAGE / "engines/text"
@@ -31,24 +31,24 @@ _AFL, _TEXT = _PACKAGE / "afl", _PACKAGE / "engines/text"
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """What one is made of."""
+    """The sources of one library."""
 
     name: str
     purpose: str
     sources: tuple[Path, ...]
     include: tuple[Path, ...] = ()
-    """Where its headers are; beside those of the first source."""
+    """Directories with headers, in addition to those of the sources."""
 
     @property
     def files(self) -> list[Path]:
-        """All that goes into it, or may."""
+        """All sources and headers."""
         directories = {source.parent for source in self.sources} | set(self.include)
         headers = (path for d in sorted(directories) for path in sorted(d.glob("*.h")))
         return [*self.sources, *headers]
 
     @property
     def options(self) -> list[str]:
-        """What the compiler is told, but for the result's name."""
+        """The compiler's arguments, without the output file."""
         return [*FLAGS, *(f"-I{path}" for path in self.include), *map(str, self.sources)]
 
 
@@ -62,29 +62,29 @@ TEXT = Library(
 
 _TIMEOUT_S = 60
 _SEPARATORS = ";:,"
-"""Of paths in AFL_CUSTOM_MUTATOR_LIBRARY: a path cannot have them."""
+"""Separators in AFL_CUSTOM_MUTATOR_LIBRARY, which a path cannot contain."""
 
 
 Progress = Callable[[str], None]
 
 
-def _silent(words: str) -> None:
+def _silent(text: str) -> None:
     pass
 
 
 def steering_library(progress: Progress = _silent) -> tuple[Path | None, str]:
-    """The library that skips and promotes entries of the queue (``steer.c``).
+    """Return the library that skips and promotes entries of the queue (``steer.c``).
 
-    Or None, and the reason why there is none, for the user. ``progress`` is told when it has
-    to be compiled, which takes a tenth of a second.
+    Returns None and the reason if it cannot be compiled. ``progress`` is called with a message if
+    it must be compiled, which takes a tenth of a second.
     """
     return _library(STEER, progress)
 
 
 def text_library(progress: Progress = _silent) -> tuple[Path | None, str]:
-    """The custom mutator for text (``text.c``), as :func:`steering_library` gives its own.
+    """Return the custom mutator for text (``text.c``), or None and the reason.
 
-    The text operators and the splicing are in it, for ctypes.
+    The library also contains the text mutators and splicing for use with ctypes.
     """
     return _library(TEXT, progress)
 
@@ -93,7 +93,7 @@ def _library(library: Library, progress: Progress) -> tuple[Path | None, str]:
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     try:
         sources = _key(*(path.read_bytes() for path in library.files), *map(os.fsencode, _FOR))
-        # What another compiler has made of the same is as good where there is none (any more).
+        # Without a compiler, a library that any compiler made of the same sources will do.
         by = _key(_run([compiler, "--version"]).stdout) if compiler else "*"
         reason = "there is no directory to keep it in: set XDG_CACHE_HOME"
         for cache in _caches():
@@ -117,9 +117,9 @@ def _key(*parts: bytes) -> str:
 
 
 def _caches() -> Iterator[Path]:
-    """Directories to keep it in, best first, each made and private to the user.
+    """Yield directories for the libraries, best first, created and private to the user.
 
-    Whoever can write there runs code of theirs in our fuzzers.
+    Private, because another user who can write there could run code in the fuzzers.
     """
     home = os.environ.get("XDG_CACHE_HOME", "")
     cache = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
@@ -138,7 +138,7 @@ def _caches() -> Iterator[Path]:
 
 
 def _safe(path: Path, kind: Callable[[int], bool]) -> bool:
-    """Whether it is there, no symlink, ours, and nobody else can write to it."""
+    """Whether the path exists, is no symlink, belongs to the user, and only they can write it."""
     try:
         status = path.lstat()
     except OSError:
@@ -147,7 +147,7 @@ def _safe(path: Path, kind: Callable[[int], bool]) -> bool:
 
 
 def _compile(compiler: str, library: Library, path: Path) -> str:
-    """Make the library, whole or not at all; returns why not. Raises SubprocessError."""
+    """Compile the library, completely or not at all. Returns why not. Raises SubprocessError."""
     try:
         return _compile_into(compiler, library, path)
     except OSError as e:
@@ -159,9 +159,9 @@ def _compile_into(compiler: str, library: Library, path: Path) -> str:
         fresh = Path(directory) / path.name
         done = _run([compiler, "-o", str(fresh), *library.options])
         if done.returncode or not fresh.is_file():
-            said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-            error = next((line for line in said if "error" in line), (said or ["no word"])[0])
-            return f"{compiler} says: {error}"
+            lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+            error = next((line for line in lines if "error" in line), (lines or ["no message"])[0])
+            return f"{compiler} reports: {error}"
         fresh.chmod(0o700)
         fresh.replace(path)
     return ""

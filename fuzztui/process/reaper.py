@@ -1,4 +1,4 @@
-"""Reaping: what an engine leaves behind becomes our child, and must not stay a zombie."""
+"""Reap orphans: a process that an engine leaves becomes a child of the supervisor."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Reaper", "children", "own_children"]
 
 _lock = threading.Lock()
 _threads = 0
-"""How many threads wait for children of theirs now."""
+"""Number of threads that are inside :func:`own_children`."""
 
 
 @contextlib.contextmanager
 def own_children() -> Iterator[None]:
-    """For a thread that starts processes and waits for them (:func:`subprocess.run`).
+    """Context manager for a thread that starts processes and waits for them.
 
-    Nothing is reaped meanwhile: else Python would take a child that someone else has waited
-    for as one that ended well.
+    The reaper pauses meanwhile: if it reaped such a child, :func:`subprocess.run` would report exit
+    status 0.
     """
     global _threads
     with _lock:
@@ -39,7 +39,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def children() -> int:
-    """How many processes this one is the parent of: since :meth:`Reaper.start`, orphans too."""
+    """Return the number of this process's children; after :meth:`Reaper.start` with orphans."""
     found = 0
     for task in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -48,24 +48,24 @@ def children() -> int:
 
 
 class Reaper:
-    """Makes this process the parent of its engines' orphans, and waits for them.
+    """Makes this process the parent of its engines' orphans, and reaps them.
 
-    ``engines()`` are the pids that someone else waits for.
+    ``engines()`` returns the pids that other code waits for.
     """
 
     def __init__(self, engines: Callable[[], set[int]]) -> None:
         self._engines = engines
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin; without the kernel's help orphans go to init, which is fine too."""
+        """Start reaping. If the kernel does not support that, init reaps the orphans."""
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         loop.add_signal_handler(signal.SIGCHLD, self.reap)
 
     def reap(self) -> None:
-        """Wait for every child that is dead, but for engines.
+        """Reap all dead children except engines.
 
-        An engine that is dead hides those behind it: call it now and then.
+        A dead engine hides the dead children after it: call this method regularly.
         """
         with contextlib.suppress(ChildProcessError):
             while not _threads:

@@ -1,8 +1,6 @@
-"""Supervising a campaign: its engines' processes, their directories, its log.
+"""The supervisor of a campaign: its log, its phases, its commands, its start and its end.
 
-``daemon`` starts a process (``__main__``) in which ``supervisor`` runs. From the files up:
-``names``, ``stats`` and ``relay`` read what engines write, ``watch`` and ``scan`` find
-it, ``observe`` makes events of it, ``journal`` logs and folds them. ``identity``,
-``processes``, ``engines`` and ``life`` keep engines running, ``steer`` carries commands
-to them, ``limits`` knows when it is enough, ``clock`` what time it is.
+``daemon`` starts a process (``__main__``) in which ``supervisor`` runs. ``observation`` reads what
+engines write, ``campaign_log`` records and folds it, ``command_router`` carries out commands,
+``phases`` decides which instances run, ``limits`` when the campaign has used up its budget.
 """

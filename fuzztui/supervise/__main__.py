@@ -1,7 +1,7 @@
 """``python -m fuzztui.supervise RUN``: the supervisor's process.
 
-In the foreground as it is (for a service manager); with ``--detach FD`` it leaves its
-parent, and tells on the pipe ``FD``, in JSON lines, how its start goes.
+Without options the process stays in the foreground (for a service manager). With ``--detach FD`` it
+leaves its parent and reports its start as JSON lines on the pipe ``FD``.
 """
 
 from __future__ import annotations
@@ -25,27 +25,30 @@ from fuzztui.wire.events import Message
 _GUARD_S = 0.5
 
 
-async def _supervise(home: RunDir, frozen: str | None, lock: RunLock, parent: StarterPipe) -> None:
+async def _supervise(
+    run_dir: RunDir, frozen: str | None, lock: RunLock, parent: StarterPipe
+) -> None:
     try:
-        loaded = load(home.campaign, text=frozen)
+        loaded = load(run_dir.campaign, text=frozen)
     except CampaignError as e:
         raise SupervisorError(str(e)) from None
-    supervisor = Supervisor(loaded.campaign, home, parent.progress, lock.tell)
-    guard = asyncio.ensure_future(_guard(lock, home.log, supervisor))
+    supervisor = Supervisor(loaded.campaign, run_dir, parent.progress, lock.tell)
+    guard = asyncio.ensure_future(_guard(lock, run_dir.log, supervisor))
 
     def ready() -> None:
-        # A campaign that is refused must not take the place of the one that the run is of.
+        # A campaign that cannot start must not replace the campaign of the run.
         if frozen is not None:
             try:
-                replace_text(home.campaign, frozen)
+                replace_text(run_dir.campaign, frozen)
             except FileNotFoundError:
-                pass  # the run is gone: the guard ends us
+                pass  # the run was deleted: the guard ends the campaign
             except OSError as e:
-                words = f"{home.campaign} cannot be written: {e.strerror or e}"
-                more = (
-                    "the campaign continues as it was started, but the run keeps its old campaign"
+                text = (
+                    f"{run_dir.campaign} cannot be written: {e.strerror or e}; the campaign "
+                    "continues as started, but the run keeps its old campaign file until the next "
+                    "start"
                 )
-                supervisor.record(Message("error", f"{words}; {more} until the next start"))
+                supervisor.record(Message("error", text))
         parent.ready()
 
     try:
@@ -57,15 +60,14 @@ async def _supervise(home: RunDir, frozen: str | None, lock: RunLock, parent: St
 
 
 async def _guard(lock: RunLock, log: Path, supervisor: Supervisor) -> None:
-    """End a campaign whose lock file or log has gone.
+    """End a campaign whose lock file or log was deleted.
 
-    Without the lock file a second campaign may be started; without the log nothing
-    that is found is recorded.
+    Without the lock file a second supervisor can start; without the log no finding is recorded.
     """
     while lock.in_place() and not _is_gone(log):
         await asyncio.sleep(_GUARD_S)
     logging.error("the run directory, or its log, was deleted: the campaign ends")
-    supervisor.deserted()
+    supervisor.run_deleted()
 
 
 def _is_gone(directory: Path) -> bool:
@@ -73,7 +75,7 @@ def _is_gone(directory: Path) -> bool:
         directory.stat()
     except FileNotFoundError:
         return True
-    except OSError:  # a file system in trouble says nothing about the directory
+    except OSError:  # an I/O error does not mean that the directory was deleted
         pass
     return False
 
@@ -84,36 +86,36 @@ def _text(fd: int) -> str:
 
 
 def main() -> int:
-    """Supervise until the campaign ends; 0 if it did, 1 if it could not begin."""
+    """Supervise a campaign to its end. Returns 0, or 1 if the campaign could not start."""
     options = argparse.ArgumentParser(prog="python -m fuzztui.supervise")
     options.add_argument("run", type=Path)
     options.add_argument("--detach", type=int, metavar="FD")
-    options.add_argument("--campaign", type=int, metavar="FD", help="of the run from now on")
+    options.add_argument("--campaign", type=int, metavar="FD", help="replaces the run's campaign")
     arguments = options.parse_args()
-    # The parent waits for the first of the two, so that nobody has to bury the second.
+    # The parent waits for the first of the two processes, so the second becomes no zombie.
     if arguments.detach is not None and os.fork():
         os._exit(0)
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     parent = StarterPipe(arguments.detach)
-    home = RunDir(arguments.run.resolve())
+    run_dir = RunDir(arguments.run.resolve())
     try:
         try:
             check_proc()
         except OSError as e:
             raise SupervisorError(f"{e.filename}: {e.strerror}") from None
         try:
-            lock = RunLock(home.path)
+            lock = RunLock(run_dir.path)
         except LockHeld as e:
-            raise AlreadyRunning(home.path, e.pid) from None
+            raise AlreadyRunning(run_dir.path, e.pid) from None
         except OSError as e:
-            raise SupervisorError(f"{home.path}: cannot be locked: {e.strerror or e}") from None
+            raise SupervisorError(f"{run_dir.path}: cannot be locked: {e.strerror or e}") from None
         try:
             frozen = None if arguments.campaign is None else _text(arguments.campaign)
-            asyncio.run(_supervise(home, frozen, lock, parent))
+            asyncio.run(_supervise(run_dir, frozen, lock, parent))
         finally:
-            lock.release()  # before anybody hears of it, who may try again at once
+            lock.release()  # before the error is reported: the user may try again at once
     except SupervisorError as e:
-        parent.refuse(e)
+        parent.fail(e)
         return 1
     return 0
 

@@ -1,7 +1,7 @@
-"""The campaign log as its only writer keeps it, and the state folded from it.
+"""The campaign log on the side of its only writer, and the state folded from it.
 
-The supervisor knows nothing about the campaign that a screen could not know too: it
-folds its own records with the same function.
+The supervisor folds its own records with the same function as the screens: it has no other
+knowledge of the campaign.
 """
 
 from __future__ import annotations
@@ -26,35 +26,39 @@ RETRY_S = 1.0
 
 
 class CampaignLog:
-    """Opens (or begins) a run's log. Raises :class:`SupervisorError`.
+    """The log of a run, opened for writing, or created. Raises :class:`SupervisorError`.
 
-    ``react`` is called with each event once it is in the state, ``trouble`` with words while
-    the log cannot be written, and with "" when it is again: those who read it learn of nothing.
+    ``react`` is called with each event once the event is in the state. ``trouble`` is called with
+    a message when the log cannot be written, and with an empty string when it can be written again:
+    readers of the log cannot see either.
     """
 
     def __init__(
-        self, home: RunDir, react: Callable[[Event], None], trouble: Callable[[str], None]
+        self, run_dir: RunDir, react: Callable[[Event], None], trouble: Callable[[str], None]
     ) -> None:
-        self._home = home
+        self._run_dir = run_dir
         self._trouble = trouble
         self._react = react
         try:
-            self._writer = LogWriter(home.log)
-            session = Session(home.path, LiveClock())
+            self._writer = LogWriter(run_dir.log)
+            session = Session(run_dir.path, LiveClock())
             while session.poll().records or session.behind:
                 pass
-            self.offsets = Offsets.load(home.offsets, self._writer.last_seq, session.state.lost)
-            self.done = relayed(LogReader(home.path).records(after_seq=self.offsets.seq))
+            self.offsets = Offsets.load(run_dir.offsets, self._writer.last_seq, session.state.lost)
+            self.done = relayed(LogReader(run_dir.path).records(after_seq=self.offsets.seq))
         except LogError as e:
-            raise SupervisorError(f"{home.log}: the campaign log cannot be opened: {e}") from None
+            raise SupervisorError(
+                f"{run_dir.log}: the campaign log cannot be opened: {e}"
+            ) from None
         except OSError as e:
             raise SupervisorError(
-                f"{e.filename or home.log}: the campaign log cannot be opened: {e.strerror or e}; "
-                "nothing of it is lost: make the disk writable, with room on it, and start again"
+                f"{e.filename or run_dir.log}: the campaign log cannot be opened: "
+                f"{e.strerror or e}; no record is lost. Make the disk writable, free space on it, "
+                "and start again"
             ) from None
         self.state = session.state
-        self._keeper = Keeper(home.log, session)
-        self.clock = CampaignClock(home.clock, self._writer.last_t)
+        self._keeper = Keeper(run_dir.log, session)
+        self.clock = CampaignClock(run_dir.clock, self._writer.last_t)
         self.writable = True
         self._retry_at = 0.0
         self._offsets_due = 0.0
@@ -63,29 +67,29 @@ class CampaignLog:
             Message("warning", f"the campaign log was repaired: {repair}")
             for repair in self._writer.repairs
         ]
-        """Warnings about damage of the log, to be recorded in it."""
+        """Warnings about damage of the log; the caller records them."""
 
     def record(self, *events: Event) -> None:
-        """Stamp events with the campaign time of now, fold them, react to them."""
+        """Log events with the current campaign time, fold them, call ``react``."""
         t = self.clock.now()
         records: list[Record] = []
         try:
             for event in events:
                 records.append(self._writer.append(event, t))
         finally:
-            apply(self.state, records)  # the state is of the log, whatever happens
+            apply(self.state, records)  # also after an error: the state must match the log
         for event in events:
             self._react(event)
 
     def carried(self, positions: Mapping[str, int]) -> None:
-        """All events of engines up to these positions have been recorded."""
+        """Note that all engine events up to these byte positions have been recorded."""
         if positions != self.offsets.bytes:
             self.offsets = Offsets(self.state.seq, positions, self.state.lost)
 
     def flush(self) -> bool:
-        """Hand what was recorded to the kernel; False while the disk does not take it.
+        """Write the recorded events to the disk. Returns False while that fails.
 
-        What is not taken is kept and tried again, about once a second.
+        Unwritten records are kept and tried again about once a second.
         """
         now = time.monotonic()
         if not self.writable and now < self._retry_at:
@@ -96,29 +100,29 @@ class CampaignLog:
             self._retry_at = now + RETRY_S
             if self.writable:
                 self.writable = False
-                words = f"the campaign log cannot be written: {e.strerror or e}"
-                self.record(Message("error", words))
-                self._trouble(words)
+                text = f"the campaign log cannot be written: {e.strerror or e}"
+                self.record(Message("error", text))
+                self._trouble(text)
             return False
         if self.writable:
-            self._keeper.keep()  # only of a state that is in the log as a whole
+            self._keeper.keep()  # checkpoints only of states that are completely in the log
         else:
             self.writable = True
             self._trouble("")
-            self.record(Message("info", "the campaign log is written again"))
+            self.record(Message("info", "the campaign log can be written again"))
         if now >= self._offsets_due and self.offsets is not self._saved:
             self._offsets_due = now + OFFSETS_EVERY_S
             self._save_offsets()
         return True
 
     def close(self) -> None:
-        """Write everything out and let go. Raises OSError when the disk does not take it."""
+        """Write everything and close the log. Raises OSError if the disk is full."""
         self._writer.close(at_rest=True)
         self._keeper.close()
         self._save_offsets()
 
     def _save_offsets(self) -> None:
-        """Only ever after a flush: what they say must be in the log."""
-        with contextlib.suppress(OSError):  # then more is compared at the next start
-            self.offsets.save(self._home.offsets)
+        """Call after a flush only: events up to the saved offsets must be in the log."""
+        with contextlib.suppress(OSError):  # the next start then compares more events
+            self.offsets.save(self._run_dir.offsets)
             self._saved = self.offsets

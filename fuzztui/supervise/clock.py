@@ -1,8 +1,8 @@
-"""Campaign time: seconds since the campaign first started, on a clock that nobody sets.
+"""Campaign time: seconds since the campaign first started, on a monotonic clock.
 
-It continues over restarts of the supervisor. While engines survived their supervisor
-they worked, so the gap counts; while nothing lived, time stands still
-(:class:`~fuzztui.wire.events.Record`). Wall time plays no part: it jumps.
+Campaign time continues over restarts of the supervisor. A gap without a supervisor counts if
+engines ran in it, and not otherwise (:class:`~fuzztui.wire.events.Record`). Wall time is not used,
+because it jumps.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["CampaignClock"]
 
 
 class CampaignClock:
-    """``now()`` is campaign time.
+    """Campaign time, see :meth:`now`.
 
-    Its bearings are kept in ``path`` (``supervisor/clock.json``): on the machine's
+    The zero point is kept in ``path`` (``supervisor/clock.json``), as a time of the machine's
     monotonic clock, which all processes of one boot share.
 
-    :param last_t: campaign time of the last record in the log.
+    :param last_t: campaign time of the last record in the log, in seconds.
     """
 
     def __init__(
@@ -38,38 +38,38 @@ class CampaignClock:
     ) -> None:
         self._path = path
         self._monotonic = monotonic
-        self._bearings = read_json(path) or {}
+        self._saved = read_json(path) or {}
         self._last_t = last_t
         self._stopped_at: float | None = None
         self.start()
 
     def start(self) -> None:
-        """Go on now, from the last record or where it was stopped: since then nothing has lived."""
+        """Let time run from now on, beginning at the last record or where it was stopped."""
         since = self._last_t if self._stopped_at is None else self._stopped_at
         self._zero = self._monotonic() - since
         self._stopped_at = None
 
     def stop(self) -> None:
-        """Nothing lives any more: time stands still from now on."""
+        """Let time stand still from now on: no engine runs."""
         self._stopped_at = self.now()
 
     def count_gap(self, most: float = math.inf) -> float:
-        """Engines lived while no supervisor did: let the time since then count.
+        """Count the time without a supervisor, because engines ran in it.
 
-        But no more than ``most`` of it, in seconds; returns how much more there was.
+        At most ``most`` seconds are counted. Returns the seconds beyond that.
         """
-        zero: Any = self._bearings.get("zero")
-        if self._bearings.get("boot") != boot_id() or type(zero) not in (int, float):
+        zero: Any = self._saved.get("zero")
+        if self._saved.get("boot") != boot_id() or type(zero) not in (int, float):
             return 0.0
-        # Never back: the log may hold later records than the bearings. Nor can there have been
-        # more time than since the machine was started: the bearings may be damaged.
+        # Not negative: the log can contain later records than the file. At most the time since the
+        # boot: the file may be damaged.
         gap = min(max(0.0, self._zero - float(zero)), self._monotonic())
         self._zero -= min(gap, most)
         return max(0.0, gap - most)
 
     @contextlib.contextmanager
     def unpaid(self) -> Iterator[None]:
-        """No budget pays for what is done in it: campaign time stands still."""
+        """Context manager in which campaign time stands still, so that no budget is charged."""
         self.stop()
         try:
             yield
@@ -78,10 +78,10 @@ class CampaignClock:
             self.save()
 
     def save(self) -> None:
-        """Write the bearings down, if the disk takes them: else the next start counts no gap."""
+        """Write the zero point. If that fails, the next start counts no gap."""
         with contextlib.suppress(OSError):
             replace_text(self._path, json.dumps({"boot": boot_id(), "zero": self._zero}))
 
     def now(self) -> float:
-        """Campaign time in seconds."""
+        """Return the campaign time in seconds."""
         return self._monotonic() - self._zero if self._stopped_at is None else self._stopped_at

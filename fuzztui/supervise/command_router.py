@@ -1,9 +1,9 @@
-"""Carrying out commands: from a user's wish to whoever owns the thing, and back.
+"""Carry out commands: send each one to its instances or handler, and return the answer.
 
-Every command is in the log before anything is done about it, and so is its end. Skipping,
-promoting and the like are the engine's to do: a line in ``control.jsonl``, an answer
-in ``events.jsonl``. So are pause and resume where the engine can. Stopping is the
-supervisor's alone: a line that outlives its engine would stop the next one.
+A command is logged before it is carried out, and its result is logged, too. Engines carry out
+commands such as skip and promote: they read a line in ``control.jsonl`` and answer in
+``events.jsonl``; also pause and resume, if the engine can. Only the supervisor stops engines: a
+line that outlives its engine would stop the next one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Protocol
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.instances.launcher import Deed
+from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.remote.server import Ticket
-from fuzztui.supervise.control_file import append, missed, was_handed
+from fuzztui.supervise.control_file import append, contains, missed_commands
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import (
     MUTANT_COMMANDS,
@@ -47,63 +47,63 @@ from fuzztui.wire.events import (
 
 __all__ = ["CommandRouter"]
 
-OURSELVES = "fuzztui"
-"""``by`` of what the supervisor itself asks of an engine."""
+SUPERVISOR = "fuzztui"
+"""``by`` of commands that the supervisor itself sends to an engine."""
 
 _BY_ANY = (*MUTANT_COMMANDS, *TYPE_COMMANDS)
-"""Commands that were applied if any instance did it."""
+"""Commands that count as applied if any instance applied them."""
 
 _WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, SetMixture, *_BY_ANY)
-"""Commands that mean all instances when they name none."""
+"""Commands that are for all instances if they name none."""
 
 _DONE = {
     Pause.name: "paused",
     Resume.name: "resumed",
     Stop.name: "stopped",
-    SetMixture.name: "for the instances that begin next",
+    SetMixture.name: "applies to the instances that start next",
 }
 
 
 class CommandContext(Protocol):
-    """What steering needs of the supervisor."""
+    """The part of the supervisor that the command router uses."""
 
     @property
     def state(self) -> State:
-        """The campaign, folded from its log."""
+        """The state of the campaign."""
 
     @property
     def lives(self) -> Mapping[str, InstanceLife]:
         """The instances by name."""
 
     @property
-    def deeds(self) -> Mapping[str, Deed]:
-        """What is no engine's to do, by the command's name."""
+    def handlers(self) -> Mapping[str, Handler]:
+        """The handlers of commands that no engine carries out, by the command's name."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
 
     def flush(self) -> bool:
-        """Whether everything recorded is in the log now."""
+        """Write the log. Returns False if that fails."""
 
-    def end(self, ending: EndReason) -> None:
+    def end(self, end_reason: EndReason) -> None:
         """End the campaign."""
 
-    def end_one(self, life: InstanceLife, ending: EndReason) -> None:
+    def end_one(self, life: InstanceLife, end_reason: EndReason) -> None:
         """End one instance."""
 
-    def unfinished(self) -> str:
-        """What the campaign has to do before its end when all instances have ended."""
+    def pending_work(self) -> str:
+        """Return what is left to do after the last instance has ended; empty if nothing."""
 
     def pauses_changed(self) -> None:
-        """An instance was paused or resumed."""
+        """Update the campaign's state after an instance was paused or resumed."""
 
-    def between(self, command: Command, by: str) -> bool:
-        """Do what is meant for all instances while none lives; False where that means nothing."""
+    def apply_without_instances(self, command: Command, by: str) -> bool:
+        """Apply a command for all instances while none runs. Returns False if impossible."""
 
 
 @dataclass(slots=True)
-class _Open:
-    """A command without its end: who has still to answer, and who has."""
+class _OpenCommand:
+    """A command without a result: ``waiting``: the instances that have not answered yet."""
 
     command: Command
     done: asyncio.Future[CommandAnswer]
@@ -112,95 +112,95 @@ class _Open:
 
 
 class CommandRouter:
-    """All commands of a campaign. Runs in the event loop."""
+    """Carries out all commands of a campaign. Runs in the event loop."""
 
-    def __init__(self, helm: CommandContext) -> None:
-        self._helm = helm
-        self._open: dict[str, _Open] = {}
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
+        self._open: dict[str, _OpenCommand] = {}
         self._held: list[tuple[str, str]] = []
-        """Commands (id) that wait for an instance's first hello."""
+        """Commands (id, instance) that wait for the instance's first hello."""
         self._jobs: set[asyncio.Future[None]] = set()
-        self._farewells: list[tuple[_Open, CommandAnswer]] = []
-        """What is answered when the campaign has come to its end."""
+        self._at_end: list[tuple[_OpenCommand, CommandAnswer]] = []
+        """Answers that are given when the end of the campaign is in the log."""
 
     def submit(self, command: Command, by: str) -> Ticket:
-        """Log a command and set about it. The ticket's answer always comes in the end."""
-        helm = self._helm
-        command_id = f"c{helm.state.seq + 1}"  # as unique as the log's numbers
+        """Log a command and carry it out. Every ticket gets an answer."""
+        context = self._context
+        command_id = f"c{context.state.seq + 1}"  # unique, like the sequence numbers of the log
         done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        entry = self._open[command_id] = _Open(command, done)
-        helm.record(CommandIssued(command_id, encode_command(command), by))
-        if not helm.flush():
-            self._refuse(command_id, "", "the campaign log cannot be written (disk full?)")
+        entry = self._open[command_id] = _OpenCommand(command, done)
+        context.record(CommandIssued(command_id, encode_command(command), by))
+        if not context.flush():
+            self._reject(command_id, "", "the campaign log cannot be written (disk full?)")
         else:
-            self._set_about(command_id, entry, by)
+            self._execute(command_id, entry, by)
         return Ticket(command_id, done)
 
-    def take_up(self) -> None:
-        """Go on with what an earlier supervisor had not seen the end of."""
-        for command_id, status in list(self._helm.state.commands.items()):
+    def resume(self) -> None:
+        """Continue with the commands that an earlier supervisor left without a result."""
+        for command_id, status in list(self._context.state.commands.items()):
             if status.state != "pending":
                 continue
             try:
                 command = decode_command(status.command)
             except CodecError as e:
-                self._helm.record(CommandRejected(command_id, "", str(e)))
+                self._context.record(CommandRejected(command_id, "", str(e)))
                 continue
             done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-            entry = self._open[command_id] = _Open(command, done)
+            entry = self._open[command_id] = _OpenCommand(command, done)
             if isinstance(command, Stop):
-                self._refuse(command_id, "", "its supervisor died; the campaign was started again")
+                self._reject(command_id, "", "the supervisor died; the campaign was started again")
             else:
-                self._set_about(command_id, entry, status.by, again=True)
+                self._execute(command_id, entry, status.by, again=True)
 
-    def greeted(self, life: InstanceLife) -> None:
-        """An engine said hello: hand over what waited for that."""
+    def engine_ready(self, life: InstanceLife) -> None:
+        """Send the commands that waited for this engine's hello."""
         held, self._held = self._held, []
         for command_id, name in held:
             entry = self._open.get(command_id)
             if entry and name == life.name:
-                self._hand(life, command_id, entry.command)
+                self._send(life, command_id, entry.command)
             elif entry:
                 self._held.append((command_id, name))
-        if life.paused:  # it started again in the middle of a pause
-            self.submit(Pause(life.name), OURSELVES)
+        if life.paused:  # the engine was restarted during a pause
+            self.submit(Pause(life.name), SUPERVISOR)
 
-    def begins(self, life: InstanceLife) -> None:
-        """An engine is there: what was set for all while it was not is for it, too."""
-        self._mix(life)
-        able = self._helm.state.instances[life.name].capabilities
+    def instance_started(self, life: InstanceLife) -> None:
+        """Send what was set for all instances while this engine did not run."""
+        self._set_mixture(life)
+        able = self._context.state.instances[life.name].capabilities
         if not all(command.name in able for command in TYPE_COMMANDS):
             return
-        controls = {other.name: self._control(other) for other in self._helm.lives.values()}
-        for _, command in missed(life.name, controls, self._refused):
-            self.submit(command, OURSELVES)
+        controls = {other.name: self._control(other) for other in self._context.lives.values()}
+        for _, command in missed_commands(life.name, controls, self._is_rejected):
+            self.submit(command, SUPERVISOR)
 
-    def _refused(self, command_id: str) -> bool:
-        status = self._helm.state.commands.get(command_id)
+    def _is_rejected(self, command_id: str) -> bool:
+        status = self._context.state.commands.get(command_id)
         return status is not None and status.state == "rejected"
 
-    def _mix(self, life: InstanceLife) -> None:
-        state = self._helm.state
-        wish, had = state.mixture, state.mixed.get(life.name)
-        if wish is None or SetMixture.name not in state.instances[life.name].capabilities:
+    def _set_mixture(self, life: InstanceLife) -> None:
+        state = self._context.state
+        wanted, current = state.mixture, state.mixed.get(life.name)
+        if wanted is None or SetMixture.name not in state.instances[life.name].capabilities:
             return
-        asked = any(
+        pending = any(
             isinstance(entry.command, SetMixture) and life.name in entry.waiting
             for entry in self._open.values()
         )
-        if not asked and (had is None or had.t < wish.t):
-            mixture = (wish.havoc, wish.text, wish.splice)
-            self.submit(SetMixture(*mixture, wish.adaptive, life.name), OURSELVES)
+        if not pending and (current is None or current.t < wanted.t):
+            mixture = (wanted.havoc, wanted.text, wanted.splice)
+            self.submit(SetMixture(*mixture, wanted.adaptive, life.name), SUPERVISOR)
 
     def answered(self, event: CommandApplied | CommandRejected) -> None:
-        """An end of a command was logged (by an engine, or by :meth:`_refuse` and the like)."""
+        """Process a logged result of a command, from an engine or from this class."""
         entry = self._open.get(event.id)
-        life = self._helm.lives.get(event.instance)
+        life = self._context.lives.get(event.instance)
         applied = isinstance(event, CommandApplied)
-        command = entry.command if entry else self._former(event.id)
+        command = entry.command if entry else self._logged_command(event.id)
         if applied and life is not None and isinstance(command, (Pause, Resume)):
             life.set_paused(isinstance(command, Pause))
-            self._helm.pauses_changed()
+            self._context.pauses_changed()
         if entry is None:
             return
         if isinstance(event, CommandApplied):
@@ -211,155 +211,157 @@ class CommandRouter:
         entry.waiting.discard(event.instance)
         if not entry.waiting:
             del self._open[event.id]
-            self._helm.flush()  # who hears of it can find it in the log
-            self._tell(entry, _together(entry.answers, entry.command))
+            self._context.flush()  # the sender can then find the result in the log
+            self._answer(entry, _combined(entry.answers, entry.command))
 
-    def _tell(self, entry: _Open, answer: CommandAnswer) -> None:
-        """Pass the answer on; who is told that a campaign is stopped must not find it stopping."""
+    def _answer(self, entry: _OpenCommand, answer: CommandAnswer) -> None:
+        """Answer the sender; "stopped" only when the end of the campaign is in the log."""
         if _stops_all(entry.command) and answer.result == APPLIED:
-            words = self._helm.unfinished()
-            if not words:
-                self._farewells.append((entry, answer))
+            work = self._context.pending_work()
+            if not work:
+                self._at_end.append((entry, answer))
                 return
-            # That takes longer than people wait.
-            answer = replace(answer, detail=f"{answer.detail}; {words} before the end")
+            # The pending work takes longer than users wait.
+            answer = replace(answer, detail=f"{answer.detail}; {work} before the end")
         if not entry.done.done():
             entry.done.set_result(answer)
 
-    def farewell(self) -> None:
-        """The campaign's end is in the log."""
-        for entry, answer in self._farewells:
+    def campaign_ended(self) -> None:
+        """Give the answers that wait for the campaign's end, which is in the log now."""
+        for entry, answer in self._at_end:
             if not entry.done.done():
                 entry.done.set_result(answer)
 
-    def gone(self, life: InstanceLife) -> None:
-        """An instance came to its end: nothing more will be answered by it."""
+    def instance_ended(self, life: InstanceLife) -> None:
+        """Answer all commands that wait for this instance, which has ended."""
         for command_id, entry in list(self._open.items()):
             if life.name not in entry.waiting:
                 continue
             if isinstance(entry.command, Stop):
                 event = CommandApplied(command_id, life.name, life.execs, life.state)
-                self._helm.record(event)
+                self._context.record(event)
             else:
-                self._refuse(command_id, life.name, f"{life.name} has ended ({life.state})")
+                self._reject(command_id, life.name, f"{life.name} has ended ({life.state})")
 
     def close(self) -> None:
-        """The campaign ends: so does everything that is still open."""
+        """Cancel the handlers and reject all commands without a result: the campaign ends."""
         for job in self._jobs:
             job.cancel()
         for command_id, entry in list(self._open.items()):
             for name in sorted(entry.waiting):
-                self._refuse(command_id, name, "the campaign ended before it was answered")
+                self._reject(command_id, name, "the campaign ended before the command was applied")
 
-    def _set_about(self, command_id: str, entry: _Open, by: str, *, again: bool = False) -> None:
-        if deed := self._helm.deeds.get(entry.command.name):
+    def _execute(
+        self, command_id: str, entry: _OpenCommand, by: str, *, again: bool = False
+    ) -> None:
+        if handler := self._context.handlers.get(entry.command.name):
             entry.waiting = {""}
-            job = asyncio.ensure_future(self._do(command_id, entry.command, deed))
+            job = asyncio.ensure_future(self._run_handler(command_id, entry.command, handler))
             self._jobs.add(job)
             job.add_done_callback(self._jobs.discard)
             return
-        if wrong := _problem(entry.command):
-            self._refuse(command_id, "", wrong)
+        if problem := _problem(entry.command):
+            self._reject(command_id, "", problem)
             return
         targets = self._targets(entry.command)
         if isinstance(targets, str):
-            if not self._helm.between(entry.command, by):
-                self._refuse(command_id, "", targets)
+            if not self._context.apply_without_instances(entry.command, by):
+                self._reject(command_id, "", targets)
                 return
             entry.waiting = {""}
-            self._helm.record(CommandApplied(command_id, detail=_DONE[entry.command.name]))
+            self._context.record(CommandApplied(command_id, detail=_DONE[entry.command.name]))
             return
         entry.waiting = {life.name for life in targets}
         if isinstance(entry.command, Stop):
-            ending = EndReason("stopped", f"stopped by {by}" if by else "stopped")
+            end_reason = EndReason("stopped", f"stopped by {by}" if by else "stopped")
             if entry.command.instance:
-                self._helm.end_one(targets[0], ending)
+                self._context.end_one(targets[0], end_reason)
             else:
-                self._helm.end(ending)
+                self._context.end(end_reason)
             return
         for life in targets:
-            if not (again and was_handed(self._control(life), command_id)):
-                self._hand(life, command_id, entry.command)
+            if not (again and contains(self._control(life), command_id)):
+                self._send(life, command_id, entry.command)
         if isinstance(entry.command, MUTANT_COMMANDS) and not entry.command.instance:
-            self._leave(command_id, entry.command)
+            self._leave_for_ended(command_id, entry.command)
 
-    async def _do(self, command_id: str, command: Command, deed: Deed) -> None:
-        def progress(words: str, part: float) -> None:
-            self._helm.record(CommandProgress(command_id, words, part))
+    async def _run_handler(self, command_id: str, command: Command, handler: Handler) -> None:
+        def progress(text: str, part: float) -> None:
+            self._context.record(CommandProgress(command_id, text, part))
 
         try:
-            detail = await deed(command, progress)
+            detail = await handler(command, progress)
         except SupervisorError as e:
-            self._refuse(command_id, "", str(e))
+            self._reject(command_id, "", str(e))
         except Exception as e:
-            self._refuse(command_id, "", f"internal error: {e!r}")
+            self._reject(command_id, "", f"internal error: {e!r}")
             raise
         else:
-            self._helm.record(CommandApplied(command_id, "", detail=detail))
+            self._context.record(CommandApplied(command_id, "", detail=detail))
 
-    def _leave(self, command_id: str, command: Command) -> None:
-        """To instances that have ended: they obey when they are resumed; nobody waits for it."""
-        for life in self._helm.lives.values():
-            instance = self._helm.state.instances.get(life.name)
+    def _leave_for_ended(self, command_id: str, command: Command) -> None:
+        """Leave the command for instances that have ended: they apply it when they are resumed."""
+        for life in self._context.lives.values():
+            instance = self._context.state.instances.get(life.name)
             if not life.over or instance is None or command.name not in instance.capabilities:
                 continue
             control = self._control(life)
-            if not was_handed(control, command_id):
+            if not contains(control, command_id):
                 with contextlib.suppress(OSError):
                     append(control, command_id, command)
 
     def _targets(self, command: Command) -> list[InstanceLife] | str:
-        """The instances a command is for, or why there are none."""
-        lives = self._helm.lives
+        """Return the instances that a command is for, or why there is none."""
+        lives = self._context.lives
         name: str = getattr(command, "instance", "")
         if not name and isinstance(command, _WHOLE):
             return [life for life in lives.values() if not life.over] or "no instance is running"
         if not name and len(lives) != 1:
-            return f"say which instance, one of: {', '.join(lives)}"
+            return f"name an instance, one of: {', '.join(lives)}"
         life = lives.get(name or next(iter(lives)))
         if life is None:
-            return f"there is no instance {name!r}, but: {', '.join(lives)}"
+            return f"there is no instance {name!r}; the instances are {', '.join(lives)}"
         return [life] if not life.over else f"{life.name} has ended ({life.state})"
 
-    def _hand(self, life: InstanceLife, command_id: str, command: Command) -> None:
-        """Give a command to one instance: by signal, or by file if it can obey."""
-        instance = self._helm.state.instances.get(life.name)
-        able = instance.capabilities if instance else []
+    def _send(self, life: InstanceLife, command_id: str, command: Command) -> None:
+        """Send a command to one instance: as a signal, or in its file if it has the capability."""
+        instance = self._context.state.instances.get(life.name)
+        capabilities = instance.capabilities if instance else []
         number = life.launcher.signals.get(command.name)
         if isinstance(command, Resume):
-            life.signal(signal.SIGCONT)  # who was stopped from outside reads no command
+            life.signal(signal.SIGCONT)  # a process stopped by a signal reads no command
         if isinstance(command, SkipCurrent) and number is not None and life.state != "running":
-            # An afl-fuzz that still starts has no handler for it yet: it would die.
-            self._refuse(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
+            # An afl-fuzz that is still starting has no handler for the signal: it would die.
+            self._reject(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
         elif number is not None:
             life.signal(number)
-            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
+            self._context.record(CommandApplied(command_id, life.name, detail="with a signal"))
         elif life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
-        elif command.name in able:
+        elif command.name in capabilities:
             try:
                 append(self._control(life), command_id, command)
             except OSError as e:
                 reason = f"control.jsonl cannot be written: {e.strerror or e}"
-                self._refuse(command_id, life.name, reason)
+                self._reject(command_id, life.name, reason)
         elif isinstance(command, (Pause, Resume)):
             life.signal(signal.SIGSTOP if isinstance(command, Pause) else signal.SIGCONT)
-            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
+            self._context.record(CommandApplied(command_id, life.name, detail="with a signal"))
         else:
             engine = (instance.engine if instance else "") or "its engine"
             why = instance.unable.get(command.name, "") if instance else ""
             reason = f"{engine} cannot {command.name}" + (f": {why}" if why else "")
-            self._refuse(command_id, life.name, reason)
+            self._reject(command_id, life.name, reason)
 
     def _control(self, life: InstanceLife) -> Path:
         return life.directory / "control.jsonl"
 
-    def _refuse(self, command_id: str, name: str, reason: str) -> None:
-        self._helm.record(CommandRejected(command_id, name, reason))
+    def _reject(self, command_id: str, name: str, reason: str) -> None:
+        self._context.record(CommandRejected(command_id, name, reason))
 
-    def _former(self, command_id: str) -> Command | None:
-        """A command whose end was given up, or seen already by an earlier supervisor."""
-        status = self._helm.state.commands.get(command_id)
+    def _logged_command(self, command_id: str) -> Command | None:
+        """A command that is in the log, but no longer (or never was) in ``_open``."""
+        status = self._context.state.commands.get(command_id)
         try:
             return decode_command(status.command) if status else None
         except CodecError:
@@ -367,7 +369,7 @@ class CommandRouter:
 
 
 def _problem(command: Command) -> str:
-    """What is wrong with it, whoever were to do it; in words, "" for nothing."""
+    """Why no instance could execute this command; an empty string if it is valid."""
     if isinstance(command, SetMixture):
         return command.mixture.problem
     return command.problem if isinstance(command, (WeighType, SetTargetedShare)) else ""
@@ -377,28 +379,28 @@ def _stops_all(command: Command) -> bool:
     return isinstance(command, Stop) and not command.instance
 
 
-def _together(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
-    """One answer for all instances that a command was for.
+def _combined(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
+    """Return one answer for all instances of a command.
 
-    Applied if all did it; of some, if any did.
+    Applied if all instances applied it; for the commands of ``_BY_ANY``, if any did.
     """
     if len(answers) == 1:
         return answers[0]
     applied = [a for a in answers if a.result == APPLIED]
     if applied and (len(applied) == len(answers) or isinstance(command, _BY_ANY)):
-        return CommandAnswer(APPLIED, _in_words(answers))
-    return CommandAnswer(REJECTED, _in_words([a for a in answers if a.result != APPLIED]))
+        return CommandAnswer(APPLIED, _summary(answers))
+    return CommandAnswer(REJECTED, _summary([a for a in answers if a.result != APPLIED]))
 
 
-def _in_words(answers: list[CommandAnswer]) -> str:
-    """Who said what; what several said alike is said once."""
-    who: dict[str, list[str]] = {}
+def _summary(answers: list[CommandAnswer]) -> str:
+    """The details of all answers, each with its instances; equal details once."""
+    by_detail: dict[str, list[str]] = {}
     for answer in answers:
-        who.setdefault(answer.detail, []).append(answer.instance)
-    if len(who) == 1 and len(answers) > 1:
-        (words,) = who
-        return f"{words} ({len(answers)} instances)" if words else f"{len(answers)} instances"
-    return "; ".join(f"{_names(names)}: {words or 'done'}" for words, names in who.items())
+        by_detail.setdefault(answer.detail, []).append(answer.instance)
+    if len(by_detail) == 1 and len(answers) > 1:
+        (detail,) = by_detail
+        return f"{detail} ({len(answers)} instances)" if detail else f"{len(answers)} instances"
+    return "; ".join(f"{_names(names)}: {detail or 'done'}" for detail, names in by_detail.items())
 
 
 def _names(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Starting the supervisor: a separate process that outlives whoever started it."""
+"""Start the supervisor as a separate process that outlives the process that started it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from fuzztui.campaign.rundir import (
 __all__ = ["AlreadyRunning", "SupervisorError", "Unfit", "prepare_run", "start"]
 
 _MAX_STDERR = 1 << 20
-_MAX_WORDS = 64 * 1024
+_MAX_TAIL = 64 * 1024
+"""Bytes of the supervisor's stderr in which the last line is searched."""
 
 
 def start(
@@ -32,24 +33,24 @@ def start(
     """Supervise the campaign frozen in ``RUN/campaign.toml``, in the background.
 
     ``frozen``: the text of another campaign, which replaces that file once the campaign has
-    started. It goes through memory: a start that is killed leaves no file behind.
+    started. The text is passed in memory, so that a killed start leaves no file behind.
     Returns the supervisor's pid once the log is open, the control socket listens and
-    the engines have been started or adopted; ``progress`` is told what takes time.
-    Raises :class:`SupervisorError` with the reason when it comes to nothing, :class:`Unfit`
-    when a key of the campaign is that, :class:`AlreadyRunning` when another one holds the run.
+    the engines have been started or adopted. ``progress`` is called with a message about each slow
+    step. Raises :class:`SupervisorError` with the reason if the start fails, :class:`Unfit`
+    if a key of the campaign is the reason, :class:`AlreadyRunning` if the run has a supervisor.
     """
     run = run.absolute()
-    home = RunDir(run)
+    run_dir = RunDir(run)
     try:
-        stderr = _open_stderr(home)
+        stderr = _open_stderr(run_dir)
     except OSError as e:
-        raise SupervisorError(f"{home.stderr}: cannot be written: {e.strerror or e}") from None
+        raise SupervisorError(f"{run_dir.stderr}: cannot be written: {e.strerror or e}") from None
     before = os.fstat(stderr).st_size
     ours, theirs = os.pipe()
     text = None if frozen is None else _in_memory(frozen)
     of = [] if text is None else ["--campaign", str(text)]
     try:
-        # -P: a fuzztui/ or asyncio.py where the user stands must not be imported.
+        # -P: a fuzztui/ or asyncio.py in the current directory must not be imported.
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "fuzztui.supervise", run, *of, "--detach", str(theirs)],
             stdin=subprocess.DEVNULL,
@@ -68,16 +69,16 @@ def start(
         try:
             pid = _listen(run, words, progress)
         except SupervisorError:
-            process.wait()  # it ends when it has said why: nobody else would reap it
+            process.wait()  # it ends after reporting the error, and must not stay a zombie
             raise
-        process.wait()  # only the first of two: the supervisor has forked off
+        process.wait()  # the first of two processes: the supervisor has forked off
     if pid is None:
-        raise SupervisorError(_last_words(home, before))
+        raise SupervisorError(_last_words(run_dir, before))
     return pid
 
 
 def _in_memory(text: str) -> int:
-    """A file without a name that contains ``text``, to be read from its beginning."""
+    """Return a descriptor of an unnamed file that contains ``text``, positioned at its start."""
     fd = os.memfd_create("campaign")
     with os.fdopen(os.dup(fd), "w", encoding="utf-8") as file:
         file.write(text)
@@ -101,18 +102,18 @@ def _listen(run: Path, words: IO[bytes], progress: Callable[[str], None]) -> int
     return None
 
 
-def _open_stderr(home: RunDir) -> int:
-    """The supervisor's own log, appended to; a long one is put aside first."""
+def _open_stderr(run_dir: RunDir) -> int:
+    """Open the supervisor's own log for appending; rename a long one first."""
     with contextlib.suppress(FileNotFoundError):
-        if home.stderr.stat().st_size > _MAX_STDERR:
-            home.stderr.replace(home.stderr.with_name("stderr.old"))
-    return open_regular(home.stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        if run_dir.stderr.stat().st_size > _MAX_STDERR:
+            run_dir.stderr.replace(run_dir.stderr.with_name("stderr.old"))
+    return open_regular(run_dir.stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
-def _last_words(home: RunDir, before: int) -> str:
+def _last_words(run_dir: RunDir, before: int) -> str:
     try:
-        text = read_regular(home.stderr, _MAX_WORDS, before).decode(errors="replace").strip()
+        text = read_regular(run_dir.stderr, _MAX_TAIL, before).decode(errors="replace").strip()
     except OSError:
         text = ""
-    last = text.splitlines()[-1] if text else "it left no word; was it killed?"
-    return f"the supervisor died while starting: {last} (more in {home.stderr})"
+    last = text.splitlines()[-1] if text else "it printed no reason; was it killed?"
+    return f"the supervisor died while starting: {last} (more in {run_dir.stderr})"

@@ -1,4 +1,4 @@
-"""How a campaign ends: it is told to, and whoever waits gives way; or with its last instance."""
+"""How a campaign ends: on request, which cancels every waiting task, or with its last instance."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from fuzztui.fuzzfirst.context import CampaignStopping
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 
-__all__ = ["StopRequest", "outcome"]
+__all__ = ["StopRequest", "natural_end"]
 
 
 class StopRequest:
-    """Whether a campaign is being ended, in the running loop."""
+    """Whether the campaign is being ended. Belongs to the running event loop."""
 
     def __init__(self) -> None:
-        self.ending: EndReason | None = None
-        """Why; None while it continues."""
-        self._told = asyncio.Event()
+        self.end_reason: EndReason | None = None
+        """Why the campaign is being ended; None while it continues."""
+        self._stopping = asyncio.Event()
 
-    def tell(self, ending: EndReason) -> None:
-        """End it."""
-        self.ending = ending
-        self._told.set()
+    def set(self, end_reason: EndReason) -> None:
+        """End the campaign: cancels every :meth:`wait`."""
+        self.end_reason = end_reason
+        self._stopping.set()
 
-    async def abide(self, job: Awaitable[None]) -> None:
-        """Wait for ``job``; give it up and raise ``CampaignStopping`` when the campaign ends."""
+    async def wait(self, job: Awaitable[None]) -> None:
+        """Wait for ``job``. When the campaign is ended: cancel it, raise ``CampaignStopping``."""
         task = asyncio.ensure_future(job)
-        if self.ending:
+        if self.end_reason:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             raise CampaignStopping
-        halt = asyncio.ensure_future(self._told.wait())
+        halt = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait({task, halt}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
@@ -44,8 +44,8 @@ class StopRequest:
             await asyncio.gather(task, halt, return_exceptions=True)
 
 
-def outcome(state: State, lives: Mapping[str, InstanceLife]) -> EndReason:
-    """How a campaign ended whose instances all ended by themselves."""
+def natural_end(state: State, lives: Mapping[str, InstanceLife]) -> EndReason:
+    """Return the end reason of a campaign whose instances all ended without a stop request."""
     if not lives:
         return EndReason("stopped", "")
     states = {life.state for life in lives.values()}

@@ -1,4 +1,4 @@
-"""The launchers: how each kind of engine is started."""
+"""The launchers of in-process engines, and the launcher of each engine kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fuzztui.inprocess.ready import ready, unknown_aliases
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import (
-    Deed,
+    Handler,
     Launch,
     Launcher,
     Triage,
@@ -29,7 +29,7 @@ from fuzztui.instances.process import last_reason
 from fuzztui.minimise.python_inputs import engine_minimiser
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.state import Instance, State
-from fuzztui.observe.stats_reader import FiguresSource, FileFigures
+from fuzztui.observe.stats_reader import FileStats, StatsSource
 from fuzztui.targeting.run_analysis import analyse, analyse_again
 from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message
@@ -38,11 +38,11 @@ __all__ = ["launcher_for"]
 
 
 CANNOT_START = 3
-"""Exit status of an engine of ours that must not be started again (docs/house.md)."""
+"""Exit status of an in-process engine that must not be started again (docs/house.md)."""
 
 
 class InProcess:
-    """Our own engines: run by the interpreter of the project under test."""
+    """In-process engines, which the Python interpreter of the target runs."""
 
     says_hello = True
     signals: Mapping[str, int] = {}
@@ -52,84 +52,88 @@ class InProcess:
         self.finish_signal = finish_signal
 
     def setup(
-        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
-        """Where mutants are fuzzed first, gather the seeds: all start from those.
+        """With fuzz-first: gather the seeds from which all mutants and the target start.
 
-        Without any the engine starts from its own.
+        Without seeds the engine starts from its built-in ones.
         """
         if not campaign.mutants:
             return ()
         if seeds := campaign.engine["seeds"]:
-            gather_seeds(seeds, home.seeds, progress)
-        handed = home.instance(HANDED)
-        try:  # what is found there can be run again, though no engine is ever started there
+            gather_seeds(seeds, run_dir.seeds, progress)
+        handed = run_dir.instance(HANDED)
+        try:  # findings there can be run again, although no engine is ever started there
             handed.mkdir(mode=0o700, exist_ok=True)
             write_spec(handed / "spec.json", campaign, handed)
         except OSError as e:
             raise SupervisorError(f"{e.filename or handed}: {e.strerror or e}") from None
         return ()
 
-    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
-        """It says hello itself."""
+    def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
+        """Never called: in-process engines say hello themselves."""
         raise NotImplementedError
 
     def has_finished(self, directory: Path, status: int | None) -> bool:
-        """They have no limits but the supervisor's."""
+        """Return False: in-process engines have no limits of their own."""
         return False
 
     def refusal(self, directory: Path, status: int | None) -> str:
-        """The last ``fuzztui: `` line of ``worker.log``, with exit status 3."""
+        """Return the last ``fuzztui: `` line of ``worker.log`` if the exit status is 3."""
         if status != CANNOT_START:
             return ""
-        return last_reason(directory) or f"it cannot start: see {directory.name}/worker.log"
+        return last_reason(directory) or f"cannot start: see {directory.name}/worker.log"
 
     def shortage(self, directory: Path) -> str:
-        """They tell of shortages in messages."""
+        """Return an empty string: in-process engines report shortages in messages."""
         return ""
 
     def clean_up(self, directory: Path) -> None:
-        """They leave nothing outside their directories."""
+        """Do nothing: in-process engines leave nothing outside their directories."""
 
     def tidy(self, directory: Path) -> None:
-        """They write little but their finds."""
+        """Do nothing: in-process engines write little besides their saved inputs."""
 
-    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
-        """``fuzzer_stats``, which it replaces about once a second."""
-        return FileFigures(home.instance(name), name)
+    def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
+        """Return the reader of ``fuzzer_stats``, which the engine replaces once a second."""
+        return FileStats(run_dir.instance(name), name)
 
-    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
-        """They take seeds from a sibling's queue, as AFL does; another process minimises."""
-        minimiser = engine_minimiser(home)
+    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
+        """Return the handlers of add-seed, minimise and cancel-minimise."""
+        minimiser = engine_minimiser(run_dir)
         return {
-            AddSeed.name: seeder(home),
+            AddSeed.name: seeder(run_dir),
             Minimise.name: minimiser,
             CancelMinimise.name: minimiser.cancel,
         }
 
     def triage(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> Triage | None:
-        """They describe what they find themselves, but not what mutants' inputs do."""
+        """Return the triage of transferred findings; engines describe their own ones."""
         if not campaign.mutants:
             return None
-        from fuzztui.fuzzfirst.python_triage import TransferTriage  # it writes specs, too
+        from fuzztui.fuzzfirst.python_triage import TransferTriage  # only fuzz-first needs it
 
-        return TransferTriage(campaign, home, record, state)
+        return TransferTriage(campaign, run_dir, record, state)
 
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (docs/house.md).
 
-        Its ``budget_s`` stays 0: only the supervisor knows how long was paused.
+        ``budget_s`` stays 0: only the supervisor can subtract pauses.
         """
-        directory = home.instance(instance_names(campaign)[index])
+        directory = run_dir.instance(instance_names(campaign)[index])
         path = directory / "spec.json"
         if campaign.mutants:
-            seeds = [str(home.seeds)] if home.seeds.is_dir() and any(home.seeds.iterdir()) else []
+            seeds = (
+                [str(run_dir.seeds)]
+                if run_dir.seeds.is_dir() and any(run_dir.seeds.iterdir())
+                else []
+            )
             campaign = replace(campaign, engine={**campaign.engine, "seeds": seeds})
         write_spec(path, campaign, directory, trials_share(campaign, index))
-        package = home.expose_package(campaign.kind)
-        # -P: the directory it is started in is the target's business, not on the path.
+        package = run_dir.expose_package(campaign.kind)
+        # -P: the working directory belongs to the target and must not be on the path.
         return Launch(
             [campaign.target["python"], "-P", "-m", "fuzztui.engines", str(path)],
             {"PYTHONPATH": str(package)},
@@ -137,36 +141,35 @@ class InProcess:
 
 
 class Spoton(InProcess):
-    """The engine that wants to know which types decide about branches (docs/spoton.md)."""
+    """The engine that needs to know which types decide about branches (docs/spoton.md)."""
 
     def setup(
-        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
-        """Find the goals, if an engine could start at all; again for a changed program.
+        """Check that an engine can start, then analyse the target; again if its files changed.
 
-        Returns what became of that, the first time also what is wrong with the generator and with
-        aliases. Raises :class:`Unfit`, too.
+        Returns messages about the analysis; the first time also about the generator and the
+        aliases. Raises also :class:`Unfit`.
         """
-        if home.targets.exists():
-            return analyse_again(campaign, home, progress)
+        if run_dir.targets.exists():
+            return analyse_again(campaign, run_dir, progress)
         aliases = campaign.engine["aliases"]
-        asked = ready(campaign, progress)
-        nothing = asked.aliases
+        checked = ready(campaign, progress)
+        unused = checked.aliases
         progress("finding the types that decide about branches")
-        found, told = analyse(campaign, home, progress)
-        if known := [t.name for t in found.types]:  # of types without a class the analysis knows
-            needless = aliases.keys() & known
-            nothing = {name: words for name, words in nothing.items() if name not in needless}
-            nothing = unknown_aliases(aliases, known) | nothing
-        wrong = [remark.words for remark in asked.remarks if remark.warns]
-        wrong += [f'engine.aliases: "{name}": {words}' for name, words in nothing.items()]
-        return [*told, *(Message("warning", words) for words in wrong)]
+        found, messages = analyse(campaign, run_dir, progress)
+        if known := [t.name for t in found.types]:  # the analysis also knows types without a class
+            unused = {name: why for name, why in unused.items() if name not in known}
+            unused = unknown_aliases(aliases, known) | unused
+        problems = [diagnostic.words for diagnostic in checked.diagnostics if diagnostic.warns]
+        problems += [f'engine.aliases: "{name}": {why}' for name, why in unused.items()]
+        return [*messages, *(Message("warning", problem) for problem in problems)]
 
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
-        """Name the document in the spec, by where it lies from there: runs are moved."""
-        directory = home.instance(instance_names(campaign)[index])
-        engine = {**campaign.engine, "targets": os.path.relpath(home.targets, directory)}
-        return super().prepare(replace(campaign, engine=engine), home, index)
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
+        """Add the analysis to the spec, as a relative path, because runs can be moved."""
+        directory = run_dir.instance(instance_names(campaign)[index])
+        engine = {**campaign.engine, "targets": os.path.relpath(run_dir.targets, directory)}
+        return super().prepare(replace(campaign, engine=engine), run_dir, index)
 
 
 def launcher_for(kind: str) -> Launcher:

@@ -1,4 +1,4 @@
-"""When a campaign has had enough: its budgets and its stop conditions."""
+"""When a campaign ends by itself: its budgets and its stop conditions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fuzztui.model.state import State
 __all__ = ["CampaignLimits", "spent"]
 
 LATE_S = 60.0
-"""Mutants that get all of a budget may take so long to hand over what they have found last."""
+"""Seconds by which the mutant phase may exceed the campaign's budget, for its last transfer."""
 
 
 def spent(campaign: Campaign, state: State, running_s: float) -> str:
-    """Which budget is used up, in words; "" while there is some left."""
+    """Return which budget is used up, as text; an empty string while there is some left."""
     if campaign.budget_s and running_s >= campaign.budget_s:
         return f"the budget of {_seconds(campaign.budget_s)} is used up"
     executed = sum(instance.execs for instance in state.instances.values())
@@ -25,7 +25,7 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
 
 
 def _crashed(campaign: Campaign, state: State) -> str:
-    """Whether enough crashes were found, in words; "" if not."""
+    """Return that ``stop.crashes`` is reached, as text; an empty string if it is not."""
     crashes = sum(instance.crash_files for instance in state.instances.values())
     if campaign.stop_crashes and crashes >= campaign.stop_crashes:
         found = "1 crash was" if crashes == 1 else f"{crashes} crashes were"
@@ -34,9 +34,9 @@ def _crashed(campaign: Campaign, state: State) -> str:
 
 
 class CampaignLimits:
-    """Watches the budgets and the stop conditions of a running campaign.
+    """The budgets and the stop conditions of a running campaign.
 
-    Times are running time: what was not spent in a pause.
+    Times are running time: campaign time without pauses.
     """
 
     def __init__(self, campaign: Campaign, running_s: float) -> None:
@@ -46,22 +46,22 @@ class CampaignLimits:
         self._edges = 0
 
     def reached(self, state: State, running_s: float) -> EndReason | None:
-        """Why to end the campaign now, or None."""
+        """Return why the campaign must end now; None if it continues."""
         sums = totals(state)
-        # What was imported, or only got another number, is not new.
+        # Imported and renumbered inputs are not new.
         if (news := max([sums.last_find_t, *state.latest.values()])) > self._news:
             self._news, self._news_at = news, running_s
         if sums.edges > self._edges:
             self._edges, self._edges_at = sums.edges, running_s
-        if state.stage == "mutants":  # which has a budget of its own, and finds nothing itself
+        if state.stage == "mutants":  # this phase has a budget of its own
             self._news_at = self._edges_at = running_s
-            words = _crashed(self._campaign, state)
+            reason = _crashed(self._campaign, state)
             late = running_s - self._campaign.budget_s > LATE_S
-            if not words and self._campaign.budget_s and late:  # something holds it up
-                words = spent(self._campaign, state, running_s)
-            return EndReason("finished", words) if words else None
-        if words := spent(self._campaign, state, running_s):
-            return EndReason("finished", words)
+            if not reason and self._campaign.budget_s and late:  # the phase should have ended
+                reason = spent(self._campaign, state, running_s)
+            return EndReason("finished", reason) if reason else None
+        if reason := spent(self._campaign, state, running_s):
+            return EndReason("finished", reason)
         idle = self._campaign.stop_idle_s
         if idle and running_s - self._news_at >= idle:
             return EndReason("finished", f"nothing new for {_seconds(idle)} (stop.idle)")

@@ -1,4 +1,4 @@
-"""The supervisor's looks at the directories: one at a time, in a thread, and into the log."""
+"""The observation loop: read the instance directories in a thread, record what is new."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fuzztui.instances.launcher import Launcher
 from fuzztui.instances.life import InstanceLife
 from fuzztui.model.state import Instance
 from fuzztui.observe.directory import DirectoryObserver, ObservedBatch
-from fuzztui.observe.stats_reader import FiguresSource
+from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.wire.events import Message
@@ -21,76 +21,72 @@ __all__ = ["ObservationLoop"]
 
 
 class ObservationLoop:
-    """What is seen of the instances, recorded in the order in which it was seen.
+    """Observes the instances, one pass at a time, and records events in the order observed.
 
-    ``woken`` is set when there is something to see at once.
+    ``woken`` is set when the next pass should start at once.
     """
 
-    def __init__(
-        self, home: RunDir, launcher: Launcher, journal: CampaignLog, tasks: Tasks
-    ) -> None:
-        self._launcher, self._journal, self._tasks = launcher, journal, tasks
-        self._one = asyncio.Lock()
+    def __init__(self, run_dir: RunDir, launcher: Launcher, log: CampaignLog, tasks: Tasks) -> None:
+        self._launcher, self._log, self._tasks = launcher, log, tasks
+        self._lock = asyncio.Lock()
         self.woken = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def wake() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: we are leaving
+            with contextlib.suppress(RuntimeError):  # the event loop is closed already
                 loop.call_soon_threadsafe(self.woken.set)
 
-        self._observer = DirectoryObserver(
-            home.out, journal.state, journal.offsets, journal.done, wake
-        )
+        self._observer = DirectoryObserver(run_dir.out, log.state, log.offsets, log.done, wake)
         self.interrupted = self._observer.interrupted
         self.close = self._observer.close
 
-    def at_names(self, names: Iterable[str]) -> list[Message]:
-        """Look at directories of instances that never fuzz, too. Raises OSError."""
+    def add_passive(self, names: Iterable[str]) -> list[Message]:
+        """Observe passive instances, too. Returns messages to record. Raises OSError."""
         return [note for name in names for note in self._observer.add(name)]
 
-    def at(self, lives: Iterable[InstanceLife], *, mutant: bool = False) -> list[Message]:
-        """Look at these instances from now on; what should be known. Raises OSError."""
+    def add(self, lives: Iterable[InstanceLife], *, mutant: bool = False) -> list[Message]:
+        """Observe these instances from now on. Returns messages to record. Raises OSError."""
         notes: list[Message] = []
         for life in lives:
             life.directory.mkdir(mode=0o700, exist_ok=True)
-            figures = self._figures(life.home, life.name)
-            place = life.directory if mutant else None
-            notes += self._observer.add(life.name, figures, mutant=place)
+            source = self._stats_source(life.run_dir, life.name)
+            directory = life.directory if mutant else None
+            notes += self._observer.add(life.name, source, mutant=directory)
         return notes
 
-    def at_retired(self, home: RunDir, name: str) -> None:
-        """Look at an instance that the campaign has no more."""
-        self._observer.add(name, self._figures(home, name))
+    def add_retired(self, run_dir: RunDir, name: str) -> None:
+        """Observe an instance that is no longer part of the campaign."""
+        self._observer.add(name, self._stats_source(run_dir, name))
 
-    def _figures(self, home: RunDir, name: str) -> FiguresSource:
-        known = self._journal.state.instances.get(name) or Instance(name)
-        return self._launcher.figures(home, name, known)
+    def _stats_source(self, run_dir: RunDir, name: str) -> StatsSource:
+        known = self._log.state.instances.get(name) or Instance(name)
+        return self._launcher.stats_source(run_dir, name, known)
 
-    async def join(self, lives: Sequence[InstanceLife], *, mutant: bool = False) -> None:
-        """Record what is seen of newcomers, between two looks."""
-        async with self._one:
-            self._journal.record(*self.at(lives, mutant=mutant))
+    async def join_running(self, lives: Sequence[InstanceLife], *, mutant: bool = False) -> None:
+        """Add instances to a running campaign, between two passes."""
+        async with self._lock:
+            self._log.record(*self.add(lives, mutant=mutant))
 
-    async def look(self) -> None:
-        """See what there is of all of them."""
+    async def observe(self) -> None:
+        """Record what is new in all instances."""
         await self._do(self._observer.poll)
 
-    async def last(self, name: str) -> None:
-        """Record everything that is left to see of an instance without a process."""
-        await self._do(functools.partial(self._observer.last, name))
+    async def observe_final(self, name: str) -> None:
+        """Record everything left in the directory of an instance without a process."""
+        await self._do(functools.partial(self._observer.observe_final, name))
 
-    async def leave(self, name: str) -> None:
-        """See an instance for the last time, and look at it no more."""
-        await self._do(functools.partial(self._observer.drop, name))
+    async def remove(self, name: str) -> None:
+        """Observe an instance for the last time, then no longer."""
+        await self._do(functools.partial(self._observer.remove, name))
 
     async def _do(self, job: Callable[[], ObservedBatch]) -> None:
-        # Shielded: what the observer has told once it never tells again.
-        await asyncio.shield(self._tasks.spawn(self._alone(job)))
+        # Shielded: the observer returns each event once, so a lost batch would be lost for good.
+        await asyncio.shield(self._tasks.spawn(self._locked(job)))
 
-    async def _alone(self, job: Callable[[], ObservedBatch]) -> None:
-        async with self._one:
+    async def _locked(self, job: Callable[[], ObservedBatch]) -> None:
+        async with self._lock:
             batch = await asyncio.to_thread(job)
-            self._journal.record(*batch.events)
-            self._journal.carried(batch.offsets)
+            self._log.record(*batch.events)
+            self._log.carried(batch.offsets)
             if batch.behind:
                 self.woken.set()

@@ -1,4 +1,4 @@
-"""The process that started the supervisor: told how the start goes, on a pipe."""
+"""The pipe on which the supervisor reports its start to the process that started it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit
 
 __all__ = ["StarterPipe"]
 
-_LOOK_S = 0.2
+_POLL_S = 0.2
 
 
 class StarterPipe:
-    """The process that started us, for as long as it listens."""
+    """The pipe to the process that started the supervisor; ``fd`` None: nobody listens."""
 
     def __init__(self, fd: int | None) -> None:
         self._fd = fd
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """What is done in here ends with SupervisorError when the parent leaves meanwhile.
+        """Context manager: raises SupervisorError in its body when the parent process exits.
 
-        It may take minutes without a word, and who has pressed Ctrl-C wants no campaign.
-        For the main thread only.
+        The body may run for minutes without a progress message, and a user who pressed Ctrl-C does
+        not want the campaign. For the main thread only.
         """
         if self._fd is None:
             yield
             return
-        before = signal.signal(signal.SIGUSR1, _left)
+        before = signal.signal(signal.SIGUSR1, _parent_exited)
         over = threading.Event()
-        thread = threading.Thread(target=_mind, args=(self._fd, over), daemon=True)
+        thread = threading.Thread(target=_watch, args=(self._fd, over), daemon=True)
         thread.start()
         try:
             yield
@@ -45,29 +45,29 @@ class StarterPipe:
             thread.join()
             signal.signal(signal.SIGUSR1, before)
 
-    def progress(self, words: str) -> None:
-        """Raises SupervisorError when nobody waits for the start any more: no start then."""
-        if not self._say({"progress": words}):
-            _left()
+    def progress(self, text: str) -> None:
+        """Report a slow step. Raises SupervisorError if the parent process has exited."""
+        if not self._send({"progress": text}):
+            _parent_exited()
 
     def ready(self) -> None:
-        """The campaign is in progress: no more is said."""
-        self._say({"ready": os.getpid()})
-        self._hang_up()
+        """Report that the campaign runs, and close the pipe."""
+        self._send({"ready": os.getpid()})
+        self._close()
 
-    def refuse(self, error: SupervisorError) -> None:
-        """It cannot be supervised, and why."""
+    def fail(self, error: SupervisorError) -> None:
+        """Report why the campaign cannot be supervised, and close the pipe."""
         if isinstance(error, AlreadyRunning):
-            self._say({"held": error.pid})
+            self._send({"held": error.pid})
         elif isinstance(error, Unfit):
-            self._say({"unfit": str(error), "key": error.key})
+            self._send({"unfit": str(error), "key": error.key})
         else:
-            self._say({"error": str(error)})
-        self._hang_up()
+            self._send({"error": str(error)})
+        self._close()
         print(f"fuzztui: {error}", file=sys.stderr)
 
-    def _say(self, message: dict[str, object]) -> bool:
-        """Whether it is still there, or nobody was from the start."""
+    def _send(self, message: dict[str, object]) -> bool:
+        """Returns False if the parent process has exited."""
         try:
             if self._fd is not None:
                 os.write(self._fd, json.dumps(message).encode() + b"\n")
@@ -75,21 +75,23 @@ class StarterPipe:
             return False
         return True
 
-    def _hang_up(self) -> None:
+    def _close(self) -> None:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
 
-def _left(*_: object) -> None:
-    raise SupervisorError("whoever started the campaign left before it had started")
+def _parent_exited(*_: object) -> None:
+    raise SupervisorError(
+        "the process that started the campaign exited before the campaign was running"
+    )
 
 
-def _mind(fd: int, over: threading.Event) -> None:
-    """Wake the main thread when nobody reads the pipe any more."""
+def _watch(fd: int, over: threading.Event) -> None:
+    """Interrupt the main thread when the other end of the pipe is closed."""
     gone = select.poll()
-    gone.register(fd, 0)  # errors alone
-    while not over.wait(_LOOK_S):
+    gone.register(fd, 0)  # errors only
+    while not over.wait(_POLL_S):
         if gone.poll(0):
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
             return

@@ -1,4 +1,4 @@
-"""What is still to be looked at once all instances have ended: findings, entries for an oracle."""
+"""Work left after the last instance has ended: findings to describe, entries to judge."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from fuzztui.wire.events import Event, Message
 
 __all__ = ["PendingChecks"]
 
-PATIENCE_S: Final = 10.0
-"""Who stops a campaign waits for that."""
+MAX_WAIT_S: Final = 10.0
+"""Seconds by which pending checks may delay the end of a campaign."""
 
 
 class PendingChecks:
-    """Findings that are to be described, and entries that an oracle is to judge."""
+    """Findings that triage has not described yet, and entries that the oracle has not judged."""
 
     def __init__(
         self, triage: Triage | None, oracle: OracleProcess | None, record: Callable[[Event], object]
     ) -> None:
         self._triage, self._oracle, self._record = triage, oracle, record
 
-    def words(self) -> str:
-        """What is still to be done, in words; "" for nothing."""
+    def message(self) -> str:
+        """Return what is left to do, as text; an empty string if nothing is."""
         left = " and ".join(self._left())
-        return f"looking at {left}" if left else ""
+        return f"checking {left}" if left else ""
 
     async def finish(self) -> None:
-        """Do that, or say what was not done in time."""
+        """Do what is left. After ``MAX_WAIT_S``, record what was not done."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(MAX_WAIT_S):
                 await asyncio.gather(
                     *(one.finish() for one in (self._triage, self._oracle) if one is not None)
                 )
-        for words in self._left():
-            later = "resuming the campaign continues with that"
-            later += ", fuzztui repro runs one" if "finding" in words else ""
-            self._record(Message("info", f"{words} could not be looked at: {later}"))
+        for left in self._left():
+            later = "resume the campaign to continue"
+            later += ", or run one with fuzztui repro" if "finding" in left else ""
+            self._record(Message("info", f"{left} not checked in time: {later}"))
 
     def _left(self) -> list[str]:
         findings = self._triage.left if self._triage else 0

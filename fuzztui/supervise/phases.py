@@ -1,4 +1,4 @@
-"""Who lives when: instances that fuzz mutants, if the campaign wants that, then the target's."""
+"""The phases of a campaign: instances that fuzz mutants, if configured, then the target's."""
 
 from __future__ import annotations
 
@@ -22,104 +22,106 @@ __all__ = ["CampaignPhases"]
 
 
 class CampaignPhases:
-    """A campaign's instances, from its first stage to its last. :meth:`run` it once."""
+    """The instances of a campaign, phase by phase. Call :meth:`run` once."""
 
     def __init__(
         self,
         campaign: Campaign,
-        home: RunDir,
+        run_dir: RunDir,
         launcher: Launcher,
-        desk: MutantPhaseContext,
+        context: MutantPhaseContext,
         *,
-        looks: ObservationLoop,
+        observation: ObservationLoop,
         tasks: Tasks,
     ) -> None:
         self._campaign = campaign
-        self._home = home
+        self._run_dir = run_dir
         self._launcher = launcher
-        self._desk = desk
-        self._looks = looks
+        self._context = context
+        self._observation = observation
         self._tasks = tasks
         self.lives: dict[str, InstanceLife] = {}
-        """The instances that are to live now: those of mutants' turns, or the target's."""
+        """The instances of the current phase: of mutants' turns, or of the target."""
         self.first: MutantPhase | None = None
-        """The stage of mutants, until it is over."""
-        # Those who fuzz the target since its turn came, and outlived a supervisor, go on.
-        target = desk.state.stage == "target" and self._target_lives()
-        if campaign.mutants and not target and wants_mutants(campaign, desk.state):
-            self.first = MutantPhase(campaign, home, launcher, desk)
+        """The mutant phase; None once it is over."""
+        # Target instances that still run (an earlier supervisor started them) continue.
+        target = context.state.stage == "target" and self._target_lives()
+        if campaign.mutants and not target and wants_mutants(campaign, context.state):
+            self.first = MutantPhase(campaign, run_dir, launcher, context)
         else:
-            self._muster()
+            self._create_lives()
 
     def living(self) -> bool:
-        """Whether any engine of the run is at work, from an earlier supervisor."""
+        """Whether any engine of the run is alive, started by an earlier supervisor."""
         return self._target_lives() or bool(self.first and self.first.living())
 
     async def run(self) -> None:
-        """Fuzz: mutants of the target first, if the campaign says so, and then the target."""
-        desk = self._desk
+        """Fuzz the mutants first, if the campaign has the mutant phase, then the target."""
+        context = self._context
         if self.first is not None:
             try:
                 await self.first.run()
             except CampaignStopping:
                 return
             except SupervisorError as e:
-                desk.end(EndReason("failed", str(e)))
+                context.end(EndReason("failed", str(e)))
                 return
-            if desk.leaving:
+            if context.leaving:
                 return
             self.first = None
-            self._muster()
+            self._create_lives()
             for life in self.lives.values():
-                life.revive()  # of a campaign that was another one before
-                life.paused |= desk.state.state == "paused"
-            await self._looks.join([*self.lives.values()])
-        if desk.state.stage == "mutants":
-            desk.record(PhaseStarted("target", spent_on_mutants(desk.state, desk.now())))
+                life.revive()  # ended if the run had a campaign without mutants before
+                life.paused |= context.state.state == "paused"
+            await self._observation.join_running([*self.lives.values()])
+        if context.state.stage == "mutants":
+            context.record(PhaseStarted("target", spent_on_mutants(context.state, context.now())))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
 
-    async def live(self, lives: Sequence[InstanceLife], home: RunDir, mutant: str) -> None:
-        """Let instances that fuzz a mutant live, observed, to their end."""
-        desk = self._desk
-        if desk.leaving:
+    async def live(self, lives: Sequence[InstanceLife], run_dir: RunDir, mutant: str) -> None:
+        """Run and observe the instances of a mutant's turn until they end."""
+        context = self._context
+        if context.leaving:
             raise CampaignStopping
-        where = home.out.relative_to(self._home.path)
+        where = run_dir.out.relative_to(self._run_dir.path)
         for life in lives:
-            life.paused |= desk.state.state == "paused"
-            desk.record(InstanceHello(life.name, mutant=mutant, directory=str(where / life.name)))
+            life.paused |= context.state.state == "paused"
+            context.record(
+                InstanceHello(life.name, mutant=mutant, directory=str(where / life.name))
+            )
             life.adopt()
             self.lives[life.name] = life
         try:
-            await self._looks.join(lives, mutant=True)
+            await self._observation.join_running(lives, mutant=True)
             await asyncio.gather(*(self._live(life) for life in lives))
         finally:
             for life in lives:
-                await self._looks.leave(life.name)
+                await self._observation.remove(life.name)
                 del self.lives[life.name]
 
     async def _live(self, life: InstanceLife) -> None:
         try:
             await life.run()
         except Exception as e:
-            self._tasks.trouble(e)
+            self._tasks.report_error(e)
             life.abandon(f"internal error: {e!r}")
 
-    def _muster(self) -> None:
-        """The target's instances come forward."""
-        campaign, known = self._campaign, self._desk.state.instances
-        if campaign.budget_trials:  # which mutants have used a part of
+    def _create_lives(self) -> None:
+        """Create the target's instances."""
+        campaign, known = self._campaign, self._context.state.instances
+        if campaign.budget_trials:  # without the trials that the mutant phase has used
             used = sum(i.execs for i in known.values() if i.mutant)
             campaign = replace(campaign, budget_trials=max(1, campaign.budget_trials - used))
         for index, name in enumerate(instance_names(campaign)):
             self.lives[name] = InstanceLife(
                 campaign,
-                self._home,
+                self._run_dir,
                 index,
                 launcher=self._launcher,
-                desk=self._desk,
+                context=self._context,
                 before=known.get(name),
             )
 
     def _target_lives(self) -> bool:
-        own = (self._home.instance(name) for name in instance_names(self._campaign))
+        own = (self._run_dir.instance(name) for name in instance_names(self._campaign))
         return any(map(EngineProcess.adopt, own))

@@ -1,4 +1,4 @@
-"""How a supervisor takes a campaign up: again, from one that died, or again after its end."""
+"""The start of a campaign: a new one, one whose supervisor died, or one that had ended."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ __all__ = ["CampaignStartup"]
 
 
 class CampaignStartup:
-    """What a supervisor does before anything else. :meth:`take_up` once."""
+    """Starts, resumes or adopts a campaign. Call :meth:`take_up` once."""
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, journal: CampaignLog, looks: ObservationLoop
+        self, campaign: Campaign, run_dir: RunDir, log: CampaignLog, observation: ObservationLoop
     ) -> None:
         self._campaign = campaign
-        self._home = home
-        self._journal = journal
-        self._state = journal.state
-        self._looks = looks
+        self._run_dir = run_dir
+        self._log = log
+        self._state = log.state
+        self._observation = observation
 
     async def take_up(
         self,
@@ -51,13 +51,13 @@ class CampaignStartup:
         *,
         spent: bool,
     ) -> None:
-        """Adopt what still runs, say who supervises now, end what the campaign has no more.
+        """Adopt running engines, record the new supervisor, end instances no longer configured.
 
-        ``first``: the stage of mutants, if it is not over; ``notes``: what should be known, too;
-        ``spent``: there is no budget left. The directories of ``lives`` are looked at already.
+        ``first``: the mutant phase, None if it is over; ``notes``: messages to record;
+        ``spent``: no budget is left. The directories of ``lives`` are already observed.
         """
-        state, campaign, record = self._state, self._campaign, self._journal.record
-        clock, notes = self._journal.clock, list(notes)
+        state, campaign, record = self._state, self._campaign, self._log.record
+        clock, notes = self._log.clock, list(notes)
         fresh = state.state == "empty"
         budget = (campaign.budget_s, campaign.budget_trials)
         changed = not fresh and budget != (state.budget_s, state.budget_trials)
@@ -67,7 +67,7 @@ class CampaignStartup:
             clock.count_gap()
         elif first and (adopted := first.living()):
             notes += _overtime(adopted, clock.count_gap(first.unwatched()))
-        if fresh or not state.engine:  # damage of the log may have cost it this record
+        if fresh or not state.engine:  # a damaged log may have lost this record
             record(_started(campaign))
         elif changed:
             record(BudgetSet(*budget))
@@ -84,52 +84,52 @@ class CampaignStartup:
         if state.state not in ("running", "paused") or (not adopted and state.state != "paused"):
             record(CampaignState("starting", "" if fresh else "resumed"))
         if first:
-            self._ask_to_wait()
+            self._set_waiting()
         clock.save()
         record(*notes)
         await self._retire()
-        self._journal.flush()
+        self._log.flush()
 
     def _revive(self, lives: Mapping[str, InstanceLife], *, changed: bool, spent: bool) -> None:
-        """Who lives again. ``changed``: the budget is another one."""
-        # With all instances over, only the campaign's own end was not logged any more.
+        """Revive instances that have ended. ``changed``: the budget has changed."""
+        # If all instances are over, the supervisor died just before it logged the campaign's end.
         ended = self._state.state in ENDED or (
             bool(lives) and all(life.over for life in lives.values())
         )
         for life in lives.values():
             life.paused |= self._state.state == "paused"
-            # A campaign that ended continues as a whole. In one whose supervisor died, what
-            # was stopped stays stopped.
+            # A campaign that ended continues as a whole. If its supervisor died, stopped instances
+            # stay stopped.
             again = life.state == "failed" or (changed and life.state == "finished")
             if again or (ended and not spent):
                 life.revive()
 
-    def _ask_to_wait(self) -> None:
-        """Whoever fuzzed the target before continues with it when mutants have had their turns."""
+    def _set_waiting(self) -> None:
+        """Instances that fuzzed the target before wait until the mutant phase is over."""
         for name in instance_names(self._campaign):
             if (known := self._state.instances.get(name)) and known.state in ENDED:
-                words = "mutants come first"
-                self._journal.record(InstanceState(name, "waiting", 0, words, known.restarts))
+                reason = "the mutant phase comes first"
+                self._log.record(InstanceState(name, "waiting", 0, reason, known.restarts))
 
     async def _retire(self) -> None:
-        """End the instances of an earlier start that this campaign has no more."""
+        """End the instances of an earlier start that this campaign no longer has."""
         ours = {*instance_names(self._campaign), *FUZZLESS}
         known = self._state.instances
         gone = [name for name in known if name not in ours and not known[name].mutant]
         await asyncio.gather(*(self._retire_one(n) for n in gone if known[n].state not in ENDED))
 
     async def _retire_one(self, name: str) -> None:
-        """As cleanly as any other: what it writes at its end is its newest count."""
-        directory, reason = self._home.instance(name), "the campaign has it no more"
+        """Cleanly, like any other instance: it writes its final counts at its end."""
+        directory, reason = self._run_dir.instance(name), "no longer part of the campaign"
         if directory.is_dir():
-            self._looks.at_retired(self._home, name)
+            self._observation.add_retired(self._run_dir, name)
         process = EngineProcess.adopt(directory)
         if process and not await process.stop(TERM_GRACE_S):
-            reason += " (it had to be killed)"
-        await EngineProcess.sweep(self._home.path, name)
-        await self._looks.last(name)
+            reason += " (had to be killed)"
+        await EngineProcess.kill_leftovers(self._run_dir.path, name)
+        await self._observation.observe_final(name)
         restarts = self._state.instances[name].restarts
-        self._journal.record(InstanceState(name, "stopped", 0, reason, restarts))
+        self._log.record(InstanceState(name, "stopped", 0, reason, restarts))
 
 
 def _started(campaign: Campaign) -> CampaignStarted:
@@ -147,9 +147,11 @@ def _started(campaign: Campaign) -> CampaignStarted:
 
 
 def _overtime(names: Sequence[str], seconds: float) -> list[Message]:
-    """A word on what fuzzed a mutant for so much longer than it should."""
+    """A message about instances that fuzzed a mutant longer than planned."""
     if seconds < 1:
         return []
-    words = f"fuzzed for {seconds:.0f} s longer than the mutant's budget"
-    why = "while there was no supervisor to end that: no budget pays for it"
-    return [Message("info", f"{', '.join(names)}: {words}, {why}")]
+    text = (
+        f"{', '.join(names)}: fuzzed for {seconds:.0f} s longer than the mutant's budget, because "
+        "no supervisor was running to end the turn; no budget is charged for these seconds"
+    )
+    return [Message("info", text)]

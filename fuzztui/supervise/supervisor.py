@@ -1,8 +1,8 @@
 """The supervisor: one process, one event loop, the only writer of the campaign's log.
 
-Data flows one way: processes and directories are observed, what happened is recorded,
-recorded events are folded into the state, and decisions are taken on the state. Blocking
-work on files is done in a thread, one piece at a time; everything else is in the loop.
+Data flows one way: processes and directories are observed, events are recorded and folded into the
+state, and decisions are taken on the state. Blocking work on files is done in a thread, one piece
+at a time; everything else runs in the event loop.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.handlers import queue_deeds
-from fuzztui.instances.launcher import Deed
+from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE
@@ -32,7 +32,7 @@ from fuzztui.remote.address import announce, socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.command_router import CommandRouter
-from fuzztui.supervise.end_reason import StopRequest, outcome
+from fuzztui.supervise.end_reason import StopRequest, natural_end
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.supervise.limits import CampaignLimits, spent
 from fuzztui.supervise.observation import ObservationLoop
@@ -64,7 +64,7 @@ from fuzztui.wire.events import (
 __all__ = ["Supervisor"]
 
 OBSERVE_S = 0.1
-"""Looks at the directories: so often, and sooner when something is told."""
+"""Seconds between two passes over the directories; less when inotify reports something."""
 
 RESOURCES_S = 3.0
 SOCKET_S = 1.0
@@ -73,153 +73,158 @@ TIDY_S = 60.0
 LAST_FLUSH_S = 60.0
 
 _SIGNS = (EntrySaved, EntryDescribed, Message, MutantsFound, MutantState, MutationStats)
-"""Events that show that an instance is at work, though it executes no trials."""
+"""Events that show that an instance works, although it executes no trials."""
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class Supervisor:
     """Supervises one campaign. The caller holds the run's lock.
 
-    :param progress: told what takes time while starting.
-    :param trouble: told what cannot be said in the log, or cannot wait: nothing can be written.
+    :param progress: called with a message about each slow step of the start.
+    :param trouble: called with a message while nothing can be written, as the log cannot show that.
     """
 
     def __init__(
         self,
         campaign: Campaign,
-        home: RunDir,
+        run_dir: RunDir,
         progress: Callable[[str], None],
         trouble: Callable[[str], None],
     ) -> None:
         self._campaign = campaign
-        self._home = home
+        self._run_dir = run_dir
         self._launcher = launcher = launcher_for(campaign.kind)
         self._progress = progress
         progress("opening the campaign log")
         notice = Notice(trouble)
-        self._journal = CampaignLog(home, self._react, notice.of("log"))
-        self.state: State = self._journal.state
-        self.record = self._journal.record
-        self.flush = self._journal.flush
-        self._write_check = WriteCheck(self.record, notice.of("directories"))
-        self._clock = self._journal.clock
+        self._log = CampaignLog(run_dir, self._react, notice.setter("log"))
+        self.state: State = self._log.state
+        self.record = self._log.record
+        self.flush = self._log.flush
+        self._write_check = WriteCheck(self.record, notice.setter("directories"))
+        self._clock = self._log.clock
         self.now, self.unpaid = self._clock.now, self._clock.unpaid
         self._spent = spent(campaign, self.state, running_time(self.state))
-        # One whose supervisor died at the very end still has to be brought to it.
+        # A campaign whose supervisor died at the very end still has to be ended.
         if self._spent and self.state.state in ENDED:
             raise SupervisorError(
-                f"{home.path} has finished: {self._spent}; "
-                "raise campaign.budget or the like to go on"
+                f"{run_dir.path} has finished: {self._spent}; "
+                "raise campaign.budget (or the stop condition) to continue"
             )
         self._limits = CampaignLimits(campaign, running_time(self.state))
         self._tasks = Tasks(self.record)
-        self._looks = ObservationLoop(home, launcher, self._journal, self._tasks)
-        self.last_look = self._looks.last
-        self._told: Sequence[Message] = ()
-        self._halt = StopRequest()
-        self.abide = self._halt.abide
-        self._stages = CampaignPhases(
-            campaign, home, launcher, self, looks=self._looks, tasks=self._tasks
+        self._observation = ObservationLoop(run_dir, launcher, self._log, self._tasks)
+        self.observe_final = self._observation.observe_final
+        self._setup_messages: Sequence[Message] = ()
+        self._stop_request = StopRequest()
+        self.abide = self._stop_request.wait
+        self._phases = CampaignPhases(
+            campaign, run_dir, launcher, self, observation=self._observation, tasks=self._tasks
         )
-        self.lives = self._stages.lives
-        self.live = self._stages.live
-        self._triage = launcher.triage(campaign, home, self.record, self.state)
-        self._oracle = OracleProcess(home, self.record) if OracleProcess.wanted(campaign) else None
-        self._unseen = PendingChecks(self._triage, self._oracle, self.record)
-        self.unfinished = self._unseen.words
-        self.deeds: Mapping[str, Deed] = {
-            **launcher.deeds(campaign, home),
+        self.lives = self._phases.lives
+        self.live = self._phases.live
+        self._triage = launcher.triage(campaign, run_dir, self.record, self.state)
+        self._oracle = (
+            OracleProcess(run_dir, self.record) if OracleProcess.wanted(campaign) else None
+        )
+        self._pending_checks = PendingChecks(self._triage, self._oracle, self.record)
+        self.pending_work = self._pending_checks.message
+        self.handlers: Mapping[str, Handler] = {
+            **launcher.handlers(campaign, run_dir),
             **(queue_deeds(self.state, self.record) if campaign.mutants else {}),
         }
-        self._steering = CommandRouter(self)
-        self._server = ControlServer(home.path, self._steering.submit)
+        self._router = CommandRouter(self)
+        self._server = ControlServer(run_dir.path, self._router.submit)
 
     def setup(self) -> None:
-        """Make what the instances need, unless they run already. Blocking.
+        """Prepare what all instances need, unless engines run already. Blocking.
 
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
-        with contextlib.suppress(OSError):  # who looks for the campaign finds it from now on
-            announce(self._home.path, socket_path(self._home.path))
-        if not self._stages.living():
-            self._told = self._launcher.setup(self._campaign, self._home, self._progress)
+        with contextlib.suppress(OSError):  # other commands can find the campaign from now on
+            announce(self._run_dir.path, socket_path(self._run_dir.path))
+        if not self._phases.living():
+            self._setup_messages = self._launcher.setup(
+                self._campaign, self._run_dir, self._progress
+            )
             self._clock.start()
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Run the campaign to its end, after :meth:`setup`; ``ready``: it is in progress.
+        """Run the campaign to its end, after :meth:`setup`.
 
-        Raises :class:`SupervisorError` when it cannot begin, and then has logged nothing.
+        ``ready`` is called once the campaign runs. Raises :class:`SupervisorError` if the campaign
+        cannot start; nothing has been logged then.
         """
         try:
-            socket_path(self._home.path)
+            socket_path(self._run_dir.path)
         except OSError as e:
             raise SupervisorError(str(e)) from None
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._told_to_end, signal.Signals(number).name)
-        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a lost terminal is not our end
+            loop.add_signal_handler(number, self._on_signal, signal.Signals(number).name)
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # survive the terminal
         reaper = Reaper(lambda: {life.pid for life in self.lives.values()} | children())
         reaper.start(loop)
         await self._begin()
-        with contextlib.suppress(OSError):  # it is tried again, and then told
+        with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         ready()
-        self._steering.take_up()
+        self._router.resume()
         tasks = self._tasks
-        tasks.repeat(self._look_and_decide, OBSERVE_S, self._looks.woken)
+        tasks.repeat(self._observe_and_decide, OBSERVE_S, self._observation.woken)
         tasks.repeat(self._measure(reaper), RESOURCES_S)
         tasks.repeat(self._server.listen, SOCKET_S)
-        tasks.repeat(self._watch_halts, HALTS_S)
+        tasks.repeat(self._watch_signals, HALTS_S)
         tasks.repeat(self._check_writing, RESOURCES_S)
         tasks.repeat(self._tidy, TIDY_S)
         if self._triage:
             tasks.repeat(self._triage.run, RESOURCES_S)
         if CollectorProcess.wanted(self._campaign):
-            tasks.beside(CollectorProcess(self._campaign, self._home, self.record))
+            tasks.run_helper(CollectorProcess(self._campaign, self._run_dir, self.record))
         if self._oracle:
-            tasks.beside(self._oracle)
-        await self._stages.run()
-        self._clock.stop()  # no budget pays for what follows, and no rate counts it
-        # What was found last is often what the campaign ended for.
-        if words := self._unseen.words():
-            reason = (self._halt.ending or self._outcome()).reason
-            self.record(CampaignState("stopping", f"{reason}; {words}".lstrip("; ")))
-        await self._unseen.finish()
+            tasks.run_helper(self._oracle)
+        await self._phases.run()
+        self._clock.stop()  # no budget and no rate counts the rest
+        # The last findings are often the reason for the end of the campaign.
+        if work := self._pending_checks.message():
+            reason = (self._stop_request.end_reason or self._outcome()).reason
+            self.record(CampaignState("stopping", f"{reason}; {work}".lstrip("; ")))
+        await self._pending_checks.finish()
         await tasks.close()
         await self._finish()
 
     async def _begin(self) -> None:
-        """Open the directories, and take the campaign up."""
-        notes = [*self._journal.repairs, *self._told]
+        """Create and observe the directories, then start or resume the campaign."""
+        notes = [*self._log.repairs, *self._setup_messages]
         try:
-            notes += self._looks.at(self.lives.values())
+            notes += self._observation.add(self.lives.values())
         except OSError as e:
-            raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
-        beside = {HANDED: self._campaign.mutants, ORACLE: self._oracle}
-        notes += self._looks.at_names(name for name, wanted in beside.items() if wanted)
-        beginning = CampaignStartup(self._campaign, self._home, self._journal, self._looks)
-        await beginning.take_up(self.lives, self._stages.first, notes, spent=bool(self._spent))
+            raise SupervisorError(f"{e.filename}: cannot be created: {e.strerror}") from None
+        passive = {HANDED: self._campaign.mutants, ORACLE: self._oracle}
+        notes += self._observation.add_passive(name for name, used in passive.items() if used)
+        startup = CampaignStartup(self._campaign, self._run_dir, self._log, self._observation)
+        await startup.take_up(self.lives, self._phases.first, notes, spent=bool(self._spent))
 
-    # ---------------------------------------------- what lives, stages and steering need
+    # ------------------------------- the contexts of lives, phases and the command router
 
     @property
     def leaving(self) -> bool:
         """Whether the campaign is being ended."""
-        return self._halt.ending is not None
+        return self._stop_request.end_reason is not None
 
-    def moved(self, life: InstanceLife) -> None:
-        """An instance came to another state: the campaign may have too."""
+    def state_changed(self, life: InstanceLife) -> None:
+        """Update the campaign's state after an instance changed its state."""
         if life.over:
-            self._steering.gone(life)
-        # Into a pause and out of it: a last packet may come after it has started.
-        self._looks.interrupted(life.name)
+            self._router.instance_ended(life)
+        # At the start and the end of a pause: a last packet may come after the pause has started.
+        self._observation.interrupted(life.name)
         if life.state == "running" and self.state.state == "starting":
             self.record(CampaignState("running"))
         self.pauses_changed()
 
     def pauses_changed(self) -> None:
-        """The campaign is paused when all of it is."""
+        """Record whether the campaign is paused: it is if all its instances are."""
         living = [life for life in self.lives.values() if not life.over]
         if self.leaving or not living:
             return
@@ -229,10 +234,10 @@ class Supervisor:
         elif not paused and self.state.state == "paused":
             self.record(CampaignState("running"))
 
-    def between(self, command: Command, by: str) -> bool:
-        """What is for all while a mutant is being built or its finds are transferred."""
-        one: str = getattr(command, "instance", "")
-        if self._stages.first is None or self.leaving or one:
+    def apply_without_instances(self, command: Command, by: str) -> bool:
+        """Apply a command for all instances while a mutant is built or transferred."""
+        instance: str = getattr(command, "instance", "")
+        if self._phases.first is None or self.leaving or instance:
             return False
         match command:
             case Stop():
@@ -242,60 +247,60 @@ class Supervisor:
             case Resume():
                 self.record(CampaignState("running"))
             case SetMixture() if self._campaign.text:
-                pass  # those that begin next are told
+                pass  # sent to the instances that start next
             case _:
                 return False
         return True
 
-    def end(self, ending: EndReason) -> None:
-        """End the campaign: all instances, cleanly. Told again they end without finishing."""
-        if self.leaving and ending.state == "finished":
+    def end(self, end_reason: EndReason) -> None:
+        """End all instances cleanly. A second call ends them without finishing their work."""
+        if self.leaving and end_reason.state == "finished":
             return
         if not self.leaving:
-            self._halt.tell(ending)
-            self.record(CampaignState("stopping", ending.reason))
+            self._stop_request.set(end_reason)
+            self.record(CampaignState("stopping", end_reason.reason))
         for life in list(self.lives.values()):
-            self.end_one(life, ending)
+            self.end_one(life, end_reason)
 
-    def deserted(self) -> None:
-        """The run directory or its log was deleted, or another took its place: let go of it."""
+    def run_deleted(self) -> None:
+        """End the campaign because its run directory, its log or its lock was deleted."""
         self.end(EndReason("failed", "the run directory was deleted"))
 
-    def end_one(self, life: InstanceLife, ending: EndReason) -> None:
-        """End one instance, cleanly; the others go on."""
-        self._tasks.spawn(life.end(ending))
+    def end_one(self, life: InstanceLife, end_reason: EndReason) -> None:
+        """End one instance cleanly; the others continue."""
+        self._tasks.spawn(life.end(end_reason))
 
     # -------------------------------------------------------------- the loop
 
     def _react(self, event: Event) -> None:
-        """Something was recorded and is in the state."""
-        if first := self._stages.first:
+        """Act on an event that was recorded and is in the state."""
+        if first := self._phases.first:
             first.heard(event)
         life = self.lives.get(getattr(event, "instance", ""))
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)
         if isinstance(event, (CommandApplied, CommandRejected)):
-            self._steering.answered(event)
+            self._router.answered(event)
         elif life is not None and isinstance(event, _SIGNS):
-            life.heard_of()
+            life.on_activity()
         elif life is not None and isinstance(event, Stats):
-            life.note(event)
+            life.on_stats(event)
         elif life is not None and isinstance(event, Resources):
             life.measured(event.cpu)
         elif life is not None and isinstance(event, InstanceHello):
             if life.launcher.says_hello:
                 life.hello()
-                self._steering.greeted(life)
-            self._steering.begins(life)
+                self._router.engine_ready(life)
+            self._router.instance_started(life)
 
-    async def _look_and_decide(self) -> None:
-        self._looks.woken.clear()
-        if self._journal.writable:  # else what happens waits safely in the directories
-            await self._looks.look()
+    async def _observe_and_decide(self) -> None:
+        self._observation.woken.clear()
+        if self._log.writable:  # otherwise all news waits safely in the directories
+            await self._observation.observe()
         self.flush()
         if not self.leaving:
-            if ending := self._limits.reached(self.state, self._running()):
-                self.end(ending)
+            if end_reason := self._limits.reached(self.state, self._running()):
+                self.end(end_reason)
             for life in list(self.lives.values()):
                 life.watch_progress()
 
@@ -306,26 +311,26 @@ class Supervisor:
             reaper.reap()
             roots = {life.name: life.pid for life in self.lives.values() if life.pid}
             measured = await asyncio.to_thread(meter.measure, roots)
-            if self._journal.writable:
+            if self._log.writable:
                 self.record(*measured)
 
         return measure
 
-    async def _watch_halts(self) -> None:
+    async def _watch_signals(self) -> None:
         for life in list(self.lives.values()):
-            life.watch_halts()
+            life.watch_signals()
             life.watch_directory()
 
     async def _check_writing(self) -> None:
-        if self._journal.writable:  # else that is reported, and the reason is the same
+        if self._log.writable:  # otherwise the same problem is already reported
             directories = [life.directory for life in self.lives.values() if not life.over]
-            await self._write_check.look([self._home.supervisor, *directories])
+            await self._write_check.check([self._run_dir.supervisor, *directories])
 
     async def _tidy(self) -> None:
         for life in list(self.lives.values()):
             await asyncio.to_thread(self._launcher.tidy, life.directory)
 
-    def _told_to_end(self, name: str) -> None:
+    def _on_signal(self, name: str) -> None:
         self.end(EndReason("stopped", f"the supervisor got {name}"))
 
     def _running(self) -> float:
@@ -334,30 +339,30 @@ class Supervisor:
     # ------------------------------------------------------------- the end
 
     async def _finish(self) -> None:
-        await asyncio.to_thread(kill_marked, self._home.path)
+        await asyncio.to_thread(kill_marked, self._run_dir.path)
         try:
-            await self._looks.look()
+            await self._observation.observe()
         except Exception as e:
-            self._tasks.trouble(e)
-        self._looks.close()
-        self._steering.close()
-        # The last thing of all: who reads it may start the campaign again at once.
-        ending = self._halt.ending or self._outcome()
-        self.record(CampaignEnded(ending.state, ending.reason))
+            self._tasks.report_error(e)
+        self._observation.close()
+        self._router.close()
+        # The very last record: a reader may start the campaign again at once.
+        end_reason = self._stop_request.end_reason or self._outcome()
+        self.record(CampaignEnded(end_reason.state, end_reason.reason))
         patience = time.monotonic() + LAST_FLUSH_S
         while not self.flush() and time.monotonic() < patience:
             await asyncio.sleep(AT_LEAST_S)
-        self._steering.farewell()
+        self._router.campaign_ended()
         await asyncio.sleep(AT_LEAST_S)  # the last answers to clients
         await self._server.close()
         try:
-            self._journal.close()
+            self._log.close()
         except OSError as e:
-            # Finds are in the directories: the next start logs them.
-            _log.error("%s: the end of the log is lost: %s", self._home.log, e)
+            # The saved inputs are in the directories: the next start logs them.
+            _logger.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
 
     def _outcome(self) -> EndReason:
-        """How a campaign ended that nobody ended."""
-        if words := spent(self._campaign, self.state, self._running()):
-            return EndReason("finished", words)  # the campaign's budget, not an instance's share
-        return outcome(self.state, self.lives)
+        """The end reason of a campaign that ended without a stop request."""
+        if reason := spent(self._campaign, self.state, self._running()):
+            return EndReason("finished", reason)  # the campaign's budget, not an instance's share
+        return natural_end(self.state, self.lives)

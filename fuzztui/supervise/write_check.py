@@ -18,31 +18,31 @@ __all__ = ["Notice", "WriteCheck"]
 
 
 class Notice:
-    """One text of what several parts report: there is room for one (:class:`RunLock`)."""
+    """Joins the messages of several parts into one: :class:`RunLock` has room for one."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show
-        self._words: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
 
-    def of(self, part: str) -> Callable[[str], None]:
-        """What this part calls with its words, and with "" when there is nothing to report."""
+    def setter(self, part: str) -> Callable[[str], None]:
+        """Return the function that this part calls with its message, or with an empty string."""
         return partial(self._set, part)
 
-    def _set(self, part: str, words: str) -> None:
-        self._words[part] = words
-        self._show("; ".join(filter(None, self._words.values())))
+    def _set(self, part: str, text: str) -> None:
+        self._texts[part] = text
+        self._show("; ".join(filter(None, self._texts.values())))
 
 
 class WriteCheck:
-    """Tries to write in directories. :meth:`look` now and then."""
+    """Tries to write in directories. Call :meth:`check` every few seconds."""
 
     def __init__(self, record: Callable[[Event], object], trouble: Callable[[str], None]) -> None:
-        """``trouble`` is called with words while nothing can be written, with "" when it can."""
+        """``trouble`` is called with a message when writing fails, with "" when it works again."""
         self._record, self._trouble = record, trouble
         self._failed: Path | None = None
 
-    async def look(self, directories: Iterable[Path]) -> None:
-        """Try these; report a change."""
+    async def check(self, directories: Iterable[Path]) -> None:
+        """Try to write in these directories; report a change."""
         failure = await asyncio.to_thread(_first_failure, tuple(directories))
         if failure is None:
             if self._failed is not None:
@@ -51,12 +51,12 @@ class WriteCheck:
             self._failed = None
         elif self._failed is None:
             self._failed, why = failure
-            words = (
-                f"nothing can be saved in {self._failed}: {why}; the engines wait until it can, so"
-                " make it writable, with room on the disk"
+            text = (
+                f"nothing can be saved in {self._failed}: {why}; the engines wait. Make the"
+                " directory writable, or free space on the disk"
             )
-            self._record(Message("error", words))
-            self._trouble(words)
+            self._record(Message("error", text))
+            self._trouble(text)
 
 
 def _first_failure(directories: Sequence[Path]) -> tuple[Path, str] | None:
@@ -64,7 +64,7 @@ def _first_failure(directories: Sequence[Path]) -> tuple[Path, str] | None:
         try:
             check_writable(directory)
         except FileNotFoundError:
-            continue  # one that was deleted is made again, and reported, elsewhere
+            continue  # watch_directory handles a deleted directory
         except OSError as e:
             return directory, e.strerror or str(e)
     return None

@@ -1,1 +1,1 @@
-"""Running an input on the target program again, and describing how it fails."""
+"""Run an input on the target program again, and describe how the program fails."""

@@ -1,7 +1,7 @@
-"""Triage: every crash and hang that AFL++ saves is run once more, and described.
+"""Triage: run every crash and hang that AFL++ saves once more, and describe it.
 
-One at a time, niced, and with a rest after each: fuzzing goes first. What is not yet
-described when the supervisor ends is taken up by the next.
+Findings are run one at a time, niced, with a rest after each, because fuzzing goes first. The next
+supervisor describes the findings that are left at the end of this one.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ from fuzztui.triage.examine import (
     printable,
 )
 from fuzztui.triage.program import TargetProgram, find_file
-from fuzztui.triage.sandbox import bench, sweep_benches
+from fuzztui.triage.sandbox import open_sandbox, remove_sandboxes
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 
 __all__ = ["AflTriage", "category_of", "examine_file"]
 
 REST = 0.5
 MIN_REST_S, MAX_REST_S = 0.05, 0.5
-"""Rest after each finding: so much of the time that it took, within bounds."""
+"""Rest after each finding, as a part of the time that it took, within bounds (in seconds)."""
 
 HANGS_EVERY = 4
-"""One finding in so many is a hang where both wait: it takes ten times as long as a crash."""
+"""If both wait, each fourth finding is a hang: a hang takes ten times as long as a crash."""
 
 AGAIN_S, MAX_AGAIN_S = 5.0, 600.0
-"""After how long a finding is tried again for which the machine lacked something (a full disk,
-no more processes): at first, and, doubled each time, at most."""
+"""Seconds after which a finding is tried again if the machine lacked something (a full disk, no
+more processes): the first delay, doubled each time, and the longest."""
 
 MAX_INPUT = 64 << 20
 
 
 class AflTriage:
-    """The queue of findings that wait to be described. Runs in the event loop.
+    """Describes findings that wait, see :class:`Triage`. Runs in the event loop.
 
     :param record: logs an event.
     :param state: the campaign, folded from its log.
     """
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> None:
-        self._campaign, self._home = campaign, home
+        self._campaign, self._run_dir = campaign, run_dir
         self._record, self._state = record, state
-        self._mark = ProcessMark(home.path, "triage")
+        self._mark = ProcessMark(run_dir.path, "triage")
         self._crashes: deque[FindingSaved] = deque()
         self._hangs: deque[FindingSaved] = deque()
         self._known: set[tuple[str, str]] = set()
@@ -66,10 +66,10 @@ class AflTriage:
         self._more = asyncio.Event()
         self._turn = 0
         self._one = asyncio.Lock()
-        self._subjects: dict[str, TargetProgram] = {}
+        self._programs: dict[str, TargetProgram] = {}
 
     def saw(self, event: FindingSaved) -> None:
-        """A finding was saved: it will be described, unless the oracle does that."""
+        """Note a saved finding; those of the program oracle are described already."""
         if event.instance == ORACLE:
             return
         key = (event.instance, event.file)
@@ -79,9 +79,9 @@ class AflTriage:
             self._more.set()
 
     async def run(self) -> None:
-        """Describe what there is and what comes, for ever. To be cancelled."""
-        await asyncio.to_thread(self._mark.sweep)  # what an earlier supervisor was at
-        await asyncio.to_thread(sweep_benches, self._home.path)
+        """Describe old and new findings until cancelled."""
+        await asyncio.to_thread(self._mark.kill_leftovers)  # runs of an earlier supervisor
+        await asyncio.to_thread(remove_sandboxes, self._run_dir.path)
         for row in list(self._state.findings.values()):
             if row.saved and not row.signature:
                 self.saw(FindingSaved(row.instance, row.category, row.file, sig=row.sig))
@@ -95,18 +95,18 @@ class AflTriage:
             await asyncio.sleep(min(max(MIN_REST_S, rest), MAX_REST_S))
 
     async def finish(self) -> None:
-        """Describe what is left, without rest. May be cancelled."""
+        """Describe the findings that are left, without rests. May be cancelled."""
         while self.left:
             await self._step()
 
     @property
     def waiting(self) -> int:
-        """How many findings are still to be described."""
+        """Number of findings that wait to be run."""
         return len(self._crashes) + len(self._hangs)
 
     @property
     def left(self) -> int:
-        """With the one that is being run."""
+        """Number of findings without a description, including the one that is being run."""
         return self.waiting + self._one.locked()
 
     async def _step(self) -> None:
@@ -126,13 +126,13 @@ class AflTriage:
                 self._record(described)
 
     def _later(self, finding: FindingSaved, error: OSError) -> FindingDescribed | None:
-        """Try again when the machine may have what it lacks now. Said once a finding."""
+        """Try the finding again later. Returns a description that says so the first time only."""
         key = (finding.instance, finding.file)
         before = self._delays.get(key)
         delay = min(2 * before, MAX_AGAIN_S) if before else AGAIN_S
         self._delays[key] = delay
         asyncio.get_running_loop().call_later(delay, self._again, finding)
-        return None if before else _description(finding, _not_run(f"{error}: to be tried again"))
+        return None if before else _description(finding, _not_run(f"{error}: tried again later"))
 
     def _again(self, finding: FindingSaved) -> None:
         self._put(finding)
@@ -142,94 +142,94 @@ class AflTriage:
         (self._hangs if finding.category == "hang" else self._crashes).append(finding)
 
     def _next(self) -> FindingSaved:
-        """People wait for the newest; but neither the oldest nor a hang must wait for ever."""
+        """Alternately the newest (users wait for it) and the oldest finding; hangs less often."""
         self._turn += 1
         hang = self._hangs and (not self._crashes or self._turn % HANGS_EVERY == 0)
         queue = self._hangs if hang else self._crashes
         return queue.popleft() if self._turn % 2 == 0 else queue.pop()
 
     async def _describe(self, finding: FindingSaved) -> FindingDescribed:
-        """Raises OSError for what may be otherwise in a while."""
+        """Raises OSError for a problem that may pass."""
         shown = ""
         try:
             data = await asyncio.to_thread(self._read, finding)
             shown = printable(data)
-            verdict = await examine_file(
-                await asyncio.to_thread(self._subject, finding.instance),
+            result = await examine_file(
+                await asyncio.to_thread(self._program, finding.instance),
                 finding.category,
                 data,
                 sig=finding.sig,
                 mark=self._mark,
             )
         except SupervisorError as e:
-            verdict = _not_run(str(e))
+            result = _not_run(str(e))
         except OSError:
             raise
-        except Exception as e:  # gdb or the target found something that nobody foresaw
-            verdict = _not_run(f"internal error: {e!r}")
-        return _description(finding, verdict, shown)
+        except Exception as e:  # unexpected output of gdb or the target
+            result = _not_run(f"internal error: {e!r}")
+        return _description(finding, result, shown)
 
     def _read(self, finding: FindingSaved) -> bytes:
-        directory = self._home.instance(finding.instance)
-        for _ in range(2):  # a resumed afl-fuzz may put it away in between
+        directory = self._run_dir.instance(finding.instance)
+        for _ in range(2):  # a resumed afl-fuzz may move the file in between
             try:
                 if path := find_file(directory, finding.file):
                     return read_regular(path, MAX_INPUT)
             except FileNotFoundError:
                 continue
-        raise SupervisorError(f"{directory / finding.file}: the file is not there any more")
+        raise SupervisorError(f"{directory / finding.file}: the file no longer exists")
 
-    def _subject(self, instance: str) -> TargetProgram:
-        if instance not in self._subjects:
-            self._subjects[instance] = TargetProgram.of(
-                self._campaign, self._home.instance(instance)
+    def _program(self, instance: str) -> TargetProgram:
+        if instance not in self._programs:
+            self._programs[instance] = TargetProgram.of(
+                self._campaign, self._run_dir.instance(instance)
             )
-        return self._subjects[instance]
+        return self._programs[instance]
 
 
 async def examine_file(
-    subject: TargetProgram,
+    program: TargetProgram,
     category: str,
     data: bytes,
     *,
     sig: int = 0,
     mark: ProcessMark | None = None,
-    told: Callable[[bytes], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> Reproduction:
-    """Run an input again: what comes of it. ``category`` is crash, hang, or "" .
+    """Run an input again. ``category``: crash, hang, or an empty string if unknown.
 
-    ``told`` gets what the target prints. Raises :class:`SupervisorError`, OSError where the
-    target cannot be run.
+    ``on_output`` is called with the target's output. Raises :class:`SupervisorError` or OSError if
+    the target cannot be run.
     """
-    if words := subject.missing():
-        raise SupervisorError(words)
-    with bench(subject, data, mark) as place:
+    if reason := program.missing():
+        raise SupervisorError(reason)
+    with open_sandbox(program, data, mark) as place:
         if category == "hang":
-            return await examine_hang(place, told)
+            return await examine_hang(place, on_output)
         if category == "crash":
-            return await examine_crash(place, sig, told)
-        return await examine_other(place, told)
+            return await examine_crash(place, sig, on_output)
+        return await examine_other(place, on_output)
 
 
-def _description(finding: FindingSaved, verdict: Reproduction, shown: str = "") -> FindingDescribed:
+def _description(finding: FindingSaved, result: Reproduction, shown: str = "") -> FindingDescribed:
     return FindingDescribed(
         finding.instance,
         finding.category,
         finding.file,
-        verdict.signature,
-        verdict.title,
-        verdict.place,
-        verdict.detail,
+        result.signature,
+        result.title,
+        result.place,
+        result.detail,
         shown,
     )
 
 
 def _not_run(why: str) -> Reproduction:
-    """No signature: the next supervisor tries again."""
+    """A result without a signature, so that the next supervisor tries again."""
     return Reproduction("", "could not be run again", "", visible(why, lines=True))
 
 
 def category_of(file: Path) -> str:
-    """What AFL++ takes a file for, by the directory that it is in: crash, hang, or "" ."""
+    """Return AFL++'s category of a file, from its directory: crash, hang, or an empty string."""
     folder = file.parent.name.partition(".")[0]
     return {"crashes": "crash", "hangs": "hang"}.get(folder, "")

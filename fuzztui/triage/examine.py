@@ -1,4 +1,4 @@
-"""Running a finding again: what happens, where, and in one line for users."""
+"""Run a finding again, and describe the result: signature, location, a title for users."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fuzztui.process.execute import ProcessResult, execute
 from fuzztui.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
 from fuzztui.triage.sandbox import Sandbox
 from fuzztui.triage.sanitizer import Report, parse_report
-from fuzztui.triage.signature import Frame, common, cycle, signature, telling
+from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, signature
 
 __all__ = ["Reproduction", "examine_crash", "examine_hang", "examine_other", "printable"]
 
 MIN_HANG_S = 0.5
-"""Before that a program on a busy machine may not have begun."""
+"""Minimum seconds before the stack of a hang is read: on a busy machine, programs start slowly."""
 
 MAX_DETAIL = 8000
 MAX_TITLE = 200
@@ -33,7 +33,7 @@ _ASSERTION = re.compile(r"(?:Assertion [`'].*|assertion .* failed.*)")
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What a run of a finding came to. ``ended``: the target did nothing wrong this time."""
+    """The result of running a finding again. ``ended``: the target did not fail this time."""
 
     signature: str
     title: str
@@ -41,16 +41,16 @@ class Reproduction:
     detail: str
     ended: bool = False
     stack: str = ""
-    """gdb's, which the target itself did not print."""
+    """The stack from gdb; empty if the target itself printed one, or gdb has none."""
 
 
 async def examine_crash(
-    bench: Sandbox, sig: int = 0, told: Callable[[bytes], None] | None = None
+    sandbox: Sandbox, sig: int = 0, on_output: Callable[[bytes], None] | None = None
 ) -> Reproduction:
-    """Run what crashed once; ``sig`` is the signal that AFL++ saw, 0 if it is not known."""
-    limit = bench.subject.crash_limit
-    outcome = await bench.run(limit, stdout=told is not None, told=told)
-    if verdict := await _crashed(bench, outcome):
+    """Run a crash again; ``sig``: the signal that AFL++ reported, 0: unknown."""
+    limit = sandbox.program.crash_limit
+    outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
+    if verdict := await _crashed(sandbox, outcome):
         return verdict
     saw = f" (AFL++ saw {signal_name(sig)})" if sig else ""
     return Reproduction(
@@ -63,22 +63,24 @@ async def examine_crash(
 
 
 async def examine_other(
-    bench: Sandbox, told: Callable[[bytes], None] | None = None
+    sandbox: Sandbox, on_output: Callable[[bytes], None] | None = None
 ) -> Reproduction:
-    """Run what is no finding, or not known to be one."""
-    limit = bench.subject.crash_limit
-    outcome = await bench.run(limit, stdout=told is not None, told=told)
-    if verdict := await _crashed(bench, outcome):
+    """Run an input that is not known to be a finding."""
+    limit = sandbox.program.crash_limit
+    outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
+    if verdict := await _crashed(sandbox, outcome):
         return verdict
     ended = outcome.status is not None
     return Reproduction("", _how(outcome, limit), "", _detail("", outcome), ended=ended)
 
 
-async def examine_hang(bench: Sandbox, told: Callable[[bytes], None] | None = None) -> Reproduction:
-    """Run what had no end in time once, for longer than AFL++ waited."""
-    limit = bench.subject.hang_limit
-    outcome = await bench.run(limit, stdout=told is not None, told=told)
-    if verdict := await _crashed(bench, outcome):
+async def examine_hang(
+    sandbox: Sandbox, on_output: Callable[[bytes], None] | None = None
+) -> Reproduction:
+    """Run a hang again, for longer than AFL++ waited."""
+    limit = sandbox.program.hang_limit
+    outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
+    if verdict := await _crashed(sandbox, outcome):
         return verdict
     if outcome.status is not None:
         return Reproduction(
@@ -92,34 +94,34 @@ async def examine_hang(bench: Sandbox, told: Callable[[bytes], None] | None = No
         title = stopped_text(outcome.stopped)
         return Reproduction(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
     title = f"no end within {limit:g} s"
-    # It is known to have no end: where it is in half of that time will do, if it got so far.
-    stacks = await hang_stacks(bench, max(limit / 2, MIN_HANG_S))
+    # The program is known to hang, so half of the limit is enough for the stacks.
+    stacks = await hang_stacks(sandbox, max(limit / 2, MIN_HANG_S))
     if not stacks:
-        edges, why = await _edges(bench, limit)
+        edges, why = await _edges(sandbox, limit)
         return Reproduction(signature("hang", [], edges), title, "", _detail(why, outcome))
-    frames = telling(common([stack.frames for stack in stacks]))
+    frames = relevant_frames(common([stack.frames for stack in stacks]))
     return _verdict("hang", title, frames, _bounded(stacks[-1]), outcome)
 
 
-async def _crashed(bench: Sandbox, outcome: ProcessResult) -> Reproduction | None:
-    """What to say of a run that ended badly; None for one that did not."""
+async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | None:
+    """The result of a run that failed; None if the run did not fail."""
     report = parse_report(outcome.output)
     if report and (outcome.status != 0):
         return _reported(report)
     if outcome.signal:
-        return await _signalled(bench, outcome)
-    code = bench.subject.env.get("AFL_CRASH_EXITCODE", "")
+        return await _signalled(sandbox, outcome)
+    code = sandbox.program.env.get("AFL_CRASH_EXITCODE", "")
     if outcome.status is not None and code == str(outcome.status):
-        edges, _ = await _edges(bench, bench.subject.crash_limit)
+        edges, _ = await _edges(sandbox, sandbox.program.crash_limit)
         title = f"exit status {code} (AFL_CRASH_EXITCODE)"
         return Reproduction(signature(title, [], edges), title, "", _detail("", outcome))
     return None
 
 
 def _reported(report: Report) -> Reproduction:
-    frames = telling(report.frames)
+    frames = relevant_frames(report.frames)
     access = report.access.partition(" ")[0]
-    # The function first: on a narrow screen the end of a title is cut.
+    # The function comes first, because a narrow screen cuts the end of a title.
     title = report.kind + (f" in {frames[0].name}" if frames else "")
     title += f" ({access})" if access else ""
     return Reproduction(
@@ -130,31 +132,31 @@ def _reported(report: Report) -> Reproduction:
     )
 
 
-async def _signalled(bench: Sandbox, outcome: ProcessResult) -> Reproduction:
+async def _signalled(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction:
     name = signal_name(outcome.signal)
-    stack = await crash_stack(bench, outcome.signal, bench.subject.crash_limit)
-    frames = telling(stack.frames) if stack else []
+    stack = await crash_stack(sandbox, outcome.signal, sandbox.program.crash_limit)
+    frames = relevant_frames(stack.frames) if stack else []
     if stack and frames:
         return _verdict(name, name, frames, _bounded(stack), outcome)
-    edges, why = await _edges(bench, bench.subject.crash_limit)
+    edges, why = await _edges(sandbox, sandbox.program.crash_limit)
     return Reproduction(signature(name, [], edges), name, "", _detail(why, outcome))
 
 
 def _verdict(
     kind: str, title: str, frames: Sequence[Frame], text: str, outcome: ProcessResult
 ) -> Reproduction:
-    """Of a stack: recursion without end is named as such, a failed assertion quoted."""
+    """The result for a stack; names an endless recursion and quotes a failed assertion."""
     more: list[str] = []
     place = frames[0].place if frames else ""
     endless = cycle(frames) if kind == "SIGSEGV" else []
-    said = _words(outcome)
+    printed = _last_output(outcome)
     if endless:
         title += f" in {endless[0].name}: endless recursion"
         place = f"in {endless[0].name}"
     elif frames:
         title += f" in {frames[0].name}"
-    if found := _ASSERTION.search(said) if kind == "SIGABRT" else None:
-        # Its text is the program's, not the input's: two of one function are two causes.
+    if found := _ASSERTION.search(printed) if kind == "SIGABRT" else None:
+        # The text is part of the signature: it comes from the program, not from the input.
         title += f": {found[0].strip()}"
         more = [found[0].strip()]
     return Reproduction(
@@ -166,40 +168,41 @@ def _verdict(
     )
 
 
-async def _edges(bench: Sandbox, limit: float) -> tuple[str, str]:
-    """A hash of the edges that the run covers, and why it is that and no stack."""
-    missing = "gdb tells no stack" if gdb_path() else "gdb is not installed, so there is no stack"
-    subject = bench.subject
-    tool = subject.tool("afl-showmap")
-    if tool is None or subject.blind:
-        reason = "the target is not instrumented" if subject.blind else "afl-showmap is missing"
+async def _edges(sandbox: Sandbox, limit: float) -> tuple[str, str]:
+    """A hash of the covered edges, and a note why these are used instead of a stack."""
+    missing = "gdb has no stack" if gdb_path() else "gdb is not installed, so there is no stack"
+    program = sandbox.program
+    tool = program.tool("afl-showmap")
+    if tool is None or program.blind:
+        reason = "the target is not instrumented" if program.blind else "afl-showmap is missing"
         return "", f"({missing}, {reason}: findings with this signal are one group.)"
-    memory = str(subject.memory >> 20) if subject.memory else "none"
-    map_file = bench.directory / "edges"
+    memory = str(program.memory >> 20) if program.memory else "none"
+    map_file = sandbox.directory / "edges"
     await execute(
         [
             "nice", "-n", "10", tool, "-q", "-e", "-t", str(int(limit * 1000)), "-m", memory,
-            *subject.modes, "-o", str(map_file), "--", *bench.argv,
+            *program.modes, "-o", str(map_file), "--", *sandbox.argv,
         ],
-        bench.mark,
-        cwd=bench.cwd,
+        sandbox.mark,
+        cwd=sandbox.cwd,
         limit=limit + 5,
-        stdin=bench.stdin,
-        env=subject.env,
+        stdin=sandbox.stdin,
+        env=program.env,
     )  # fmt: skip
     try:
         edges = sorted(read_regular(map_file, MAX_MAP).split())
     except OSError:
         edges = []
     if not edges:
-        return "", f"({missing}, afl-showmap no edges: findings with this signal are one group.)"
+        note = f"({missing}, nor edges from afl-showmap: findings with this signal are one group.)"
+        return "", note
     digest = hashlib.sha256(b"\n".join(edges)).hexdigest()
     by = several(len(edges), "edge")
     return digest, f"({missing}: findings are grouped by the {by} that they cover.)"
 
 
 def printable(data: bytes) -> str:
-    """A short form of an input on one line: control and foreign bytes escaped."""
+    """Return a short form of an input on one line, with unprintable bytes escaped."""
     text = visible(data[: SHOWN * 4].decode(errors="backslashreplace"))
     return text if len(text) <= SHOWN and len(data) <= SHOWN * 4 else text[:SHOWN] + "..."
 
@@ -208,26 +211,26 @@ def _how(outcome: ProcessResult, limit: float) -> str:
     if outcome.stopped:
         return f"stopped its own process ({outcome.stopped})"
     if outcome.status is None:
-        return f"had no end within {limit:g} s"
+        return f"did not end within {limit:g} s"
     if outcome.signal:
         return f"died of {signal_name(outcome.signal)} after {outcome.seconds:.1f} s"
     return f"ended with exit status {outcome.status} after {outcome.seconds:.1f} s"
 
 
-def _words(outcome: ProcessResult) -> str:
-    """The last that the target said."""
+def _last_output(outcome: ProcessResult) -> str:
+    """The last output of the target."""
     text = outcome.output[-2 * MAX_WORDS :].decode(errors="replace").strip()
     return visible(text, lines=True)[-MAX_WORDS:]
 
 
 def _detail(text: str, outcome: ProcessResult) -> str:
-    words = _words(outcome)
-    said = f"\n\nThe target said:\n{words}" if words else ""
-    return (_cut(visible(text, lines=True), MAX_DETAIL - len(said)) + said).strip()
+    last = _last_output(outcome)
+    printed = f"\n\nThe target printed:\n{last}" if last else ""
+    return (_cut(visible(text, lines=True), MAX_DETAIL - len(printed)) + printed).strip()
 
 
 def _bounded(stack: Backtrace) -> str:
-    """gdb's stack; of a deep one both ends."""
+    """gdb's stack; only both ends of a deep one."""
     lines = [line[:300] for line in stack.text.splitlines()]
     half = MAX_LINES // 2
     if len(lines) > MAX_LINES:

@@ -1,7 +1,7 @@
-"""Asking gdb for the stack: where a target gets a signal, or where it is when it does not end.
+"""Get the stack from gdb: where a target receives a signal, or where it is while it hangs.
 
-gdb reads the target's symbols, so what it prints is the target's word. It is kept from
-executing anything that lies about: no init files, no auto-loading, no debuginfod.
+gdb reads the target's symbols, so its output is as untrusted as the target. gdb must not execute
+files that it finds: no init files, no auto-loading, no debuginfod.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from fuzztui.triage.signature import Frame
 __all__ = ["Backtrace", "crash_stack", "gdb_path", "hang_stacks", "parse_backtraces"]
 
 START_S = 20.0
-"""What gdb itself may take, to read large symbol tables for example."""
+"""Seconds for gdb itself, for example to read large symbol tables."""
 
 FRAMES = 256
 LOOKS = 5
-"""How often a program without end is stopped to see where it is."""
+"""Number of times that a hanging program is stopped to read its stack."""
 
 LOOK_EVERY_S = 0.1
 _HELD = "t"
-"""What a process is in (proc(5)) while its debugger does something with it."""
+"""The state of a process (proc(5)) that its debugger has stopped."""
 
 MAX_LINE = 2000
 MAX_NAME = 200
@@ -80,30 +80,30 @@ class Backtrace:
 
 
 def gdb_path() -> str | None:
-    """Where gdb is, if it is installed."""
+    """Return the path of gdb; None if it is not installed."""
     return shutil.which("gdb")
 
 
-async def crash_stack(bench: Sandbox, number: int, limit: float) -> Backtrace | None:
-    """The stack at which the target gets the signal ``number``; None where gdb cannot tell."""
+async def crash_stack(sandbox: Sandbox, number: int, limit: float) -> Backtrace | None:
+    """Return the stack at which the target gets the signal ``number``; None if gdb has none."""
     try:
         name = signal.Signals(number).name
     except ValueError:
         return None
-    stacks = await _ask(bench, [f"handle {name} stop print nopass", "run", *_LOOK], limit)
+    stacks = await _ask(sandbox, [f"handle {name} stop print nopass", "run", *_LOOK], limit)
     return stacks[0] if stacks else None
 
 
-async def hang_stacks(bench: Sandbox, limit: float) -> list[Backtrace]:
-    """Stacks of a target that has run for ``limit`` seconds, a few moments apart."""
+async def hang_stacks(sandbox: Sandbox, limit: float) -> list[Backtrace]:
+    """Return several stacks of a target, read after ``limit`` seconds, a few moments apart."""
     script = ["handle SIGSTOP stop print nopass", "run", *_LOOK]
     script += ["continue", *_LOOK] * (LOOKS - 1)
     stopper = _Stopper(limit)
-    return await _ask(bench, script, limit + LOOKS * LOOK_EVERY_S, stopper.look)
+    return await _ask(sandbox, script, limit + LOOKS * LOOK_EVERY_S, stopper.look)
 
 
 async def _ask(
-    bench: Sandbox,
+    sandbox: Sandbox,
     script: Sequence[str],
     limit: float,
     meanwhile: Callable[[int], None] | None = None,
@@ -114,15 +114,15 @@ async def _ask(
     command = ["nice", "-n", "10", gdb, "-nx", "-batch", "-q"]
     for line in _SAFE:
         command += ["-iex", line]
-    wrapper = f"set exec-wrapper /bin/sh {shlex.quote(str(bench.quiet))}"
+    wrapper = f"set exec-wrapper /bin/sh {shlex.quote(str(sandbox.quiet))}"
     for line in (wrapper, *_STYLE, *script):
         command += ["-ex", line]
     outcome = await execute(
-        [*command, "--args", *bench.argv],
-        bench.mark,
-        cwd=bench.cwd,
+        [*command, "--args", *sandbox.argv],
+        sandbox.mark,
+        cwd=sandbox.cwd,
         limit=START_S + limit,
-        stdin=bench.stdin,
+        stdin=sandbox.stdin,
         env=_ENV,
         stdout=True,
         meanwhile=meanwhile,
@@ -131,10 +131,10 @@ async def _ask(
 
 
 class _Stopper:
-    """Sends SIGSTOP to what gdb runs, once it has run for ``limit`` seconds and then again.
+    """Sends SIGSTOP to the target of gdb after ``limit`` seconds of running, then repeatedly.
 
-    While gdb itself starts or reads symbols it holds the target, for seconds on a busy machine:
-    that is not counted, or every hang would be in the dynamic loader.
+    Time in which gdb holds the target (to start, to read symbols) does not count; otherwise every
+    hang on a busy machine would be in the dynamic loader.
     """
 
     def __init__(self, limit: float) -> None:
@@ -158,13 +158,13 @@ class _Stopper:
             self._due = now + self._limit
         elif now >= self._due:
             self._stopping = True
-            # It may be stopped already, by us: then this one is pending, and it stops at once.
+            # A target that is stopped already gets the signal later, and then stops at once.
             for process in self._below:
                 process.signal(signal.SIGSTOP)
 
 
 def parse_backtraces(output: bytes) -> list[Backtrace]:
-    """The stacks in gdb's output; never fails."""
+    """Return the stacks in gdb's output; never raises."""
     lines = [line[:MAX_LINE] for line in output.decode(errors="replace").splitlines()]
     found: list[Backtrace] = []
     stack: list[str] | None = None
@@ -191,7 +191,7 @@ def _backtrace(lines: Sequence[str], mappings: Sequence[str]) -> Backtrace:
     text: list[str] = []
     for line in lines:
         if head := _FRAME.match(line):
-            # Of the innermost frame gdb tells no address at the beginning of a line of code.
+            # gdb prints no address for an innermost frame at the beginning of a source line.
             pc = int(head["pc"], 16) if head["pc"] else (counter if not frames else -1)
             frames.append(_frame(head["rest"], modules.at(pc)))
             text.append(line)
@@ -214,7 +214,7 @@ def _frame(rest: str, where: tuple[str, int]) -> Frame:
 
 
 class _Modules:
-    """Which file an address is in, and where in it: what address layouts do not change."""
+    """Maps an address to file and offset, which do not depend on the address layout."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._rows: list[tuple[int, int, int, str]] = []
@@ -225,7 +225,7 @@ class _Modules:
         self._rows.sort()
 
     def at(self, pc: int) -> tuple[str, int]:
-        """The file's name and the offset in it; ``("", -1)`` where it is in none."""
+        """Return the file of an address and the offset in it; ``("", -1)`` if in no file."""
         at = bisect_right(self._rows, pc, key=lambda row: row[0]) - 1
         if at >= 0 and self._rows[at][0] <= pc < self._rows[at][1]:
             start, _, offset, name = self._rows[at]

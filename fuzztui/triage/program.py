@@ -19,23 +19,23 @@ from fuzztui.campaign.rundir import SupervisorError
 __all__ = ["TargetProgram", "find_file", "keeps_shadow", "repro_command_line"]
 
 HANG_S = 1.0
-"""What AFL++ calls a hang takes this long at least (its hang_tmout)."""
+"""Minimum seconds of a hang for AFL++ (its hang_tmout)."""
 
 CRASH_S = 10.0
-"""A crash gets this long at least: symbolising a sanitizer's report is slow."""
+"""Minimum time limit for a crash, in seconds: symbolising a sanitizer's report is slow."""
 
 _MODES = ("-O", "-Q", "-U", "-W")
 _ITERATIONS = re.compile(r"-[0-9]+")
 _CALIBRATED = re.compile(rb"^exec_timeout\s*:\s*([0-9]{1,9})", re.MULTILINE)
 
 _SHADOW = (b"__asan_init", b"__msan_init", b"__tsan_init")
-"""Programs with one of these keep a shadow of their memory: a limit leaves no room for that."""
+"""Symbols of sanitizers with shadow memory, which needs more address space than any limit."""
 
 _DRIVER = (b"To run the target function on individual input(s) execute:",)
-"""AFL++'s driver for LLVMFuzzerTestOneInput. Outside of the fuzzer it only reads files."""
+"""A text in AFL++'s driver for LLVMFuzzerTestOneInput; without the fuzzer it only reads files."""
 
 _INSTRUMENTED = (b"__AFL_SHM_ID",)
-"""The variable that instrumented programs read."""
+"""The name of the variable that instrumented programs read."""
 
 _SANITIZERS = {
     "ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0:allocator_may_return_null=1:"
@@ -45,7 +45,7 @@ _SANITIZERS = {
     "TSAN_OPTIONS": "halt_on_error=1",
     "LSAN_OPTIONS": "exitcode=23",
 }
-"""What AFL++ sets where the user sets nothing, but for what keeps reports short."""
+"""AFL++'s defaults, without the options that shorten reports."""
 
 _READABLE = {
     "ASAN_OPTIONS": "symbolize=1:color=never:log_path=stderr",
@@ -58,32 +58,32 @@ _READABLE = {
 
 @dataclass(frozen=True, slots=True)
 class TargetProgram:
-    """A target's command and the circumstances that AFL++ runs it in."""
+    """A target's command, and the environment and limits with which AFL++ runs it."""
 
     command: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path | None
     memory: int
-    """Limit of the address space in bytes, 0 for none."""
+    """Limit of the address space in bytes; 0: none."""
     timeout: float
-    """AFL++'s limit for one run, seconds."""
+    """AFL++'s time limit for one run, in seconds."""
     input_name: str
-    """What an input is called when it is given as a file: some targets go by the ending."""
+    """The name of an input file: some targets depend on its extension."""
     modes: tuple[str, ...]
-    """How AFL++'s tools see a target that was not compiled for it: -Q and its like."""
+    """Options for AFL++'s tools to run a target that was not compiled for AFL++: -Q and others."""
     blind: bool
-    """The target is fuzzed without instrumentation (-n)."""
+    """Whether the target is fuzzed without instrumentation (-n)."""
     afl_path: str
     driver: bool = False
-    """The target is a libFuzzer harness, which takes a file's name when no fuzzer is there."""
+    """Whether the target is a libFuzzer harness, which takes a file name without the fuzzer."""
     unaided: bool = False
-    """What is set for AFL++ is none of its business."""
+    """Whether AFL++'s environment variables are removed for this program."""
 
     @classmethod
     def of(cls, campaign: Campaign, directory: Path | None = None) -> TargetProgram:
-        """The campaign's target; ``directory``: an instance's, which tells the timeout.
+        """Return the campaign's target; ``directory``: an instance, for its calibrated timeout.
 
-        Raises :class:`SupervisorError` where it cannot be run outside of the fuzzer.
+        Raises :class:`SupervisorError` if the target cannot be run without the fuzzer.
         """
         target, engine = campaign.target, campaign.engine
         command = tuple(map(str, target.get("command") or ()))
@@ -93,8 +93,8 @@ class TargetProgram:
         fixed = given.get("-f", "")
         if fixed and not any("@@" in word for word in command):
             raise SupervisorError(
-                f"the target reads {fixed} (-f), which AFL++ itself writes: put @@ into "
-                "target.command to have findings run again"
+                f"the target reads {fixed} (-f), which AFL++ itself writes: use @@ in "
+                "target.command, so that findings can be run again"
             )
         ending = f".{given['-e']}" if given.get("-e") else Path(fixed).suffix
         env = {str(k): str(v) for k, v in (target.get("env") or {}).items()}
@@ -115,51 +115,51 @@ class TargetProgram:
 
     @property
     def uninstrumented(self) -> bool:
-        """Whether AFL++'s tools cannot see what it executes, as afl-fuzz tells that."""
+        """Whether AFL++'s tools cannot measure its coverage, by the same test as afl-fuzz."""
         return not self.modes and not _holds(self.command[0], _INSTRUMENTED)
 
     @property
     def reads_file(self) -> bool:
-        """Whether it is told the input's name; else it reads stdin."""
+        """Whether the program gets the input as a file name; otherwise it reads stdin."""
         return self.driver or any("@@" in word for word in self.command)
 
     @property
     def crash_limit(self) -> float:
-        """Seconds that a run of a crash may take."""
+        """Time limit for a crash, in seconds."""
         return max(CRASH_S, 5 * self.timeout)
 
     @property
     def hang_limit(self) -> float:
-        """Seconds after which a run has no end. Longer than AFL++'s: it runs beside the fuzzer."""
+        """Time limit for a hang, in seconds. Longer than AFL++'s, because the fuzzer runs, too."""
         try:
-            told = float(self.env.get("AFL_HANG_TMOUT", "0")) / 1000
+            configured = float(self.env.get("AFL_HANG_TMOUT", "0")) / 1000
         except ValueError:
-            told = 0.0
-        return 2 * max(told or HANG_S, self.timeout)
+            configured = 0.0
+        return 2 * max(configured or HANG_S, self.timeout)
 
     def argv(self, file: Path) -> list[str]:
-        """The command with the input's name in its place."""
+        """Return the command for the input ``file``."""
         if self.driver:
             return [self.command[0], str(file)]
         return [word.replace("@@", str(file)) for word in self.command]
 
     def missing(self) -> str:
-        """Why the program cannot be run at all, in words; "" where it can."""
+        """Return why the program cannot be run at all; an empty string if it can."""
         program = Path(self.command[0])
         if not program.is_file():
-            return f"{program}: the program is not there any more"
+            return f"{program}: the program no longer exists"
         if not os.access(program, os.X_OK):
             return f"{program}: the program is not executable"
         return ""
 
     def tool(self, name: str) -> str | None:
-        """One of AFL++'s tools, from ``engine.afl_path`` or PATH."""
+        """Return the path of one of AFL++'s tools, from ``engine.afl_path`` or PATH, or None."""
         if self.afl_path and (found := shutil.which(name, path=self.afl_path)):
             return found
         return shutil.which(name)
 
     def environment(self) -> dict[str, str]:
-        """What it finds in its environment beyond ours; sanitizers are told to be readable."""
+        """Return additional environment variables, with options for readable sanitizer reports."""
         env = dict(self.env)
         if preload := env.get("AFL_PRELOAD"):
             env["LD_PRELOAD"] = preload
@@ -170,10 +170,9 @@ class TargetProgram:
 
 
 def find_file(directory: Path, file: str) -> Path | None:
-    """Where a finding (``crashes/NAME``) of an instance is now.
+    """Return the present path of a finding (``crashes/NAME``) of an instance, or None.
 
-    A resumed afl-fuzz puts away what it has found: ``crashes.DATE/NAME``. The newest of
-    that name is meant.
+    A resumed afl-fuzz moves its findings to ``crashes.DATE/NAME``; the newest one is returned.
     """
     if (directory / file).is_file():
         return directory / file
@@ -189,7 +188,7 @@ def find_file(directory: Path, file: str) -> Path | None:
 
 
 def repro_command_line(subject: TargetProgram, file: Path) -> str:
-    """A line for a shell that runs the target on a file as the campaign does."""
+    """Return a shell command that runs the target on a file as the campaign does."""
     words = [shlex.quote(word) for word in subject.argv(file)]
     if subject.env:
         env = dict(subject.env)
@@ -205,7 +204,7 @@ def repro_command_line(subject: TargetProgram, file: Path) -> str:
 
 
 def _given(arguments: list[str]) -> dict[str, str]:
-    """The options among ``engine.extra_args``; those of a newer afl-fuzz end the list."""
+    """The options in ``engine.extra_args``; unknown ones of a newer afl-fuzz end the list."""
     try:
         return dict(getopt.getopt(arguments, OPTIONS)[0])
     except getopt.GetoptError:
@@ -213,7 +212,7 @@ def _given(arguments: list[str]) -> dict[str, str]:
 
 
 def _calibrated(directory: Path | None) -> float:
-    """The timeout that afl-fuzz found for itself, 0 where it does not tell."""
+    """The timeout that afl-fuzz has calibrated, in seconds; 0: unknown."""
     if directory is None:
         return 0.0
     try:
@@ -224,12 +223,12 @@ def _calibrated(directory: Path | None) -> float:
 
 
 def keeps_shadow(program: str) -> bool:
-    """Whether a program was built with a sanitizer that no limit of memory leaves room for."""
+    """Whether a program has a sanitizer whose shadow memory does not fit in a memory limit."""
     return _holds(program, _SHADOW)
 
 
 def _holds(program: str, marks: tuple[bytes, ...]) -> bool:
-    """Whether one of the ``marks`` is in a program's file."""
+    """Whether a program's file contains one of ``marks``."""
     try:
         with Path(program).open("rb") as file:
             before = b""

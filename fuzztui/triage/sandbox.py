@@ -1,4 +1,4 @@
-"""Where a target is run again: a private directory, a copy of the input, the same limits."""
+"""The sandbox in which a target is run again: private directory, copy of the input, limits."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from fuzztui.base.temporary import temporary_directory
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.program import TargetProgram
 
-__all__ = ["Sandbox", "bench", "sweep_benches"]
+__all__ = ["Sandbox", "open_sandbox", "remove_sandboxes"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """One input under one target, as often as wanted.
+    """One input for one target, to be run any number of times.
 
-    The input is a copy: a target may change or delete what it reads.
+    The input is a copy, because a target may change or delete its input file.
     """
 
-    subject: TargetProgram
+    program: TargetProgram
     directory: Path
     mark: ProcessMark
 
     @property
     def file(self) -> Path:
         """The copy of the input."""
-        return self.directory / self.subject.input_name
+        return self.directory / self.program.input_name
 
     @property
     def argv(self) -> list[str]:
-        """The target's command on that input."""
-        return self.subject.argv(self.file)
+        """The target's command for the input."""
+        return self.program.argv(self.file)
 
     @property
     def stdin(self) -> Path | None:
-        """What it gets on stdin; None for nothing."""
-        return None if self.subject.reads_file else self.file
+        """The file for stdin; None: empty."""
+        return None if self.program.reads_file else self.file
 
     @property
     def cwd(self) -> Path:
-        """Where it runs."""
-        return self.subject.cwd or self.directory / "cwd"
+        """The working directory of the target."""
+        return self.program.cwd or self.directory / "cwd"
 
     @property
     def quiet(self) -> Path:
-        """A script that becomes the command in its arguments, which then prints nothing."""
+        """A script that executes its arguments as a command without output."""
         return self.directory / "quiet"
 
     async def run(
@@ -63,72 +63,72 @@ class Sandbox:
         limit: float,
         *,
         stdout: bool = False,
-        told: Callable[[bytes], None] | None = None,
-        errors: Callable[[bytes], None] | None = None,
+        on_output: Callable[[bytes], None] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
         nice: bool = True,
     ) -> ProcessResult:
-        """Run the target once, plainly; ``nice``: after others."""
-        after = ("nice", "-n", "10") if nice else ()
+        """Run the target once, without the fuzzer; ``nice``: at low priority."""
+        niced = ("nice", "-n", "10") if nice else ()
         return await execute(
-            [*after, "/bin/sh", str(self.directory / "launch"), *self.argv],
+            [*niced, "/bin/sh", str(self.directory / "launch"), *self.argv],
             self.mark,
             cwd=self.cwd,
             limit=limit,
             stdin=self.stdin,
             stdout=stdout,
-            told=told,
-            errors=errors,
+            on_output=on_output,
+            on_stderr=on_stderr,
         )
 
 
 @contextmanager
-def bench(
-    subject: TargetProgram, data: bytes, mark: ProcessMark | None = None
+def open_sandbox(
+    program: TargetProgram, data: bytes, mark: ProcessMark | None = None
 ) -> Iterator[Sandbox]:
-    """A bench with that input; it is gone at the end, with all that the target wrote there.
+    """Context manager: a sandbox with an input, removed at the end with all its files.
 
-    With a ``mark`` it is in that run, where :func:`sweep_benches` finds it if its maker is
-    killed. Without one its processes are nobody's but the bench's. Raises OSError.
+    With a ``mark`` the directory is in the mark's run, so that :func:`remove_sandboxes` finds it if
+    this process is killed. Raises OSError.
     """
     place = None
     if mark:
-        place = _benches(mark.run)
+        place = _sandboxes(mark.run)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     with temporary_directory(f"fuzztui-{os.getpid()}-", place) as temporary:
         directory = Path(temporary)
         (directory / "cwd").mkdir()
-        (directory / subject.input_name).write_bytes(data)
-        launch = _launcher(subject)
+        (directory / program.input_name).write_bytes(data)
+        launch = _launcher(program)
         (directory / "launch").write_text(f'{launch}exec "$@"\n', errors="surrogateescape")
         (directory / "quiet").write_text(
             f'{launch}exec "$@" >/dev/null 2>&1\n', errors="surrogateescape"
         )
-        yield Sandbox(subject, directory, mark or ProcessMark(directory, "bench"))
+        yield Sandbox(program, directory, mark or ProcessMark(directory, "bench"))
 
 
-def sweep_benches(run: Path) -> None:
-    """Remove the benches of a run whose makers were killed at them."""
-    for left in _benches(run).glob("fuzztui-*-*"):
+def remove_sandboxes(run: Path) -> None:
+    """Remove the sandboxes of a run whose creators were killed."""
+    for left in _sandboxes(run).glob("fuzztui-*-*"):
         maker = left.name.split("-")[1]
         if not (maker.isdigit() and psutil.pid_exists(int(maker))):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _benches(run: Path) -> Path:
+def _sandboxes(run: Path) -> Path:
     return run / "supervisor" / "bench"
 
 
-def _launcher(subject: TargetProgram) -> str:
-    """Limits and environment, set in the process that becomes the target.
+def _launcher(program: TargetProgram) -> str:
+    """Shell commands that set limits and environment in the process that becomes the target.
 
-    Not before: what is preloaded into the target has no business in a debugger.
+    Not earlier, because libraries that are preloaded for the target must not enter a debugger.
     """
     lines = ["ulimit -c 0", "unset LINES COLUMNS"]
-    if subject.unaided:
+    if program.unaided:
         lines += [f"unset {n}" for n in os.environ if n.startswith("AFL_") and _NAME.fullmatch(n)]
-    if subject.memory:
-        lines.append(f"ulimit -v {max(1, subject.memory // 1024)}")
-    for name, value in subject.environment().items():
+    if program.memory:
+        lines.append(f"ulimit -v {max(1, program.memory // 1024)}")
+    for name, value in program.environment().items():
         if _NAME.fullmatch(name):
             lines.append(f"export {name}={shlex.quote(value)}")
     return "".join(f"{line}\n" for line in lines)

@@ -1,6 +1,6 @@
-"""Reading the reports of sanitizers (ASan, UBSan, MSan, TSan, LSan) in what a target printed.
+"""Parse the reports of sanitizers (ASan, UBSan, MSan, TSan, LSan) in the output of a target.
 
-The target may have printed anything, also in their place: nothing here fails or takes long.
+The target may print anything, also forged reports: nothing here raises or takes long.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _NAMELESS = ("", "??", "<null>", "<unknown>", "(<unknown")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``kind`` in the sanitizer's words; ``access``: "READ of size 4", where it has one."""
+    """A sanitizer's report. ``access``: for example "READ of size 4", an empty string if none."""
 
     tool: str
     kind: str
     access: str
     frames: tuple[Frame, ...]
     text: str
-    """The report itself, without its dump of shadow memory."""
+    """The report without its dump of shadow memory."""
 
 
 def parse_report(output: bytes) -> Report | None:
-    """The first report in ``output``, if there is one."""
+    """Return the first report in ``output``; None if there is none."""
     lines = [line[:MAX_LINE] for line in output.decode(errors="replace").splitlines()[:MAX_LINES]]
     for at, line in enumerate(lines):
         if head := _HEAD.match(line):
@@ -83,7 +83,7 @@ def _undefined(words: str) -> str:
 
 
 def _first_stack(lines: Sequence[str]) -> list[Frame]:
-    """The frames of where it happened; those of allocations and the like come later."""
+    """The stack of the error; stacks of allocations and frees come later."""
     frames: list[Frame] = []
     for line in lines:
         found = _FRAME.match(line)
@@ -95,13 +95,13 @@ def _first_stack(lines: Sequence[str]) -> list[Frame]:
 
 
 def _frame(text: str) -> Frame:
-    """`` in func file:line:col``, `` in func (module+0x12) (BuildId: ab)``; TSan has all of it."""
+    """Parse `` in func file:line:col``, `` in func (module+0x12) (BuildId: ab)``; TSan has both."""
     body = _BUILD.sub("", text).removeprefix(" in ").strip()
     module, offset = "", -1
     before, bracket, end = body.rpartition("(")
     if bracket and (found := _MODULE.fullmatch(end)):
         body, module, offset = before.strip(), found[1], int(found[2], 16)
-    # Paths are absolute as a rule, and may have blanks in them; so may functions ("f(int, int)").
+    # Most paths are absolute. They may contain blanks, and so may functions ("f(int, int)").
     function, slash, path = body.partition(" /")
     if not slash:
         function, _, path = body.rpartition(" ")
@@ -120,7 +120,7 @@ def _frame(text: str) -> Frame:
 
 
 def _name(function: str) -> str:
-    """Without the argument list of C++, which is long and says little."""
+    """The function without the argument list of C++."""
     function = function.strip()[:MAX_NAME]
     if function in _NAMELESS:
         return ""

@@ -1,7 +1,7 @@
-"""Telling causes apart: stack frames, those that mean something, and a short hash of them.
+"""Signatures of findings: the relevant frames of a stack, and a short hash of them.
 
-A signature has no address, line or count in it: it stays equal over runs, machines with
-another address layout, and small edits of the program.
+A signature contains no address, line or count: it is equal for other runs, other address layouts
+and small edits of the program.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-__all__ = ["Frame", "common", "cycle", "signature", "telling"]
+__all__ = ["Frame", "common", "cycle", "relevant_frames", "signature"]
 
 DEPTH = 3
-"""How many functions, from the innermost out, make a cause."""
+"""Number of functions in a signature, from the innermost outwards."""
 
 MANY = 16
-"""A function that is on the stack so often is in an endless recursion."""
+"""Occurrences of a function on the stack from which on it counts as an endless recursion."""
 
 _RUNTIME = re.compile(
     r"""
@@ -44,7 +44,7 @@ _RUNTIME = re.compile(
     """,
     re.VERBOSE,
 )
-"""Functions of the C library, sanitizers and runtimes: where a bug shows, not where it is."""
+"""Functions of the C library, sanitizers and runtimes, in which a bug shows but is not located."""
 
 _LIBRARY = re.compile(
     r"(ld(-linux[\w-]*|-musl[\w-]*|-[\d.]+)?|lib(c|pthread|m|rt|gcc_s|stdc\+\+|c\+\+|c\+\+abi"
@@ -57,7 +57,7 @@ _SUFFIX = re.compile(r"(\.(isra|constprop|part|cold|lto_priv|llvm)(\.\d+)*|::h[0
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One call, as a debugger or a sanitizer tells it. What is not known is empty."""
+    """One call, as reported by a debugger or a sanitizer; unknown fields have their defaults."""
 
     function: str = ""
     file: str = ""
@@ -67,7 +67,7 @@ class Frame:
 
     @property
     def name(self) -> str:
-        """The function; without symbols, the place in the module's file."""
+        """The function; without symbols, the module and the offset in its file."""
         if self.function:
             return _SUFFIX.sub("", self.function)
         if self.module and self.offset >= 0:
@@ -84,22 +84,22 @@ class Frame:
 
     @property
     def runtime(self) -> bool:
-        """Whether it belongs to a library below the application."""
+        """Whether the call is in the C library, a sanitizer or a runtime."""
         if self.function and _RUNTIME.fullmatch(self.name):
             return True
         return bool(_LIBRARY.fullmatch(self.module.rpartition("/")[2]))
 
 
-def telling(frames: Iterable[Frame]) -> list[Frame]:
-    """The application's frames; where there are none, all that have a name."""
+def relevant_frames(frames: Iterable[Frame]) -> list[Frame]:
+    """Return the application's frames; if there are none, all frames with a name."""
     known = [frame for frame in frames if frame.name != "??"]
     return [frame for frame in known if not frame.runtime] or known
 
 
 def cycle(frames: Sequence[Frame]) -> list[Frame]:
-    """The functions of an endless recursion, by name; none where the stack has an end.
+    """Return the functions of an endless recursion, sorted by name; an empty list if none.
 
-    Where in its round the stack gave out is chance: all of them are the cause.
+    All functions of the cycle are returned, because it is chance in which one the stack overflows.
     """
     counts = Counter(frame.name for frame in frames)
     often = max(MANY, max(counts.values(), default=0) // 8)
@@ -108,10 +108,9 @@ def cycle(frames: Sequence[Frame]) -> list[Frame]:
 
 
 def common(stacks: Sequence[Sequence[Frame]]) -> list[Frame]:
-    """The calls that all stacks of one run share, innermost first: where it does not come out.
+    """Return the calls that all stacks of one run share, innermost first.
 
-    Of an endless loop only the function that loops is the same at every look; the functions
-    that it calls come and go.
+    In an endless loop the stacks share the function with the loop; the called functions vary.
     """
     outside_in = [list(reversed(stack)) for stack in stacks if stack]
     if not outside_in:
@@ -123,13 +122,13 @@ def common(stacks: Sequence[Sequence[Frame]]) -> list[Frame]:
 
 
 def signature(kind: str, frames: Sequence[Frame], *more: str) -> str:
-    """``SIGSEGV-1f0c2d3e4a``: one for all findings with that kind and that top of the stack.
+    """Return the signature, like ``SIGSEGV-1f0c2d3e4a``, of a kind and the top of a stack.
 
-    ``frames``: as :func:`telling` gives them. ``more``: what else is part of the cause.
+    ``frames``: from :func:`relevant_frames`. ``more``: other texts that distinguish causes.
     """
     names = [frame.name for frame in cycle(frames)]
     if not names:
-        # Once each: how often a recursion that ends was entered is the input's business.
+        # Each name once, because the depth of a finite recursion depends on the input.
         names = list(dict.fromkeys(frame.name for frame in frames))[:DEPTH]
     digest = hashlib.sha256("\n".join([kind, *names, *more]).encode(errors="backslashreplace"))
     word = re.sub(r"[^A-Za-z0-9]+", "-", kind).strip("-")[:40] or "crash"

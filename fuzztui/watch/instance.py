@@ -184,7 +184,7 @@ class WatchedInstance:
 
     def told(self, folder: str, file: str) -> list[Event]:
         """The watcher says that a file is complete."""
-        return self._as_logged(self.finds.tell(folder, file))
+        return self._as_logged(self.finds.file_completed(folder, file))
 
     def hello(self) -> InstanceHello:
         """Its introduction."""

@@ -120,7 +120,7 @@ class CampaignWatcher:
                     look_due = now + LOOK_S + LOOK_EACH_S * len(self._instances)
                     self._log(self._looked())
             except Exception as e:  # whatever it is, the rest is worth watching
-                self._troubles.tell(e)
+                self._troubles.report(e)
             self._flush()
             unsettled = any(i.finds.unsettled for i in self._instances.values())
             if unsettled:

@@ -58,7 +58,7 @@ def test_a_directory_gives_all_its_files(out, tmp_path):
     (seeds / "dangling").symlink_to("nowhere")
     os.mkfifo(seeds / "fifo")
     said = add_seed(out, seeds)
-    assert said.startswith("seeds 0 to 1 added (4 files passed over: ")
+    assert said.startswith("seeds 0 to 1 added (4 files skipped: ")
     assert [data for _, data in queue(out)] == [b"a", b"b"]
     (seeds / "b").unlink()
     assert add_seed(out, seeds).startswith("seed 2 added (4 files")
@@ -79,7 +79,7 @@ def test_a_symlink_of_the_users_is_followed(out, tmp_path):
         (os.mkfifo, "is not a regular file"),
         (lambda p: p.symlink_to("/dev/zero"), "is not a regular file"),
         (lambda p: p.symlink_to(p), "Too many levels of symbolic links"),
-        (lambda p: p.mkdir(), "has no file in it that can be a seed"),
+        (lambda p: p.mkdir(), "contains no file that can be a seed"),
         (lambda p: None, "No such file or directory"),
     ],
 )

@@ -177,7 +177,7 @@ def test_without_seeds_one_is_made_up_and_said_until_there_are_some(tmp_path):
     told: list[str] = []
     gather_seeds([], tmp_path / "seeds", told.append)
     assert list(gathered(tmp_path / "seeds").values()) == [b"0\n"]
-    assert "no engine.seeds" in told[0]
+    assert "engine.seeds is missing" in told[0]
     (tmp_path / "good").write_bytes(b"good")
     gather_seeds([str(tmp_path / "good")], tmp_path / "seeds", told.append)
     assert gathered(tmp_path / "seeds") == {"good": b"good"}

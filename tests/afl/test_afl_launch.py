@@ -104,7 +104,7 @@ def test_a_fresh_start(afl, home):
 
 
 def test_the_gauges_have_a_port(afl, home):
-    figures = afl.figures(home, "main", Instance("main"))
+    figures = afl.stats_source(home, "main", Instance("main"))
     try:
         env = started(afl, home).env
     finally:
@@ -387,7 +387,7 @@ def test_a_target_that_is_not_there_is_said_in_words(afl, home, tmp_path):
     told: list[str] = []
     good = dataclasses.replace(campaign(home, command=["/bin/sh"], cmplog="0", **there))
     afl.setup(good, home, told.append)
-    assert any("no engine.seeds" in words for words in told)
+    assert any("engine.seeds is missing" in words for words in told)
 
 
 def test_few_open_files_are_refused_or_raised(afl, home, monkeypatch):

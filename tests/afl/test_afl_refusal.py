@@ -56,8 +56,8 @@ def ended(tmp_path):
         ("All test cases time out or crash, giving up!", "target.timeout"),
         ("Test case 'id:000000,orig:a' results in a timeout", "raise target.timeout"),
         ("No usable test cases in 'in'", "engine.seeds are empty"),
-        ("No usable test cases in 'out/main/_resume'", "its queue is gone"),
-        ("Fork server handshake failed", "a library missing"),
+        ("No usable test cases in 'out/main/_resume'", "the queue is gone"),
+        ("Fork server handshake failed", "a library may be missing"),
         ("the fuzzing target reports that the shmat() call failed.", "raise target.memory"),
         ("/c/mine.so: cannot open shared object file: No such file", "AFL_CUSTOM_MUTATOR_LIBRARY"),
         ("Unknown -p power schedule", "engine.options"),
@@ -80,7 +80,7 @@ def test_an_error_of_the_system_has_the_systems_word(ended):
 
 def test_a_wrong_option_is_named_though_the_usage_follows(ended):
     assert ended("afl-fuzz: invalid option -- 'k'\nafl-fuzz++4.04c based on afl\n").startswith(
-        "afl-fuzz: invalid option -- 'k': look at engine.extra_args"
+        "afl-fuzz: invalid option -- 'k': correct engine.extra_args"
     )
 
 
@@ -178,5 +178,5 @@ def test_a_fast_resume_that_fails_is_tried_again_without(ended, tmp_path):
     """4.22a where all of the queue was fuzzed before (AFLplusplus#2314)."""
     why = abort("We need at least one valid input seed that does not crash!")
     assert ended("[+] Will perform FAST RESUME\n" + why) == ""
-    assert "could not resume fast" in shortage_of(tmp_path)
+    assert "could not use its fastresume.bin" in shortage_of(tmp_path)
     assert "engine.seeds" in ended(why)

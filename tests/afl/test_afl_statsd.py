@@ -246,8 +246,8 @@ def test_a_port_that_was_taken_from_a_living_one_is_told_and_the_age_is_true(
     (told,) = [e for e in events if isinstance(e, Message) and e.level == "warning"]
     assert (told.instance, told.text) == (
         "main",
-        "figures of main are only as fresh as its files until it is restarted: "
-        f"port {port} is taken by another process",
+        "statistics of main are up to a minute old until it is restarted: "
+        f"port {port} is used by another process",
     )
     assert statsd_port(home, "main") == port  # that is where it sends
     assert not [e for e in events if isinstance(e, Stats)]  # what the log has is newer
@@ -277,7 +277,7 @@ def test_a_port_that_is_free_again_is_taken_again(stranger, home, clock):
     clock.now += 5
     again.look()
     assert [(n.level, n.text) for n in again.notes()] == [
-        ("info", f"port {port} is free again: figures of main are fresh again")
+        ("info", f"port {port} is free: statistics of main are up to date again")
     ]
     fresh = told(again, home, clock, 7000)
     assert (fresh.execs, fresh.age) == (7000, 0)

@@ -660,4 +660,4 @@ def test_a_compiler_that_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(library.tempfile, "gettempdir", lambda: str(tmp_path))
     path, why = steering_library()
     assert path is None
-    assert why == f"cannot be compiled: {tmp_path}/cc says: steer.c:1: error: no libc"
+    assert why == f"cannot be compiled: {tmp_path}/cc reports: steer.c:1: error: no libc"

@@ -19,7 +19,7 @@ from fuzztui.process.execute import children
 from fuzztui.triage.afl import examine_file
 from fuzztui.triage.gdb import LOOKS, hang_stacks
 from fuzztui.triage.program import TargetProgram
-from fuzztui.triage.sandbox import bench
+from fuzztui.triage.sandbox import open_sandbox
 from fuzztui.wire.commands import Minimise
 
 pytestmark = [
@@ -258,7 +258,7 @@ def test_hangs(verdict):
 
 def test_a_hang_is_looked_at_several_times(campaign):
     async def job():
-        with bench(TargetProgram.of(campaign("g")), b"l") as place:
+        with open_sandbox(TargetProgram.of(campaign("g")), b"l") as place:
             return await hang_stacks(place, 1.0)
 
     stacks = asyncio.run(job())
@@ -348,7 +348,7 @@ def test_afl_tmin_that_is_stopped_leaves_the_smallest_so_far(campaign):
         return any(re.search(r" (\d|\d\d) of 401 bytes left", words) for words, _ in told)
 
     words = asyncio.run(shorten(got_somewhere))
-    assert words.endswith("; stopped: it could be made smaller still")
+    assert words.endswith("; stopped: more may be possible")
     assert 1 < len(output.read_bytes()) < 401
     with pytest.raises(SupervisorError, match="stopped before"):
         asyncio.run(shorten(lambda: True))
@@ -363,14 +363,14 @@ def test_what_cannot_be_minimised(campaign, zoo):
             asyncio.run(minimise(campaign, home, file, home.path / "small", lambda *_: None))
         return str(e.value)
 
-    assert why(finding(made, b"x")).startswith("there is nothing to keep: did not crash again")
+    assert why(finding(made, b"x")).startswith("cannot minimise: did not crash again")
     assert "afl-tmin: " in why(finding(made, b"n"), campaign("plain"))
     assert not (home.path / "small").exists()
     other = zoo / "gone"
     shutil.copy(zoo / "g", other)
     gone = campaign("gone")
     other.unlink()
-    assert "not there any more" in why(finding(made, b"n"), gone)
+    assert "no longer exists" in why(finding(made, b"n"), gone)
 
 
 def fuzztui(*words, code):
@@ -425,4 +425,4 @@ def test_minimise_on_the_command_line(campaign, tmp_path):
     out, _ = fuzztui("minimise", made.output, name, "-o", tmp_path / "small", code=0)
     assert (tmp_path / "small").read_bytes() == b"n"
     _, err = fuzztui("minimise", made.output, finding(made, b"x"), code=1)
-    assert "nothing to keep" in err
+    assert "cannot minimise" in err

@@ -225,7 +225,7 @@ def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
     fleet.kill_supervisor()
     fleet.start(instances=1)
     state = fleet.until(lambda s: s.instances["s1"].state == "stopped", 60)
-    assert state.instances["s1"].reason == "the campaign has it no more"
+    assert state.instances["s1"].reason == "no longer part of the campaign"
     assert (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns > written
     counts = [e.execs for e in fleet.events(Stats) if e.instance == "s1"]
     assert counts == sorted(counts)
@@ -248,7 +248,7 @@ def test_signals_from_outside_pause_it_and_end_nothing(fleet):
     state = fleet.until(lambda s: s.instances["s1"].pid not in (0, pid) and at_work(s), 120)
     assert state.instances["s1"].restarts == 1
     (why,) = [e.reason for e in fleet.events(InstanceState) if e.state == "restarting"]
-    assert why.startswith("it ended although nobody here asked it to (exit status 0)")
+    assert why.startswith("exited without being asked to (exit status 0)")
     fleet.send(Stop())
     assert fleet.over().state == "stopped"
 

@@ -157,13 +157,13 @@ def test_outcomes_signals_and_traces(lab, arguments):
 
 
 @pytest.mark.parametrize("arguments", [("@@",), ()], ids=["file", "stdin"])
-@pytest.mark.parametrize("deeds", ["DRw", "dd", "K", "F"])
-def test_no_input_spoils_the_batch(lab, arguments, deeds):
-    texts = ["a", *deeds, "ag", *deeds, "C", "b"]
+@pytest.mark.parametrize("handlers", ["DRw", "dd", "K", "F"])
+def test_no_input_spoils_the_batch(lab, arguments, handlers):
+    texts = ["a", *handlers, "ag", *handlers, "C", "b"]
     verdicts = lab.run("target", texts, *arguments)
     expected = {"K": "crash", "C": "crash"}
     assert outcomes(verdicts) == [expected.get(text, "ok") for text in texts]
-    if deeds == "F":
+    if handlers == "F":
         return  # what it leaves behind continues covering, in the map of those after it
     plain = lab.run("target", ["a", "ag", "b"], *arguments)
     assert [v.trace for t, v in zip(texts, verdicts, strict=True) if t in ("a", "ag", "b")] == [

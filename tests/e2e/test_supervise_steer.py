@@ -70,8 +70,11 @@ def test_what_cannot_be_done_is_said(made):
     s.start(instances=2)
     s.until(lambda st: all(i.engine for i in st.instances.values()) and len(st.instances) == 2)
     assert s.send(PromoteEntry(1, "main")).detail == "fake cannot promote"
-    assert s.send(SkipEntry(1)).detail == "say which instance, one of: main, s1"
-    assert s.send(SkipEntry(1, "[/x]")).detail == "there is no instance '[/x]', but: main, s1"
+    assert s.send(SkipEntry(1)).detail == "name an instance, one of: main, s1"
+    assert (
+        s.send(SkipEntry(1, "[/x]")).detail
+        == "there is no instance '[/x]'; the instances are main, s1"
+    )
     assert s.send(Stop("s1")).ok
     s.until(lambda st: st.instances["s1"].state == "stopped")
     assert s.send(SkipEntry(1, "s1")).detail == "s1 has ended (stopped)"

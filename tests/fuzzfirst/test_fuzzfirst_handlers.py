@@ -33,13 +33,13 @@ class Desk:
             for n in range(mutants)
         ]
         self.record(MutantsFound("", file="a.c", mutants=rows))
-        self.deeds = queue_deeds(self.state, self.record)
+        self.handlers = queue_deeds(self.state, self.record)
 
     def record(self, *events):
         apply(self.state, [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)])
 
     def do(self, command):
-        return asyncio.run(self.deeds[command.name](command, lambda words, part: None))
+        return asyncio.run(self.handlers[command.name](command, lambda words, part: None))
 
     @property
     def order(self):

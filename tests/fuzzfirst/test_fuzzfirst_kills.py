@@ -156,5 +156,5 @@ def test_the_targets_answers_are_known_the_second_time(lab):
     assert asyncio.run(outputs.differing(command, [again])) == {"text": "output"}
     gone = Input(lab.path / "gone", "m1/0", hashlib.sha256(b"").hexdigest())
     assert asyncio.run(outputs.differing(command, [gone])) == {}
-    with pytest.raises(SupervisorError, match="not there any more"):
+    with pytest.raises(SupervisorError, match="no longer exists"):
         asyncio.run(outputs.differing([f"{lab.path}/no", "@@"], [again]))

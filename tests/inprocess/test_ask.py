@@ -54,7 +54,7 @@ def test_answers_are_its_objects_and_nothing_else(engine):
     [
         ("import sys; sys.exit('fuzztui: it has no such thing')", "^it has no such thing$"),
         ("raise KeyError(3)", "exit status 1: KeyError: 3"),
-        ("import os; os._exit(4)", "exit status 4: it said nothing"),
+        ("import os; os._exit(4)", "exit status 4: nothing was printed"),
         ("import os; os.kill(os.getpid(), 9)", "exit status -9"),
     ],
 )

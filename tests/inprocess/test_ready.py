@@ -332,7 +332,7 @@ def test_what_is_said_of_tests(room, name, there, capsys):
 @pytest.mark.slow
 def test_a_start_is_warned_and_refused_alike(room):
     asked = ready(load(write(room, MADE_BY % "chance")).campaign)
-    assert [(r.key, r.warns) for r in asked.remarks] == [
+    assert [(r.key, r.warns) for r in asked.diagnostics] == [
         ("", False), ("target.generator", True), ("", False),
     ]  # fmt: skip
     assert asked.made > 0
@@ -478,7 +478,7 @@ def test_an_interpreter_that_is_none(room, monkeypatch):
     with pytest.raises(Unfit, match=r'python = ".*/odd" does not answer .* status 7: what\?'):
         ready(load(file).campaign)
     (room / "odd").write_text("#!/bin/sh\n")
-    with pytest.raises(Unfit, match=r"does not answer .*: it ended without a word"):
+    with pytest.raises(Unfit, match=r"does not answer .*: it exited without an answer"):
         ready(load(file).campaign)
     (room / "odd").write_text("#!/bin/sh\nexec sleep 1000\n")
     monkeypatch.setattr(ready_module, "LOAD_LIMIT_S", 0.5)

@@ -123,8 +123,8 @@ async def test_the_sweep_finds_what_left_the_tree(directory, tmp_path):
     process.identity.signal(signal.SIGKILL)
     await process.ended()
     assert not gone(child, 0.1)
-    assert await EngineProcess.sweep(tmp_path, "other") == 0
-    assert await EngineProcess.sweep(tmp_path, "main") == 1
+    assert await EngineProcess.kill_leftovers(tmp_path, "other") == 0
+    assert await EngineProcess.kill_leftovers(tmp_path, "main") == 1
     assert gone(child)
 
 

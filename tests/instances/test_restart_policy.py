@@ -47,10 +47,10 @@ class Desk:
     def record(self, *events: Event) -> None:
         self.log += events
 
-    async def last_look(self, name: str) -> None:
+    async def observe_final(self, name: str) -> None:
         self.log.append("last look")
 
-    def moved(self, life: InstanceLife) -> None:
+    def state_changed(self, life: InstanceLife) -> None:
         self.changed.set()
 
     @property
@@ -99,16 +99,16 @@ def make(tmp_path):
     (tmp_path / "out").mkdir()
 
     def make(launcher=None, before=None, **changes) -> tuple[InstanceLife, Desk]:
-        desk = Desk()
+        context = Desk()
         life = InstanceLife(
             campaign(**changes),
             RunDir(tmp_path),
             0,
             launcher=launcher or Launcher(),
-            desk=desk,
+            context=context,
             before=before,
         )
-        return life, desk
+        return life, context
 
     yield make
     kill_marked(tmp_path)
@@ -123,55 +123,55 @@ async def test_a_launcher_that_takes_its_time_stops_nobody_else(make):
             assert others.wait(20)
             return super().prepare(campaign, home, index)
 
-    life, desk = make(Slow())
+    life, context = make(Slow())
     task = asyncio.ensure_future(life.run())
     await asyncio.sleep(0.05)
     others.set()
-    await reach(life, desk, "starting")
+    await reach(life, context, "starting")
     await life.end(EndReason("stopped", "enough"))
     await task
     assert life.state == "stopped"
 
 
-async def reach(life: InstanceLife, desk: Desk, state: str) -> None:
+async def reach(life: InstanceLife, context: Desk, state: str) -> None:
     while life.state != state:
-        desk.changed.clear()
-        await asyncio.wait_for(desk.changed.wait(), 20)
+        context.changed.clear()
+        await asyncio.wait_for(context.changed.wait(), 20)
 
 
 async def test_what_a_killed_process_left_is_removed_also_if_it_is_not_started_again(make):
     launcher = Launcher()
-    life, desk = make(launcher)
+    life, context = make(launcher)
     task = asyncio.ensure_future(life.run())
-    await reach(life, desk, "starting")
+    await reach(life, context, "starting")
     assert launcher.cleaned == []
     life.signal(signal.SIGKILL)
-    await reach(life, desk, "restarting")
+    await reach(life, context, "restarting")
     await life.end(EndReason("finished", "its budget is used up"))
     await task
-    assert desk.states == ["starting", "restarting", "finished"]
+    assert context.states == ["starting", "restarting", "finished"]
     assert launcher.cleaned == [life.directory]
 
 
 async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, monkeypatch):
-    life, desk = make()
+    life, context = make()
     task = asyncio.ensure_future(life.run())
-    await reach(life, desk, "starting")
-    (hello,) = [e for e in desk.log if isinstance(e, InstanceHello)]
+    await reach(life, context, "starting")
+    (hello,) = [e for e in context.log if isinstance(e, InstanceHello)]
     assert (hello.engine, hello.pid) == ("test", life.pid)
     assert hello.capabilities == ["pause", "resume", "stop"]
-    life.note(Stats("main", execs=0))
+    life.on_stats(Stats("main", execs=0))
     assert life.state == "starting"
-    life.note(Stats("main", execs=10))
+    life.on_stats(Stats("main", execs=10))
     assert life.state == "running"
     life.watch_progress()
     assert life.state == "running"
     life.launcher.stall_s = -1.0
     life.watch_progress()
     assert life.state == "stalled"
-    life.note(Stats("main", execs=10))
+    life.on_stats(Stats("main", execs=10))
     assert life.state == "stalled"
-    life.note(Stats("main", execs=11))
+    life.on_stats(Stats("main", execs=11))
     assert life.state == "running"
     life.set_paused(True)
     life.watch_progress()
@@ -179,21 +179,21 @@ async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, mon
     life.set_paused(False)
     await life.end(EndReason("stopped", "enough"))
     await task
-    assert desk.states == [
+    assert context.states == [
         *("starting", "running", "stalled", "running", "paused", "running", "stopped")
     ]
-    assert desk.log[-1].reason == "enough"
-    assert desk.log[-2] == "last look"
+    assert context.log[-1].reason == "enough"
+    assert context.log[-2] == "last look"
 
 
 async def test_an_engine_that_never_comes_up_is_an_alarm_too(make):
-    life, desk = make()
+    life, context = make()
     task = asyncio.ensure_future(life.run())
-    await reach(life, desk, "starting")
+    await reach(life, context, "starting")
     life.launcher.stall_s = -1.0
     life.watch_progress()
     assert life.state == "stalled"
-    assert "since the start" in desk.log[-1].reason
+    assert "since the start" in context.log[-1].reason
     await life.end(EndReason("stopped", ""))
     await task
 
@@ -203,7 +203,7 @@ async def test_a_paused_one_starts_paused(make):
     task = asyncio.ensure_future(life.run())
     while not life.pid or psutil.Process(life.pid).status() != psutil.STATUS_STOPPED:
         await asyncio.sleep(0.01)
-    life.signs_of_life()
+    life.mark_running()
     assert life.state == "paused"
     await life.end(EndReason("stopped", ""))
     await task
@@ -215,30 +215,30 @@ async def test_a_shortage_is_waited_out_and_hopelessness_is_not(make, monkeypatc
     launcher = Launcher("raise SystemExit(0)")
     launcher.finishes = True
     launcher.errors = [OSError(28, "No space left on device", "/full")]
-    life, desk = make(launcher)
+    life, context = make(launcher)
     await asyncio.wait_for(life.run(), 20)
-    assert desk.states == ["restarting", "starting", "finished"]
-    assert "/full: No space left on device" in desk.log[1].reason
+    assert context.states == ["restarting", "starting", "finished"]
+    assert "/full: No space left on device" in context.log[1].reason
     launcher.errors = [PermissionError(13, "Permission denied", "/bin/x")]
-    life, desk = make(launcher)
+    life, context = make(launcher)
     await life.run()
-    assert desk.states == ["failed"]
-    assert desk.log[-1].reason == "cannot be started: /bin/x: Permission denied"
+    assert context.states == ["failed"]
+    assert context.log[-1].reason == "cannot start: /bin/x: Permission denied"
 
 
 async def test_an_end_that_nobody_asked_for_is_no_end(make, monkeypatch):
     """Whatever sent the SIGTERM: a campaign is not to fuzz on with one instance less."""
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.2)
     launcher = Launcher("import signal, sys; signal.signal(15, lambda *_: sys.exit(0)); " + READY)
-    life, desk = make(launcher)
+    life, context = make(launcher)
     task = asyncio.ensure_future(life.run())
     await ready(life)
-    life.note(Stats("main", execs=10))
+    life.on_stats(Stats("main", execs=10))
     life.signal(signal.SIGTERM)
-    await reach(life, desk, "restarting")
-    said = "it ended although nobody here asked it to (exit status 0); again in 0.2 s"
-    assert desk.log[-1].reason == said
-    await reach(life, desk, "starting")
+    await reach(life, context, "restarting")
+    said = "exited without being asked to (exit status 0); again in 0.2 s"
+    assert context.log[-1].reason == said
+    await reach(life, context, "starting")
     assert life.restarts == 1
     launcher.finishes = True
     await ready(life)
@@ -266,29 +266,29 @@ async def halts(life: InstanceLife, status: str) -> None:
     async with asyncio.timeout(20):
         while (psutil.Process(life.pid).status() == psutil.STATUS_STOPPED) != (status == "T"):
             await asyncio.sleep(0.01)
-    life.watch_halts()
-    life.watch_halts()
+    life.watch_signals()
+    life.watch_signals()
 
 
 async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
-    life, desk = make(Launcher(READY))
+    life, context = make(Launcher(READY))
     task = asyncio.ensure_future(life.run())
     await ready(life)
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
     assert (life.state, life.paused) == ("paused", False)
-    assert desk.log[-2].reason == "stopped by a signal (SIGSTOP)"
+    assert context.log[-2].reason == "stopped by a signal (SIGSTOP)"
     life.launcher.stall_s = -1.0
     life.watch_progress()
     assert life.state == "paused"
     life.signal(signal.SIGCONT)
     await halts(life, "S")
     assert life.state == "starting"  # it has not begun yet
-    life.note(Stats("main", execs=10))
+    life.on_stats(Stats("main", execs=10))
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
     assert life.state == "paused"
-    life.note(Stats("main", execs=11))  # a packet that was in progress
+    life.on_stats(Stats("main", execs=11))  # a packet that was in progress
     assert life.state == "paused"
     life.signal(signal.SIGCONT)
     await halts(life, "S")
@@ -297,8 +297,8 @@ async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
     life.set_paused(True)
-    assert (life.state, desk.log[-1].reason) == ("paused", "")
-    life.watch_halts()
+    assert (life.state, context.log[-1].reason) == ("paused", "")
+    life.watch_signals()
     life.set_paused(False)
     life.signal(signal.SIGCONT)
     await halts(life, "S")
@@ -309,16 +309,16 @@ async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
 
 
 async def test_what_slows_a_process_down_does_not_stop_it(make):
-    life, desk = make(Launcher(READY))
+    life, context = make(Launcher(READY))
     task = asyncio.ensure_future(life.run())
     await ready(life)
-    life.note(Stats("main", execs=10))
+    life.on_stats(Stats("main", execs=10))
     for _ in range(5):
         life.signal(signal.SIGSTOP)
-        life.watch_halts()
+        life.watch_signals()
         life.signal(signal.SIGCONT)
-        life.watch_halts()
-    assert desk.states == ["starting", "running"]
+        life.watch_signals()
+    assert context.states == ["starting", "running"]
     await life.end(EndReason("stopped", ""))
     await task
 
@@ -329,7 +329,7 @@ async def test_a_stop_from_outside_does_not_outlive_the_process(make):
     assert not life.paused
     task = asyncio.ensure_future(life.run())
     await ready(life)
-    life.watch_halts()
+    life.watch_signals()
     assert life.state == "starting"
     await life.end(EndReason("stopped", ""))
     await task
@@ -338,28 +338,28 @@ async def test_a_stop_from_outside_does_not_outlive_the_process(make):
 async def test_health_resets_the_back_off(make, monkeypatch):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.001)
     monkeypatch.setattr(life_module, "HEALTHY_S", 0.0)
-    life, desk = make(Launcher("raise SystemExit(1)"))
+    life, context = make(Launcher("raise SystemExit(1)"))
     task = asyncio.ensure_future(life.run())
     while life.restarts < 4:
         await asyncio.sleep(0.01)
     await life.end(EndReason("stopped", ""))
     await task
-    reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
+    reasons = [e.reason for e in context.log if getattr(e, "state", "") == "restarting"]
     assert {r.rpartition("again in ")[2] for r in reasons} == {"0.001 s"}
 
 
 async def test_a_share_that_is_used_up_is_an_end_however_it_died(make):
-    life, desk = make(Launcher("import os; os.kill(os.getpid(), 9)"), budget_trials=100)
+    life, context = make(Launcher("import os; os.kill(os.getpid(), 9)"), budget_trials=100)
     life.execs = 100
     await life.run()
-    assert desk.states == ["starting", "finished"]
+    assert context.states == ["starting", "finished"]
 
 
 async def test_ended_before_it_began(make):
-    life, desk = make()
+    life, context = make()
     await life.end(EndReason("stopped", "no"))
     await life.run()
-    assert desk.states == ["stopped"]
+    assert context.states == ["stopped"]
     assert life.over
 
 
@@ -367,12 +367,12 @@ async def test_signal_words(make, monkeypatch):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
     for code, words in (
         ("import os; os.kill(os.getpid(), 35)", "killed by signal 35"),
-        ("raise SystemExit(42)", "exit status 42"),
+        ("raise SystemExit(42)", "status 42"),
     ):
-        life, desk = make(Launcher(code))
+        life, context = make(Launcher(code))
         task = asyncio.ensure_future(life.run())
-        await reach(life, desk, "restarting")
-        assert words in desk.log[-1].reason
+        await reach(life, context, "restarting")
+        assert words in context.log[-1].reason
         await life.end(EndReason("stopped", ""))
         await task
 
@@ -466,7 +466,7 @@ def measured(life: InstanceLife, seconds: float, cpu: float = 0.0, step: float =
 
 async def test_a_standstill_ends_in_a_restart_and_many_in_a_failure(make, monkeypatch):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
-    life, desk = make(Still(READY))
+    life, context = make(Still(READY))
     task = asyncio.ensure_future(life.run())
     for _ in range(standstill.STANDSTILLS + 1):
         pid = await stalls(life)
@@ -475,11 +475,11 @@ async def test_a_standstill_ends_in_a_restart_and_many_in_a_failure(make, monkey
         measured(life, standstill.STILL_S)
         assert await is_gone(pid), "it was not killed for standing still"
     await asyncio.wait_for(task, 60)
-    reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
+    reasons = [e.reason for e in context.log if getattr(e, "state", "") == "restarting"]
     assert len(reasons) == standstill.STANDSTILLS
     assert all("no CPU time" in reason for reason in reasons)
     assert life.state == "failed"
-    assert "no CPU time, 4 times without an execution in between" in desk.log[-1].reason
+    assert ", 4 times without an execution in between" in context.log[-1].reason
 
 
 async def test_an_execution_in_between_is_progress(make, monkeypatch):
@@ -490,7 +490,7 @@ async def test_an_execution_in_between_is_progress(make, monkeypatch):
         await stalls(life)
         measured(life, 1.5 * standstill.STILL_S)
         await ready(life)
-        life.note(Stats("main", execs=10 + n))
+        life.on_stats(Stats("main", execs=10 + n))
         life.watch_progress()
         (life.directory / "ready").touch()
     assert life.restarts == standstill.STANDSTILLS + 2
@@ -556,7 +556,7 @@ async def test_one_that_a_debugger_holds_stands_still_for_as_long_as_that_takes(
 async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
     child = "import os, signal\nif not os.fork(): os.kill(os.getpid(), signal.SIGSTOP)\n"
-    life, desk = make(Still(child + READY))
+    life, context = make(Still(child + READY))
     task = asyncio.ensure_future(life.run())
     await stalls(life)
     (child,) = psutil.Process(life.pid).children()
@@ -564,14 +564,14 @@ async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch)
         while child.status() != psutil.STATUS_STOPPED:
             await asyncio.sleep(0.01)
     measured(life, 2 * standstill.STILL_S)
-    await reach(life, desk, "restarting")
-    assert f"process {child.pid} below it is stopped" in desk.log[-1].reason
+    await reach(life, context, "restarting")
+    assert f"process {child.pid} is stopped by a signal" in context.log[-1].reason
     await life.end(EndReason("stopped", ""))
     await task
 
 
-def warned(desk) -> list[str]:
-    return [e.text for e in desk.log if isinstance(e, Message) and e.level == "warning"]
+def warned(context) -> list[str]:
+    return [e.text for e in context.log if isinstance(e, Message) and e.level == "warning"]
 
 
 async def halted(life: InstanceLife, looks: int) -> None:
@@ -579,19 +579,19 @@ async def halted(life: InstanceLife, looks: int) -> None:
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
     for _ in range(looks - 2):
-        life.watch_halts()
+        life.watch_signals()
 
 
 async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(make):
     """Its target may have done that, as it may stop its parent; the second time it is known to."""
-    life, desk = make(Still(READY))
+    life, context = make(Still(READY))
     task = asyncio.ensure_future(life.run())
     await stalls(life)
     few, many = standstill.BAD_HALT_LOOKS, standstill.HALT_LOOKS
     for looks, stays in ((few, True), (many - few, False), (few, False)):
         if life.state == "paused":
             for _ in range(looks):
-                life.watch_halts()
+                life.watch_signals()
         else:
             await halted(life, looks)
         if stays:
@@ -599,7 +599,7 @@ async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(make)
             continue
         await halts(life, "S")
         assert life.state in ("starting", "running")
-    said = warned(desk)
+    said = warned(context)
     assert len(said) == 2
     assert "time 2" in said[1]
     await life.end(EndReason("stopped", ""))
@@ -617,7 +617,7 @@ signal.signal(signal.SIGCONT, again)
 
 async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
     """However it is looked at, it is never seen running in between."""
-    life, desk = make(Still(STOPS_AGAIN + READY))
+    life, context = make(Still(STOPS_AGAIN + READY))
     task = asyncio.ensure_future(life.run())
     await stalls(life)
     await halted(life, standstill.HALT_LOOKS)
@@ -626,10 +626,10 @@ async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
             while not (life.directory / "stops").exists():
                 await asyncio.sleep(0.01)
         (life.directory / "stops").unlink()
-        assert len(warned(desk)) == times
+        assert len(warned(context)) == times
         await halts(life, "T")
         for _ in range(standstill.BAD_HALT_LOOKS - 2):
-            life.watch_halts()
+            life.watch_signals()
     await life.end(EndReason("stopped", ""))
     await task
 
@@ -639,7 +639,7 @@ async def stops_again(life: InstanceLife, looks: int) -> None:
     (life.directory / "stops").unlink(missing_ok=True)
     pid, process = life.pid, psutil.Process(life.pid)
     for _ in range(looks):
-        life.watch_halts()
+        life.watch_signals()
     async with asyncio.timeout(20):
         while life.pid == pid and not (life.directory / "stops").exists():
             await asyncio.sleep(0.01)
@@ -652,7 +652,7 @@ async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_th
     make, monkeypatch
 ):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
-    life, desk = make(Still(STOPS_AGAIN + READY))
+    life, context = make(Still(STOPS_AGAIN + READY))
     task = asyncio.ensure_future(life.run())
     for _ in range(standstill.STANDSTILLS + 1):
         pid = await stalls(life)
@@ -661,10 +661,10 @@ async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_th
             await stops_again(life, standstill.BAD_HALT_LOOKS if n else 1)
             assert life.pid == pid
         for _ in range(standstill.BAD_HALT_LOOKS):
-            life.watch_halts()
+            life.watch_signals()
         assert await is_gone(pid), "it is continued without end"
     await asyncio.wait_for(task, 60)
-    restarts = [e for e in desk.log if getattr(e, "state", "") == "restarting"]
+    restarts = [e for e in context.log if getattr(e, "state", "") == "restarting"]
     assert len(restarts) == standstill.STANDSTILLS
     assert all("SIGSTOP" in e.reason for e in restarts)
     assert life.state == "failed"
@@ -672,14 +672,14 @@ async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_th
 
 @pytest.mark.slow
 async def test_one_that_executes_in_between_is_continued_for_ever(make):
-    life, desk = make(Still(STOPS_AGAIN + READY))
+    life, context = make(Still(STOPS_AGAIN + READY))
     task = asyncio.ensure_future(life.run())
     pid = await stalls(life)
     await halted(life, standstill.HALT_LOOKS - 1)
     for n in range(2 * standstill.CONTINUES):
         await stops_again(life, standstill.BAD_HALT_LOOKS if n else 1)
-        life.note(Stats("main", execs=1 + n))
-        assert (life.pid, len(warned(desk))) == (pid, 1 + n)
+        life.on_stats(Stats("main", execs=1 + n))
+        assert (life.pid, len(warned(context))) == (pid, 1 + n)
     await life.end(EndReason("stopped", ""))
     await task
 
@@ -689,10 +689,10 @@ async def test_fewer_executions_are_no_execution(make, monkeypatch):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
     life, _ = make(Still(READY))
     task = asyncio.ensure_future(life.run())
-    life.note(Stats("main", execs=100))
+    life.on_stats(Stats("main", execs=100))
     for n in range(standstill.STANDSTILLS + 1):
         await stalls(life)
-        life.note(Stats("main", execs=90 - n))
+        life.on_stats(Stats("main", execs=90 - n))
         life.watch_progress()
         pid = life.pid
         measured(life, 1.5 * standstill.STILL_S)
@@ -703,13 +703,13 @@ async def test_fewer_executions_are_no_execution(make, monkeypatch):
 
 async def test_one_whose_worker_runs_on_is_continued_soon(make):
     child = "import os, time\nif not os.fork(): time.sleep(1000)\n"
-    life, desk = make(Still(child + READY))
+    life, context = make(Still(child + READY))
     task = asyncio.ensure_future(life.run())
     await stalls(life)
     await halted(life, standstill.BAD_HALT_LOOKS)
     await halts(life, "S")
     assert life.state != "paused"
-    assert len(warned(desk)) == 1
+    assert len(warned(context)) == 1
     await life.end(EndReason("stopped", ""))
     await task
 
@@ -717,15 +717,15 @@ async def test_one_whose_worker_runs_on_is_continued_soon(make):
 async def test_afl_fuzz_is_continued_too_but_not_soon(make):
     """A pause of its process group leaves its fork server running, which has a session."""
     child = "import os, time\nif not os.fork(): time.sleep(1000)\n"
-    life, desk = make(Launcher(child + READY))
+    life, context = make(Launcher(child + READY))
     task = asyncio.ensure_future(life.run())
     await ready(life)
     await halted(life, standstill.HALT_LOOKS - 1)
     assert life.state == "paused"
-    (said,) = [e for e in desk.log if isinstance(e, Message)]
+    (said,) = [e for e in context.log if isinstance(e, Message)]
     assert said.level == "info"
-    life.watch_halts()
+    life.watch_signals()
     await halts(life, "S")
-    assert len(warned(desk)) == 1
+    assert len(warned(context)) == 1
     await life.end(EndReason("stopped", ""))
     await task

@@ -3,7 +3,7 @@
 import asyncio
 from types import SimpleNamespace
 
-from fuzztui.minimise.program_oracle import smaller
+from fuzztui.minimise.program_oracle import minimise_by_oracle
 
 
 class Judge:
@@ -11,14 +11,14 @@ class Judge:
 
     runs = 0
 
-    async def verdicts(self, data):
+    async def findings(self, data):
         self.runs += 1
         return [(SimpleNamespace(signature="S"), [])] if b"x" in data else []
 
 
 def made_smaller(judge, stop=lambda: False):
     data = b"filling " * 8 + b"x" + b"filling " * 8
-    return asyncio.run(smaller(judge, data, lambda *_: None, 600.0, stop)), data
+    return asyncio.run(minimise_by_oracle(judge, data, lambda *_: None, 600.0, stop)), data
 
 
 def test_until_nothing_more_can_go():

@@ -15,8 +15,8 @@ REASON = b"fuzztui: no process is available\n"
 async def test_why_the_engine_ended_is_told(tmp_path, monkeypatch, said):
     """Also where something smaller is known by then."""
 
-    async def execute(argv, mark, *, told, **more):
-        told(said + REASON)
+    async def execute(argv, mark, *, on_output, **more):
+        on_output(said + REASON)
         return ProcessResult(3, 1.0, b"")
 
     monkeypatch.setattr(python_inputs, "execute", execute)
@@ -28,7 +28,7 @@ async def test_why_the_engine_ended_is_told(tmp_path, monkeypatch, said):
     monkeypatch.setattr(RunDir, "expose_package", lambda self: tmp_path)
     work = python_inputs.minimise_by_engine(home, file, output, lambda words, part: None)
     if said:
-        assert "; no process is available: it could" in await work
+        assert "; no process is available: more may be possible" in await work
         assert output.read_bytes() == b"a"
     else:
         with pytest.raises(SupervisorError, match=r"^no process is available$"):

@@ -242,8 +242,8 @@ def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
 def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.process.death_journal import Journal;"
-        "journal = Journal(Path(sys.argv[1]), 'harvest', 10);"
+        "from fuzztui.process.death_journal import DeathJournal;"
+        "journal = DeathJournal(Path(sys.argv[1]), 'harvest', 10);"
         "doing = journal.at(int(sys.argv[2])); doing.__enter__(); os.abort()"
     )
     for data in (ONE, OTHER, ONE):
@@ -255,21 +255,21 @@ def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     words = Words()
     FragmentCollector(home, Syntax("c"), words).look()
     assert set(known(home).entries) == {key_of(OTHER), key_of(ONE + OTHER)}, "once is chance"
-    assert "did not survive are left out: 1" in str(words.problems)
+    assert "crashed the parser are skipped: 1" in str(words.problems)
 
 
 def test_a_parser_that_does_not_come_to_an_end_is_killed(home):
     code = (
         "import sys, time; from pathlib import Path;"
-        "from fuzztui.process.death_journal import Journal;"
-        "journal = Journal(Path(sys.argv[1]), 'harvest', 0.1);"
+        "from fuzztui.process.death_journal import DeathJournal;"
+        "journal = DeathJournal(Path(sys.argv[1]), 'harvest', 0.1);"
         "doing = journal.at(7); doing.__enter__()\nwhile True: pass"
     )
     argv = [sys.executable, "-c", code, str(home.supervisor)]
     done = subprocess.run(argv, check=False, capture_output=True, timeout=60)
     assert done.returncode == -signal.SIGPROF
     subprocess.run(argv, check=False, capture_output=True, timeout=60)
-    assert DeathJournal(home.supervisor, "harvest", 10).refused == {7}
+    assert DeathJournal(home.supervisor, "harvest", 10).rejected == {7}
 
 
 @pytest.mark.parametrize("text", [b"\xff\0", b"g" * 16, b"12\n", b"0" * 16 + b" 9\n"])
@@ -323,12 +323,12 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
     made = CollectorProcess(campaign("c", "return $A; ==> ;", "f("), home, events.append)
     task = asyncio.ensure_future(made.run())
     try:
-        await until(lambda: made.figures.get("entries") == 1)
+        await until(lambda: made.stats.get("entries") == 1)
         [process] = processes(home)
         assert process.nice() == min(19, os.nice(0) + harvest.NICE)
         process.kill()
         entry(home, "id:000001", OTHER)
-        await until(lambda: made.figures.get("entries") == 2)
+        await until(lambda: made.stats.get("entries") == 2)
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -362,5 +362,5 @@ async def test_what_always_fails_is_told(home, monkeypatch):
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    assert "fragments are not harvested: exit status 1" in events[0].text
+    assert "fragments are not collected: exit status 1" in events[0].text
     assert "harvest.at" in events[0].text

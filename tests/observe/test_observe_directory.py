@@ -21,7 +21,7 @@ from fuzztui.observe import stats_reader
 from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.inotify import Watcher
 from fuzztui.observe.relay import Offsets
-from fuzztui.observe.scan import GRAIN_S, YOUNG_S, Find, Listing
+from fuzztui.observe.scan import GRAIN_S, YOUNG_S, Listing, NewFile
 from fuzztui.wire.events import EntryDescribed, EntrySaved, FindingSaved, Message, Record, Stats
 
 
@@ -33,7 +33,7 @@ class Clock:
         return self.now
 
 
-def names(finds: list[Find]) -> list[str]:
+def names(finds: list[NewFile]) -> list[str]:
     return [find.name for find in finds]
 
 
@@ -57,7 +57,7 @@ def listing(tmp_path, clock) -> Listing:
 def test_each_file_is_found_once_in_order(listing, tmp_path, clock):
     for n in (2, 0, 1):
         put(tmp_path, f"id:00000{n}", b"x" * n)
-    assert listing.look(10) == [Find(f"id:00000{n}", n) for n in range(3)]
+    assert listing.look(10) == [NewFile(f"id:00000{n}", n) for n in range(3)]
     clock.now += 100
     assert listing.look(10) == []
     put(tmp_path, "id:000003")
@@ -117,7 +117,7 @@ def test_a_file_that_is_being_written_waits_for_its_size(tmp_path):
     assert listing.look(10) == []
     put(tmp_path, "id:000000", b"whole")
     clock.now += GRAIN_S + YOUNG_S
-    assert listing.look(10) == [Find("id:000000", 5)]
+    assert listing.look(10) == [NewFile("id:000000", 5)]
 
 
 def test_a_young_file_is_looked_at_again_without_a_listing(tmp_path, monkeypatch):
@@ -129,7 +129,7 @@ def test_a_young_file_is_looked_at_again_without_a_listing(tmp_path, monkeypatch
     put(tmp_path, "id:000000", b"whole")
     monkeypatch.setattr(os, "listdir", lambda path: pytest.fail("listed again"))
     clock.now += YOUNG_S + 0.2
-    assert listing.look(10) == [Find("id:000000", 5)]
+    assert listing.look(10) == [NewFile("id:000000", 5)]
 
 
 def test_the_last_look_lists_although_names_wait(listing, tmp_path):
@@ -229,7 +229,7 @@ def test_either_tier_first_each_file_once(tmp_path_factory, rounds, data):
         for n in numbers:
             put(directory, str(n))
             if data.draw(st.booleans()):
-                find = listing.tell(str(n))
+                find = listing.file_completed(str(n))
                 found += [find.name] if find else []
         clock.now += 100
         found += names(listing.look(data.draw(st.integers(1, 10))))
@@ -338,7 +338,7 @@ def test_entries_findings_events_and_figures(tmp_path):
     put(main / "hangs", "id:000000,src:000001,time:9,execs:90,op:havoc")
     (main / "events.jsonl").write_text('{"k":"entry_described","instance":"x","id":1,"edges":3}\n')
     (main / "fuzzer_stats").write_text("execs_done : 90\nsaved_crashes : 1\n")
-    events = seen.last("main").events
+    events = seen.observe_final("main").events
     seen.close()
     assert [e for e in events if isinstance(e, EntrySaved)] == [
         EntrySaved("main", 0, "queue/id:000000,time:0,execs:0,orig:seed", op="orig:seed", size=5),
@@ -371,7 +371,7 @@ def test_what_the_state_knows_is_not_logged_again(tmp_path):
         put(out / "main" / "queue", f"id:{n:06d},src:000000")
         put(out / "main" / "crashes", f"odd {n}")
         put(out / "main" / "queue", f"{n}" * 40)  # AFL_SHA1_FILENAMES
-    events = first.last("main").events
+    events = first.observe_final("main").events
     first.close()
     state = State()
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
@@ -379,7 +379,7 @@ def test_what_the_state_knows_is_not_logged_again(tmp_path):
     assert len(state.findings) == 5
     again = observer(out, state)
     put(out / "main" / "queue", "another odd one")
-    fresh = again.last("main").events
+    fresh = again.observe_final("main").events
     again.close()
     assert [e.file for e in fresh] == ["queue/another odd one"]
     assert fresh[0].id == -6
@@ -392,7 +392,7 @@ def test_a_finding_that_was_only_described_is_still_found(tmp_path):
     apply(state, [Record(1, 0.0, FindingDescribed("main", "crash", "crashes/id:000000"))])
     seen = observer(tmp_path / "out", state)
     put(tmp_path / "out/main/crashes", "id:000000")
-    assert [type(e) for e in seen.last("main").events] == [FindingSaved]
+    assert [type(e) for e in seen.observe_final("main").events] == [FindingSaved]
     seen.close()
 
 
@@ -407,10 +407,10 @@ def test_hostile_files_in_the_place_of_ours(tmp_path):
     (main / "fuzzer_stats").symlink_to("/dev/zero")
     (main / "events.jsonl").unlink()
     (main / "events.jsonl").symlink_to("/etc/passwd")
-    assert seen.last("main").events == []
+    assert seen.observe_final("main").events == []
     (main / "fuzzer_stats").unlink()
     (main / "fuzzer_stats").mkdir()
-    assert seen.last("main").events == []
+    assert seen.observe_final("main").events == []
     seen.close()
 
 
@@ -418,13 +418,13 @@ def test_an_empty_stats_file_keeps_the_old_figures(tmp_path):
     seen = observer(tmp_path / "out")
     stats = tmp_path / "out/main/fuzzer_stats"
     stats.write_text("execs_done : 5\n")
-    assert [e.execs for e in seen.last("main").events] == [5]
+    assert [e.execs for e in seen.observe_final("main").events] == [5]
     stats.write_text("")
-    assert seen.last("main").events == []
+    assert seen.observe_final("main").events == []
     stats.write_text("execs_done : 6\n")
-    assert [e.execs for e in seen.last("main").events] == [6]
+    assert [e.execs for e in seen.observe_final("main").events] == [6]
     stats.write_text("execs_done : 6\n\n")  # rewritten, and nothing new in it
-    assert seen.last("main").events == []
+    assert seen.observe_final("main").events == []
     seen.close()
 
 
@@ -440,7 +440,7 @@ def test_figures_are_bounded_in_rate(tmp_path, monkeypatch):
         os.utime(stats, ns=(n, n))
         logged += seen.poll().events
         now[0] += stats_reader.EVERY_S / 16  # exact in binary
-    logged += seen.last("main").events
+    logged += seen.observe_final("main").events
     assert [e.execs for e in logged] == [0, 16, 32, 48, 49]
     seen.close()
 
@@ -448,7 +448,7 @@ def test_figures_are_bounded_in_rate(tmp_path, monkeypatch):
 def test_foreign_lines_are_counted_in_one_warning(tmp_path):
     seen = observer(tmp_path / "out")
     (tmp_path / "out/main/events.jsonl").write_bytes(b"x\n" * 1000 + b'{"k":"stats"}\n')
-    (warning,) = seen.last("main").events
+    (warning,) = seen.observe_final("main").events
     assert isinstance(warning, Message)
     assert (warning.level, warning.instance) == ("warning", "main")
     assert "1,001 lines" in warning.text

@@ -101,10 +101,12 @@ def test_the_observer_tells_them_and_a_new_one_goes_on(tmp_path, writer):
     apply(state, [Record(1, 1.0, events[0])])
     second = observer(out, state)
     second.add("main")
-    assert not [e for e in second.last("main").events if isinstance(e, MutatorStats)]
+    assert not [e for e in second.observe_final("main").events if isinstance(e, MutatorStats)]
     block.block.trials += 1
     block.publish()
-    assert [e.trials for e in second.last("main").events if isinstance(e, MutatorStats)] == [1]
+    assert [
+        e.trials for e in second.observe_final("main").events if isinstance(e, MutatorStats)
+    ] == [1]
     second.close()
 
 
@@ -114,7 +116,7 @@ def test_what_pays_on_a_mutant_is_told_too(tmp_path):
     Writer(slot / BLOCK, StatsBlock())
     one = observer(tmp_path / "out")
     one.add("m1", mutant=slot)
-    told = [e for e in one.last("m1").events if isinstance(e, MutatorStats)]
+    told = [e for e in one.observe_final("m1").events if isinstance(e, MutatorStats)]
     assert [e.instance for e in told] == ["m1"]
     one.close()
 

@@ -54,7 +54,7 @@ def test_a_torn_line_waits_for_its_end(tmp_path):
         f.write(line[9:])
     assert tail.read() == [Message("info", "täxt", "main")]
     assert tail.offset == 2 * len(line)
-    assert tail.foreign() is None
+    assert tail.skipped_lines() is None
 
 
 def test_a_dead_writers_line_is_ended(tmp_path):
@@ -67,7 +67,7 @@ def test_a_dead_writers_line_is_ended(tmp_path):
     assert path.read_bytes() == b'{"k":"mess\n'
     tail = relay(path)
     assert tail.read() == []
-    warning = tail.foreign()
+    warning = tail.skipped_lines()
     assert warning is not None
     assert "1 line that is no event" in warning.text
 
@@ -92,7 +92,7 @@ def test_lines_that_are_no_event_of_an_engines(tmp_path):
     events = tail.read(last=True)
     assert [e.text for e in events if isinstance(e, Message)] == ["\ud800", "good"]
     assert len(events) == 2
-    warning = tail.foreign()
+    warning = tail.skipped_lines()
     assert warning is not None
     assert "8 lines" in warning.text
 
@@ -135,7 +135,7 @@ def test_a_file_that_became_shorter_is_read_from_its_start(tmp_path):
     path.write_text('{"k":"a"}\n')
     tail = relay(path, offset=500)
     assert [e.name for e in tail.read()] == ["a"]
-    assert "shorter" in tail.foreign().text
+    assert "shorter" in tail.skipped_lines().text
 
 
 texts = st.text(max_size=8)

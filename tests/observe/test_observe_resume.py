@@ -136,7 +136,7 @@ def test_a_queue_that_is_numbered_anew_is_told_again(main):
         for name in (*names, "0a1b2c3d"):
             put(main / "queue", name)
         shutil.rmtree(main / "_resume")
-        events = seen.last("main").events
+        events = seen.observe_final("main").events
         told = sorted(set(files(events)) - {"queue/0a1b2c3d"})
         assert told == sorted(f"queue/{n}" for n in names)
         apply(state, [Record(seq + n, seq, e) for n, e in enumerate(events, 1)])
@@ -173,7 +173,7 @@ def test_a_name_that_comes_again_after_all_was_deleted_is_another_finding(finds,
     put(main / "crashes", "id:000000,sig:06")
     finds.look(10, last=True)
     shutil.rmtree(main / "crashes")
-    finds.tell("crashes", "")
+    finds.file_completed("crashes", "")
     put(main / "crashes", "id:000000,sig:06")  # on ext4 with the same inode
     assert files(finds.look(10, last=True)) == ["crashes/./id:000000,sig:06"]
 
@@ -190,7 +190,7 @@ def test_a_resume_while_nobody_looked(main):
     put(main / "hangs.2026-01-01-00:00:00", "id:000000,src:000001")
     seen = DirectoryObserver(main.parent, state, Offsets(0, {}), {})
     seen.add("main")
-    events = seen.last("main").events
+    events = seen.observe_final("main").events
     seen.close()
     assert {(e.category, e.file) for e in events} == {
         ("crash", "crashes/./id:000000,sig:06"),
@@ -206,7 +206,7 @@ def test_the_count_shown_is_over_all_starts(main):
     (main / "fuzzer_stats").write_text("execs_done : 9\nsaved_crashes : 0\n")
     seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
     seen.add("main")
-    (stats,) = [e for e in seen.last("main").events if isinstance(e, Stats)]
+    (stats,) = [e for e in seen.observe_final("main").events if isinstance(e, Stats)]
     seen.close()
     assert (stats.crashes, stats.hangs) == (3, 1)
 
@@ -218,11 +218,11 @@ def test_nothing_is_made_and_what_comes_later_is_found(tmp_path):
     assert seen.poll().events == []
     assert list((tmp_path / "main").iterdir()) == []
     put(tmp_path / "main/crashes", "id:000000")
-    assert files(seen.last("main").events) == ["crashes/id:000000"]
+    assert files(seen.observe_final("main").events) == ["crashes/id:000000"]
     shutil.rmtree(tmp_path / "main")
-    assert seen.last("main").events == []
+    assert seen.observe_final("main").events == []
     put(tmp_path / "main/crashes", "id:000001")
-    assert files(seen.last("main").events) == ["crashes/id:000001"]
+    assert files(seen.observe_final("main").events) == ["crashes/id:000001"]
     seen.close()
 
 
@@ -265,7 +265,7 @@ def test_polling_only_is_said_once(main, monkeypatch):
     seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
     (message,) = seen.add("main")
     assert message.text.startswith("polling only: ")
-    assert seen.last("main").events == []
+    assert seen.observe_final("main").events == []
     seen.close()
 
 
@@ -328,5 +328,5 @@ def test_the_observer_tells_peers(main):
     (main / ".synced/s1").write_bytes((3).to_bytes(4, "little"))
     seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
     seen.add("main")
-    assert seen.last("main").events == [Synced("main", {"s1": 3})]
+    assert seen.observe_final("main").events == [Synced("main", {"s1": 3})]
     seen.close()

@@ -282,10 +282,10 @@ def test_figures_that_are_none():
             left("l", True, 3)],
     }).encode()  # fmt: skip
     look = parse("main", raw)
-    f = look.figures
+    f = look.stats
     assert (f.targeted, f.pinned, f.targets, f.uncovered) == (0.0, "", 0, 0)
     assert (f.ignored, f.changed, f.analysis) == (["l"], ["m.py"], "")
-    assert parse("main", json.dumps(data(ignored="xyz")).encode()).figures.ignored == []
+    assert parse("main", json.dumps(data(ignored="xyz")).encode()).stats.ignored == []
     assert f.names == ["a", "\ud800"]
     assert [x[0] for x in (f.distances, f.weights, f.factors, f.probabilities)] == [-1, 1.0, 1.0, 0]
     assert [x[0] for x in (f.picks, f.matches, f.misses, f.new_arms)] == [0, 0, 0, 0]
@@ -311,7 +311,7 @@ def test_nothing_that_is_written_there_does_harm(found, some_types, some_left):
                     {**data(), "types": {"a": some_types}, "left": [some_left]}):  # fmt: skip
         look = parse("main", json.dumps(content).encode())
         if look is not None:
-            for event in (look.figures, GoalsUncovered("main", look.asked, look.left)):
+            for event in (look.stats, GoalsUncovered("main", look.asked, look.left)):
                 assert decode_event(encode_event(event)) == event
 
 
@@ -354,10 +354,10 @@ def test_the_observer_tells_of_them_and_the_last_of_them(tmp_path):
     observer.add("main")
     assert not observer.poll().events
     (main / ".types").write_text(json.dumps(data()))
-    kinds = {type(e) for e in observer.last("main").events}
+    kinds = {type(e) for e in observer.observe_final("main").events}
     assert kinds == {TargetingStats, GoalsUncovered}
     (main / ".types").write_text(json.dumps(data(asked=12, types={"a.B": row(picks=101)})))
-    (event,) = observer.last("main").events
+    (event,) = observer.observe_final("main").events
     assert event.picks == [101]
     observer.close()
 
@@ -369,12 +369,12 @@ def test_an_answer_that_comes_behind_the_figures_does_not_have_the_last_word(tmp
     observer = DirectoryObserver(tmp_path / "out", State(), Offsets(0, {}), {})
     observer.add("main")
     pin = PinGoal("m.py:2:then")
-    events = [CommandIssued("c1", encode_command(pin)), *observer.last("main").events]
+    events = [CommandIssued("c1", encode_command(pin)), *observer.observe_final("main").events]
     (main / ".types").write_text(json.dumps(data()))
-    events += observer.last("main").events
+    events += observer.observe_final("main").events
     applied = CommandApplied("c1", "main", 5, "it is pinned")
     (main / "events.jsonl").write_text(encode_event(applied) + "\n")
-    events += observer.last("main").events
+    events += observer.observe_final("main").events
     observer.close()
     state = State()
     apply(state, [Record(n, n, event) for n, event in enumerate(events, 1)])

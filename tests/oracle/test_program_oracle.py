@@ -16,7 +16,7 @@ import pytest
 
 from fuzztui.campaign import Campaign, CampaignError, load, write_frozen
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.minimise.program_oracle import smaller
+from fuzztui.minimise.program_oracle import minimise_by_oracle
 from fuzztui.model.fold import apply
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import Instance, State
@@ -24,11 +24,11 @@ from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.relay import Offsets
 from fuzztui.oracle import command, judge
 from fuzztui.oracle import queue as look
-from fuzztui.oracle.command import MAX_OUTPUT, OracleReply, asked_by
+from fuzztui.oracle.command import MAX_OUTPUT, OracleReply, oracle_commands
 from fuzztui.oracle.judge import OracleJudge, differing, suspicious
 from fuzztui.oracle.process import OracleProcess
 from fuzztui.oracle.queue import OracleQueue, key_of
-from fuzztui.oracle.seen_inputs import Looked
+from fuzztui.oracle.seen_inputs import SeenInputs
 from fuzztui.process import helper
 from fuzztui.process.execute import ProcessMark
 from fuzztui.process.identity import kill_marked, marked
@@ -136,14 +136,14 @@ def answer(
     ],
 )
 async def test_how_a_command_ends(lab, script, how, accepts):
-    [one] = lab.judge(script, more=f'timeout = "{"1s" if "sleep" in script else "30s"}"').asked
+    [one] = lab.judge(script, more=f'timeout = "{"1s" if "sleep" in script else "30s"}"').commands
     got = await one.ask(b"input")
     assert (got.how, got.accepts) == (how, accepts)
     assert not marked(lab.home.path)
 
 
 async def test_streams_are_kept_apart_and_the_name_of_the_input_is_not(lab):
-    [one] = lab.judge("cat $1; echo; echo $1 $PWD; echo $1: no >&2; pwd >&2").asked
+    [one] = lab.judge("cat $1; echo; echo $1 $PWD; echo $1: no >&2; pwd >&2").commands
     first, second = await one.ask(b"a"), await one.ask(b"a")
     assert first == second
     assert first.out == b"a\nINPUT /cwd\n"
@@ -153,12 +153,12 @@ async def test_streams_are_kept_apart_and_the_name_of_the_input_is_not(lab):
 async def test_an_input_on_stdin(lab):
     lab.script("one", "cat")
     made = lab.campaign('run = ["./one"]\nmessage = "x"')
-    assert (await asked_by(made)[0].ask(b"on stdin")).out == b"on stdin"
+    assert (await oracle_commands(made)[0].ask(b"on stdin")).out == b"on stdin"
 
 
 @pytest.mark.slow
 async def test_output_without_end_is_bounded_but_all_of_it_counts(lab):
-    [one] = lab.judge("head -c 3000000 /dev/zero; cat $1; yes >&2 | head -c 3000000 >&2").asked
+    [one] = lab.judge("head -c 3000000 /dev/zero; cat $1; yes >&2 | head -c 3000000 >&2").commands
     first, second = await one.ask(b"a"), await one.ask(b"b")
     assert len(first.out) == len(first.err) == MAX_OUTPUT
     assert first.out == second.out
@@ -173,7 +173,7 @@ async def test_limits_and_environment(lab, monkeypatch):
         'run = ["./one", "@@"]\nmessage = "x"',
         'memory = "3GiB"\nenv = { AFL_EXIT_WHEN_DONE = "1", OURS = "yes", AFL_PRELOAD = "" }',
     )
-    text = (await asked_by(made)[0].ask(b"")).out.decode()
+    text = (await oracle_commands(made)[0].ask(b"")).out.decode()
     assert "AFL_" not in text
     assert "OURS=yes" in text
     assert text.endswith(f"\n{3 << 20}\n0\n/cwd\nleft\n"), "an empty directory of its own"
@@ -181,7 +181,7 @@ async def test_limits_and_environment(lab, monkeypatch):
 
 
 async def test_whatever_it_leaves_behind_is_killed(lab):
-    [one] = lab.judge("sleep 77 & (setsid sleep 77 &) ; echo done").asked
+    [one] = lab.judge("sleep 77 & (setsid sleep 77 &) ; echo done").commands
     got = await one.ask(b"", ProcessMark(lab.home.path, "oracle-asks"))
     assert got.out == b"done\n"
     assert not marked(lab.home.path)
@@ -190,7 +190,7 @@ async def test_whatever_it_leaves_behind_is_killed(lab):
 async def test_a_command_that_cannot_be_run_is_no_answer(lab):
     made = lab.judge("true", "true")
     (lab.directory / "one").unlink()
-    with pytest.raises(SupervisorError, match="not there any more"):
+    with pytest.raises(SupervisorError, match="no longer exists"):
         await made.ask(b"")
     (lab.directory / "one").write_text("#!/nonexistent/interpreter\n")
     (lab.directory / "one").chmod(0o755)
@@ -291,11 +291,11 @@ def test_hostile_words_are_harmless_and_short():
 
 async def test_a_difference_must_hold(lab):
     flaky = lab.judge("cat $1", "date +%N")
-    assert await flaky.verdicts(b"a") == []
+    assert await flaky.findings(b"a") == []
     calls = lab.directory / "calls"
     once = lab.judge("true", f"[ -e {calls} ] || {{ touch {calls}; exit 1; }}")
-    assert await once.verdicts(b"a") == []
-    [(found, _)] = await lab.judge("cat $1", "tr a b < $1").verdicts(b"a")
+    assert await once.findings(b"a") == []
+    [(found, _)] = await lab.judge("cat $1", "tr a b < $1").findings(b"a")
     assert found.title == "one printed a, two b"
 
 
@@ -303,12 +303,12 @@ async def test_a_difference_must_hold(lab):
 async def test_what_had_no_end_gets_more_time(lab, monkeypatch):
     monkeypatch.setattr(judge, "PATIENCE", 30)
     slow = lab.judge("sleep 2", "true", 'timeout = "1s"')
-    assert await slow.verdicts(b"") == []
+    assert await slow.findings(b"") == []
     other = lab.judge("sleep 2; exit 1", "true", 'timeout = "1s"')
-    [(found, _)] = await other.verdicts(b"")
+    [(found, _)] = await other.findings(b"")
     assert found.signature == "differs @ refused:  / accepted"
     monkeypatch.setattr(judge, "PATIENCE", 2)
-    [(found, _)] = await lab.judge("sleep 99", "true", 'timeout = "1s"').verdicts(b"")
+    [(found, _)] = await lab.judge("sleep 99", "true", 'timeout = "1s"').findings(b"")
     assert found.signature == "differs @ no end / accepted"
 
 
@@ -332,7 +332,7 @@ def test_each_content_is_looked_at_once_and_each_cause_kept_once(lab):
         r"id:000000,sig:00,sync:(main|handed),src:00000\d,time:\d,execs:0,op:oracle", name
     )
     told = lab.told()[0]
-    assert told.title == "one refused it (exit status 1), two accepted it"
+    assert told.title == "one rejected it (exit status 1), two accepted it"
     assert f"{lab.directory}/one {lab.home.instance(ORACLE)}/crashes/id:000000" in told.detail
     done.finish()
     assert lab.told()[-1].count == 3
@@ -385,26 +385,26 @@ def test_a_trimmed_entry_is_looked_at_again(lab):
 
 def test_the_files_in_which_it_remembers(lab, tmp_path):
     file = tmp_path / "looked"
-    keys = Looked(file, "q")
+    keys = SeenInputs(file, "q")
     keys.add(7)
     keys.add(1 << 63)
     with file.open("ab") as torn:
         torn.write(b"123")
-    again = Looked(file, "q")
+    again = SeenInputs(file, "q")
     assert 7 in again and (1 << 63) in again and len(again) == 2
     again.add(9)
-    assert len(Looked(file, "q")) == 3
-    assert len(Looked(file, "another")) == 0
+    assert len(SeenInputs(file, "q")) == 3
+    assert len(SeenInputs(file, "another")) == 0
     file.write_bytes(b"\xff" * 3)
-    assert len(Looked(file, "q")) == 0
+    assert len(SeenInputs(file, "q")) == 0
     file.unlink()
     file.symlink_to("/etc/passwd")
     with pytest.raises(OSError, match="symbolic"):
-        Looked(file, "q")
+        SeenInputs(file, "q")
 
 
 def test_a_full_disk_is_waited_for_in_the_file_of_keys(tmp_path, monkeypatch):
-    keys = Looked(tmp_path / "looked", "q")
+    keys = SeenInputs(tmp_path / "looked", "q")
     write = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: (_ for _ in ()).throw(OSError(28, "full")))
     keys.add(1)
@@ -412,15 +412,15 @@ def test_a_full_disk_is_waited_for_in_the_file_of_keys(tmp_path, monkeypatch):
     keys.add(2)
     monkeypatch.setattr(os, "write", write)
     keys.add(3)
-    again = Looked(tmp_path / "looked", "q")
+    again = SeenInputs(tmp_path / "looked", "q")
     assert {1, 2, 3} == {key for key in range(9) if key in again}
 
 
 def test_an_entry_that_kills_it_twice_is_left_out(lab):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.process.death_journal import Journal;"
-        "doing = Journal(Path(sys.argv[1]), 'oracle', 10).at(int(sys.argv[2]));"
+        "from fuzztui.process.death_journal import DeathJournal;"
+        "doing = DeathJournal(Path(sys.argv[1]), 'oracle', 10).at(int(sys.argv[2]));"
         "doing.__enter__(); os.abort()"
     )
     argv = [sys.executable, "-c", code, str(lab.home.supervisor), str(key_of(b"killer"))]
@@ -431,7 +431,7 @@ def test_an_entry_that_kills_it_twice_is_left_out(lab):
     lab.look(lab.judge("true", "false"))
     [name] = lab.files()
     assert "src:000001" in name
-    assert "did not survive are left out: 1" in str(lab.said)
+    assert "crashed the oracle process are skipped: 1" in str(lab.said)
 
 
 def test_causes_are_not_without_end(lab, monkeypatch):
@@ -441,7 +441,7 @@ def test_causes_are_not_without_end(lab, monkeypatch):
         lab.entry(f"id:{n:06}", b"x%d" % n)
     lab.look(made)
     assert len(lab.files()) == 2
-    assert "more than 2 causes" in str(lab.said)
+    assert "more than 2 signatures" in str(lab.said)
 
 
 def test_strange_names_in_a_queue(lab):
@@ -459,14 +459,14 @@ def test_what_it_finds_is_a_finding_of_the_campaign(lab):
     observer = DirectoryObserver(lab.home.out, state, Offsets(0, {}), {})
     try:
         observer.add(ORACLE)
-        events = observer.last(ORACLE).events
+        events = observer.observe_final(ORACLE).events
     finally:
         observer.close()
     assert {type(e) for e in events} == {FindingSaved, FindingDescribed}
     apply(state, [Record(n + 1, 1.0, e) for n, e in enumerate(events)])
     [finding] = state.findings.values()
     assert (finding.category, finding.sync, finding.src) == ("differs", "main", [3])
-    assert finding.title == "one accepted it, two refused it (exit status 1)"
+    assert finding.title == "one accepted it, two rejected it (exit status 1)"
 
 
 # ------------------------------------------------------------------------- beside the supervisor
@@ -493,7 +493,7 @@ async def test_its_process_is_started_again_and_comes_to_its_end_when_told(lab, 
     task = asyncio.ensure_future(keeper.run())
     try:
         await until(lab.files)
-        await until(lambda: keeper.figures and not keeper.left)
+        await until(lambda: keeper.stats and not keeper.left)
         os.kill(processes(lab)[0], signal.SIGKILL)
         lab.judge("true", "! grep -q bug $1")
         for n in range(5):
@@ -502,7 +502,7 @@ async def test_its_process_is_started_again_and_comes_to_its_end_when_told(lab, 
         await until(
             lambda: (
                 keeper.left
-                or len(Looked(lab.home.supervisor / "oracle.looked", _question(lab))) > 1
+                or len(SeenInputs(lab.home.supervisor / "oracle.looked", _question(lab))) > 1
             )
         )
         lab.entry("id:000020", b"the last bug")
@@ -510,7 +510,7 @@ async def test_its_process_is_started_again_and_comes_to_its_end_when_told(lab, 
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    assert len(Looked(lab.home.supervisor / "oracle.looked", _question(lab))) == 7
+    assert len(SeenInputs(lab.home.supervisor / "oracle.looked", _question(lab))) == 7
     assert not processes(lab)
     assert [e for e in events if isinstance(e, Message)] == []
     assert all(e.instance == ORACLE for e in events if isinstance(e, Stats))
@@ -533,7 +533,7 @@ async def test_a_command_that_goes_missing_is_told_once_and_waited_for(lab, monk
     keeper = OracleProcess(lab.home, events.append)
     task = asyncio.ensure_future(keeper.run())
     try:
-        await until(lambda: keeper.figures and not keeper.left)
+        await until(lambda: keeper.stats and not keeper.left)
         (lab.directory / "away").rename(lab.directory / "two")
         lab.entry("id:000001", b"y")
         await until(lambda: any(isinstance(e, Message) for e in events))
@@ -541,7 +541,7 @@ async def test_a_command_that_goes_missing_is_told_once_and_waited_for(lab, monk
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     [told] = [e for e in events if isinstance(e, Message)]
-    assert "away: the program is not there any more: entries wait" in told.text
+    assert "away: the program no longer exists; entries wait" in told.text
 
 
 async def test_it_cannot_be_without_its_campaign(lab):
@@ -559,13 +559,15 @@ async def test_it_cannot_be_without_its_campaign(lab):
 async def test_a_smaller_input_of_the_same_cause(lab):
     made = lab.judge("true", "! grep -q bug $1")
     words: list[str] = []
-    found, note = await smaller(made, b"a long b, bug, and more", lambda w, p: words.append(w), 60)
+    found, note = await minimise_by_oracle(
+        made, b"a long b, bug, and more", lambda w, p: words.append(w), 60
+    )
     assert (found, note) == (b"bug", "")
     assert words[-1] == "3 of 23 bytes left"
-    with pytest.raises(SupervisorError, match="nothing to keep"):
-        await smaller(made, b"good", lambda w, p: None, 60)
-    _, note = await smaller(made, b"a bug", lambda w, p: None, 0)
-    assert "could be made smaller still" in note
+    with pytest.raises(SupervisorError, match="cannot minimise"):
+        await minimise_by_oracle(made, b"good", lambda w, p: None, 60)
+    _, note = await minimise_by_oracle(made, b"a bug", lambda w, p: None, 0)
+    assert "more may be possible" in note
 
 
 # ------------------------------------------------------------------------- the campaign file

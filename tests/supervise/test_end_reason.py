@@ -10,7 +10,7 @@ import pytest
 from fuzztui.fuzzfirst.context import CampaignStopping
 from fuzztui.instances.life import EndReason
 from fuzztui.model.state import Instance, State
-from fuzztui.supervise.end_reason import StopRequest, outcome
+from fuzztui.supervise.end_reason import StopRequest, natural_end
 
 STOP = EndReason("stopped", "stopped by somebody")
 
@@ -34,31 +34,31 @@ class Job:
 
 async def test_a_job_is_waited_for_while_the_campaign_goes_on():
     halt, job = StopRequest(), Job()
-    waiting = asyncio.ensure_future(halt.abide(job.run()))
+    waiting = asyncio.ensure_future(halt.wait(job.run()))
     await job.begun.wait()
     assert not waiting.done()
     job.may_end.set()
     await waiting
     assert not job.given_up
-    assert halt.ending is None
+    assert halt.end_reason is None
 
 
 async def test_a_job_is_given_up_when_the_campaign_ends():
     halt, job = StopRequest(), Job()
-    waiting = asyncio.ensure_future(halt.abide(job.run()))
+    waiting = asyncio.ensure_future(halt.wait(job.run()))
     await job.begun.wait()
-    halt.tell(STOP)
+    halt.set(STOP)
     with pytest.raises(CampaignStopping):
         await waiting
     assert job.given_up
-    assert halt.ending == STOP
+    assert halt.end_reason == STOP
 
 
 async def test_nothing_is_begun_once_the_campaign_is_being_ended():
     halt, job = StopRequest(), Job()
-    halt.tell(STOP)
+    halt.set(STOP)
     with pytest.raises(CampaignStopping):
-        await halt.abide(job.run())
+        await halt.wait(job.run())
     assert not job.begun.is_set()
 
 
@@ -67,12 +67,12 @@ async def test_the_error_of_a_job_is_its_own():
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        await StopRequest().abide(fail())
+        await StopRequest().wait(fail())
 
 
 async def test_who_waits_can_be_cancelled_and_the_job_goes_with_it():
     halt, job = StopRequest(), Job()
-    waiting = asyncio.ensure_future(halt.abide(job.run()))
+    waiting = asyncio.ensure_future(halt.wait(job.run()))
     await job.begun.wait()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -84,7 +84,7 @@ def ended(**states: str) -> EndReason:
     """The outcome of instances in these states, each with its name as the reason."""
     instances = {name: Instance(name, reason=f"why {name}") for name in states}
     lives = {name: SimpleNamespace(state=state) for name, state in states.items()}
-    return outcome(State(instances=instances), lives)
+    return natural_end(State(instances=instances), lives)
 
 
 def test_a_campaign_ends_as_well_as_the_best_of_its_instances():

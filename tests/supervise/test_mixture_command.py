@@ -12,11 +12,11 @@ from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.events import CommandApplied, CommandRejected, InstanceHello, Record
 
 
-class Helm:
+class FakeContext:
     """Instances without processes, and a log."""
 
     def __init__(self, root, **able):
-        self.state, self.deeds, self.lives = State(), {}, {}
+        self.state, self.handlers, self.lives = State(), {}, {}
         for name, capabilities in able.items():
             (root / name).mkdir()
             launcher = SimpleNamespace(signals={}, says_hello=True)
@@ -35,7 +35,7 @@ class Helm:
     def flush(self):
         return True
 
-    def between(self, command, by):
+    def apply_without_instances(self, command, by):
         return False
 
 
@@ -44,25 +44,25 @@ def lines(root, name):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def sent(helm, command, *answers):
+def sent(context, command, *answers):
     """What becomes of ``command`` when instances give these answers."""
 
     async def go():
-        steering = CommandRouter(helm)
-        helm.answered = steering.answered
+        steering = CommandRouter(context)
+        context.answered = steering.answered
         ticket = steering.submit(command, "me")
         for name in answers:
             event = CommandApplied(ticket.id, name, 7, str(command.mixture))
-            helm.record(event)
+            context.record(event)
         return ticket.answer.result() if ticket.answer.done() else None
 
     return asyncio.run(go())
 
 
 def test_what_is_no_mixture_goes_nowhere(tmp_path):
-    helm = Helm(tmp_path, main=["mixture"])
-    sent(helm, SetMixture(0.5, 0.6, 0.0))
-    (status,) = helm.state.commands.values()
+    context = FakeContext(tmp_path, main=["mixture"])
+    sent(context, SetMixture(0.5, 0.6, 0.0))
+    (status,) = context.state.commands.values()
     assert (status.state, status.text) == (
         "rejected", "havoc, text and splice add to 1.1, not to 1",
     )  # fmt: skip
@@ -70,9 +70,9 @@ def test_what_is_no_mixture_goes_nowhere(tmp_path):
 
 
 def test_it_is_for_all_instances_unless_one_is_named(tmp_path):
-    helm = Helm(tmp_path, main=["mixture"], s1=["mixture"])
-    sent(helm, SetMixture(0.1, 0.8, 0.1))
-    sent(helm, SetMixture(0.0, 1.0, 0.0, adaptive=True, instance="s1"))
+    context = FakeContext(tmp_path, main=["mixture"], s1=["mixture"])
+    sent(context, SetMixture(0.1, 0.8, 0.1))
+    sent(context, SetMixture(0.0, 1.0, 0.0, adaptive=True, instance="s1"))
     wire = {"c": "mixture", "havoc": 0.1, "text": 0.8, "splice": 0.1}
     assert [line["command"] for line in lines(tmp_path, "main")] == [wire]
     one = {"c": "mixture", "havoc": 0.0, "text": 1.0, "splice": 0.0, "adaptive": True}
@@ -80,43 +80,43 @@ def test_it_is_for_all_instances_unless_one_is_named(tmp_path):
 
 
 def test_it_is_applied_when_all_have_done_it(tmp_path):
-    helm = Helm(tmp_path, main=["mixture"], s1=["mixture"])
-    assert sent(helm, SetMixture(0.1, 0.8, 0.1), "main") is None
-    answer = sent(helm, SetMixture(0.1, 0.8, 0.1), "main", "s1")
+    context = FakeContext(tmp_path, main=["mixture"], s1=["mixture"])
+    assert sent(context, SetMixture(0.1, 0.8, 0.1), "main") is None
+    answer = sent(context, SetMixture(0.1, 0.8, 0.1), "main", "s1")
     assert answer.result == APPLIED
     assert answer.detail == "havoc 10%, text 80%, splice 10% (2 instances)"
 
 
 def test_who_cannot_says_so(tmp_path):
-    helm = Helm(tmp_path, main=["pause"])
-    answer = sent(helm, SetMixture(0.1, 0.8, 0.1))
+    context = FakeContext(tmp_path, main=["pause"])
+    answer = sent(context, SetMixture(0.1, 0.8, 0.1))
     assert answer.result == REJECTED
     assert answer.detail == "text cannot mixture"
 
 
-def begun(helm, *names):
+def begun(context, *names):
     """What is asked for when these instances begin."""
 
     async def go():
-        steering = CommandRouter(helm)
-        helm.answered = steering.answered
+        steering = CommandRouter(context)
+        context.answered = steering.answered
         for name in names:
-            steering.begins(helm.lives[name])
-        steering.begins(helm.lives[names[0]])  # it began again before it had answered
+            steering.instance_started(context.lives[name])
+        steering.instance_started(context.lives[names[0]])  # it began again before it had answered
 
     asyncio.run(go())
-    asked = [c for c in helm.state.commands.values() if c.state == "pending"]
+    asked = [c for c in context.state.commands.values() if c.state == "pending"]
     return [(c.by, c.command.get("instance"), c.command["splice"]) for c in asked]
 
 
 def test_what_was_set_for_all_is_for_those_that_begin_later_too(tmp_path):
-    helm = Helm(tmp_path, m1=["mixture"], m2=["mixture"], m3=["pause"])
-    assert begun(helm, "m1", "m2", "m3") == []
-    others = {name: helm.lives.pop(name) for name in ("m2", "m3")}
-    sent(helm, SetMixture(0.1, 0.8, 0.1), "m1")
-    sent(helm, SetMixture(0.0, 1.0, 0.0, instance="m1"), "m1")
-    helm.lives |= others
+    context = FakeContext(tmp_path, m1=["mixture"], m2=["mixture"], m3=["pause"])
+    assert begun(context, "m1", "m2", "m3") == []
+    others = {name: context.lives.pop(name) for name in ("m2", "m3")}
+    sent(context, SetMixture(0.1, 0.8, 0.1), "m1")
+    sent(context, SetMixture(0.0, 1.0, 0.0, instance="m1"), "m1")
+    context.lives |= others
     # Who has done it, or had another one since, is not asked; nor who cannot.
-    assert begun(helm, "m2", "m1", "m3") == [("fuzztui", "m2", 0.1)]
+    assert begun(context, "m2", "m1", "m3") == [("fuzztui", "m2", 0.1)]
     assert [line["command"]["text"] for line in lines(tmp_path, "m2")] == [0.8]
     assert lines(tmp_path, "m3") == []

@@ -32,7 +32,7 @@ def take_up(run: Path) -> None:
     )
     home = RunDir(run)
     journal = CampaignLog(home, lambda event: None, lambda trouble: None)
-    beginning = CampaignStartup(campaign, home, journal, looks=None)
+    beginning = CampaignStartup(campaign, home, journal, observation=None)
     asyncio.run(beginning.take_up({}, None, journal.repairs, spent=True))
     journal.close()
 

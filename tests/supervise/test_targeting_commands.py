@@ -6,11 +6,11 @@ import asyncio
 import json
 
 import pytest
-from test_mixture_command import Helm, lines
+from test_mixture_command import FakeContext, lines
 
 from fuzztui.remote.protocol import APPLIED, REJECTED
 from fuzztui.supervise.command_router import CommandRouter
-from fuzztui.supervise.control_file import append, missed
+from fuzztui.supervise.control_file import append, missed_commands
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     TYPE_COMMANDS,
@@ -26,17 +26,17 @@ from fuzztui.wire.events import CommandApplied, CommandRejected
 ABLE = [command.name for command in TYPE_COMMANDS]
 
 
-def sent(helm, command, **answers):
+def sent(context, command, **answers):
     """What becomes of ``command`` when instances answer: words, or a refusal after a "!"."""
 
     async def go():
-        steering = CommandRouter(helm)
-        helm.answered = steering.answered
+        steering = CommandRouter(context)
+        context.answered = steering.answered
         ticket = steering.submit(command, "me")
         for name, words in answers.items():
             no = words.startswith("!")
             event = CommandRejected(ticket.id, name, words[1:])
-            helm.record(event if no else CommandApplied(ticket.id, name, 7, words))
+            context.record(event if no else CommandApplied(ticket.id, name, 7, words))
         return ticket.answer.result() if ticket.answer.done() else None
 
     return asyncio.run(go())
@@ -51,9 +51,9 @@ def sent(helm, command, **answers):
     ],
 )
 def test_what_can_mean_nothing_goes_nowhere(tmp_path, command, words):
-    helm = Helm(tmp_path, main=ABLE)
-    assert sent(helm, command) == sent(helm, command)
-    assert {(c.state, c.text) for c in helm.state.commands.values()} == {("rejected", words)}
+    context = FakeContext(tmp_path, main=ABLE)
+    assert sent(context, command) == sent(context, command)
+    assert {(c.state, c.text) for c in context.state.commands.values()} == {("rejected", words)}
     assert lines(tmp_path, "main") == []
 
 
@@ -68,61 +68,61 @@ def test_what_can_mean_nothing_goes_nowhere(tmp_path, command, words):
     ],
 )
 def test_they_are_for_all_instances(tmp_path, command):
-    helm = Helm(tmp_path, main=ABLE, s1=ABLE)
-    assert sent(helm, command, main="done") is None
-    answer = sent(helm, command, main="done", s1="done")
+    context = FakeContext(tmp_path, main=ABLE, s1=ABLE)
+    assert sent(context, command, main="done") is None
+    answer = sent(context, command, main="done", s1="done")
     assert (answer.result, answer.detail) == (APPLIED, "done (2 instances)")
     assert len(lines(tmp_path, "main")) == len(lines(tmp_path, "s1")) == 2
 
 
 def test_what_one_refuses_another_may_have_done(tmp_path):
-    helm = Helm(tmp_path, main=ABLE, s1=ABLE)
+    context = FakeContext(tmp_path, main=ABLE, s1=ABLE)
     pin = PinGoal("m.py:2:then")
-    answer = sent(helm, pin, main="!m.py:2:then is covered already", s1="pinned")
+    answer = sent(context, pin, main="!m.py:2:then is covered already", s1="pinned")
     assert answer.result == APPLIED
     assert answer.detail == "main: m.py:2:then is covered already; s1: pinned"
-    answer = sent(helm, pin, s1="pinned", main="!covered")
+    answer = sent(context, pin, s1="pinned", main="!covered")
     assert answer.result == APPLIED
-    answer = sent(helm, pin, main="!covered", s1="!covered")
+    answer = sent(context, pin, main="!covered", s1="!covered")
     assert (answer.result, answer.detail) == (REJECTED, "covered (2 instances)")
 
 
 def test_who_cannot_says_so(tmp_path):
-    helm = Helm(tmp_path, main=["pause"], s1=["pause"])
-    answer = sent(helm, WeighType("a.B", 4))
+    context = FakeContext(tmp_path, main=["pause"], s1=["pause"])
+    answer = sent(context, WeighType("a.B", 4))
     assert (answer.result, answer.detail) == (REJECTED, "text cannot weigh-type (2 instances)")
 
 
 def test_a_demotion_is_of_one_instances_entry(tmp_path):
-    helm = Helm(tmp_path, main=["demote", "skip"], s1=["demote", "skip"])
+    context = FakeContext(tmp_path, main=["demote", "skip"], s1=["demote", "skip"])
     for command in (DemoteEntry(3), SkipEntry(3)):
-        assert sent(helm, command).detail == "say which instance, one of: main, s1"
-    sent(helm, DemoteEntry(3, "s1"))
+        assert sent(context, command).detail == "name an instance, one of: main, s1"
+    sent(context, DemoteEntry(3, "s1"))
     (line,) = lines(tmp_path, "s1")
     assert line["command"] == {"c": "demote", "entry": 3, "instance": "s1"}
     assert lines(tmp_path, "main") == []
 
 
-def begun(helm, *names):
+def begun(context, *names):
     """What is asked for when these instances begin, and again."""
 
     async def go():
-        steering = CommandRouter(helm)
-        helm.answered = steering.answered
+        steering = CommandRouter(context)
+        context.answered = steering.answered
         for name in (*names, *names):
-            steering.begins(helm.lives[name])
+            steering.instance_started(context.lives[name])
 
-    before = set(helm.state.commands)
+    before = set(context.state.commands)
     asyncio.run(go())
-    asked = [c for id_, c in helm.state.commands.items() if id_ not in before]
+    asked = [c for id_, c in context.state.commands.items() if id_ not in before]
     assert {c.by for c in asked} <= {"fuzztui"}
     return [c.command for c in asked]
 
 
 def test_what_was_set_for_all_is_for_those_that_begin_later_too(tmp_path):
-    helm = Helm(tmp_path, main=ABLE, s1=ABLE, s2=["pause"])
-    later = {name: helm.lives.pop(name) for name in ("s1", "s2")}
-    assert begun(helm, "main") == []
+    context = FakeContext(tmp_path, main=ABLE, s1=ABLE, s2=["pause"])
+    later = {name: context.lives.pop(name) for name in ("s1", "s2")}
+    assert begun(context, "main") == []
     for command in (
         WeighType("a.B", 4),
         WeighType("a.B", 0.5),
@@ -135,20 +135,20 @@ def test_what_was_set_for_all_is_for_those_that_begin_later_too(tmp_path):
         IgnoreGoal("m.py:4:then"),
         IgnoreGoal("m.py:3:then", False),
     ):
-        sent(helm, command, main="done")
-    sent(helm, PinGoal("m.py:7:then"), main="!no type is known to decide about it")
-    sent(helm, SetTargetedShare(0.9), main="!the disk is full")
-    helm.state.commands.clear()  # weeks have passed
-    helm.lives |= later
-    assert begun(helm, "s2") == []
-    asked = begun(helm, "s1", "main")
+        sent(context, command, main="done")
+    sent(context, PinGoal("m.py:7:then"), main="!no type is known to decide about it")
+    sent(context, SetTargetedShare(0.9), main="!the disk is full")
+    context.state.commands.clear()  # weeks have passed
+    context.lives |= later
+    assert begun(context, "s2") == []
+    asked = begun(context, "s1", "main")
     assert [(c["c"], *list(c.values())[1:-1]) for c in asked] == [
         ("weigh-type", "a.B", 0.5), ("weigh-type", "c.D", 0),
         ("ignore-target", "m.py:4:then"), ("ignore-target", "m.py:3:then", False),
         ("pin-target", "m.py:7:then"), ("targeted", 0.9),
     ]  # fmt: skip
     assert {c["instance"] for c in asked} == {"s1"}
-    assert begun(helm, "s1", "main") == []
+    assert begun(context, "s1", "main") == []
 
 
 def test_a_target_that_was_pinned_and_ignored_is_for_them_what_it_is_for_the_others(tmp_path):
@@ -163,25 +163,26 @@ def test_a_target_that_was_pinned_and_ignored_is_for_them_what_it_is_for_the_oth
         if number <= 3:
             append(controls["s1"], f"c{number}", command)
     # Of a and d, which nobody has ignored, the last pin says all.
-    assert [id_ for id_, _ in missed("s2", controls)] == ["c2", "c3", "c4", "c5", "c6", "c8"]
-    assert [id_ for id_, _ in missed("s1", controls)] == ["c4", "c5", "c6", "c8"]
+    missed_by_s2 = [id_ for id_, _ in missed_commands("s2", controls)]
+    assert missed_by_s2 == ["c2", "c3", "c4", "c5", "c6", "c8"]
+    assert [id_ for id_, _ in missed_commands("s1", controls)] == ["c4", "c5", "c6", "c8"]
 
 
 def test_what_nobody_could_do_is_not_asked_for_again(tmp_path):
-    helm = Helm(tmp_path, main=ABLE, s1=ABLE)
-    later = helm.lives.pop("s1")
-    sent(helm, PinGoal("zzz"), main="!there is no goal 'zzz'")
-    helm.lives["s1"] = later
-    assert begun(helm, "s1") == []
+    context = FakeContext(tmp_path, main=ABLE, s1=ABLE)
+    later = context.lives.pop("s1")
+    sent(context, PinGoal("zzz"), main="!there is no goal 'zzz'")
+    context.lives["s1"] = later
+    assert begun(context, "s1") == []
 
 
 def test_what_was_refused_does_not_undo_what_was_before_it(tmp_path):
-    helm = Helm(tmp_path, main=ABLE, s1=ABLE)
-    later = helm.lives.pop("s1")
-    sent(helm, PinGoal("a"), main="a is pinned")
-    sent(helm, PinGoal("zzz"), main="!there is no goal 'zzz'")
-    helm.lives["s1"] = later
-    assert begun(helm, "s1") == [encode_command(PinGoal("a", "s1"))]
+    context = FakeContext(tmp_path, main=ABLE, s1=ABLE)
+    later = context.lives.pop("s1")
+    sent(context, PinGoal("a"), main="a is pinned")
+    sent(context, PinGoal("zzz"), main="!there is no goal 'zzz'")
+    context.lives["s1"] = later
+    assert begun(context, "s1") == [encode_command(PinGoal("a", "s1"))]
 
 
 def test_who_had_another_since_keeps_it(tmp_path):
@@ -190,13 +191,13 @@ def test_who_had_another_since_keeps_it(tmp_path):
     append(controls["s1"], "c7", SetTargetedShare(0.7, "s1"))
     append(controls["main"], "c9", WeighType("a", 2))
     append(controls["s1"], "c9", WeighType("a", 2))
-    assert missed("s1", controls) == []
-    assert missed("main", controls) == []
-    assert missed("s2", controls) == [
+    assert missed_commands("s1", controls) == []
+    assert missed_commands("main", controls) == []
+    assert missed_commands("s2", controls) == [
         ("c5", SetTargetedShare(0.5, "s2")), ("c9", WeighType("a", 2, "s2")),
     ]  # fmt: skip
     append(controls["main"], "c11", SetTargetedShare(0.1))
-    assert missed("s1", controls) == [("c11", SetTargetedShare(0.1, "s1"))]
+    assert missed_commands("s1", controls) == [("c11", SetTargetedShare(0.1, "s1"))]
 
 
 @pytest.mark.parametrize(
@@ -210,5 +211,5 @@ def test_lines_that_are_no_commands(tmp_path, line):
     (tmp_path / "main").write_bytes(line + b"\n")
     append(tmp_path / "main", "c3", PinGoal("x"))
     controls = {"main": tmp_path / "main", "s1": tmp_path / "s1"}
-    assert missed("s1", controls) == [("c3", PinGoal("x", "s1"))]
+    assert missed_commands("s1", controls) == [("c3", PinGoal("x", "s1"))]
     assert json.loads((tmp_path / "main").read_bytes().splitlines()[-1])["id"] == "c3"

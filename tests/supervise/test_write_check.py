@@ -22,7 +22,7 @@ def test_it_is_reported_once_and_when_it_is_over(
     shown: list[str] = []
     check = WriteCheck(said.append, shown.append)
     places = [tmp_path / "missing", tmp_path]
-    asyncio.run(check.look(places))
+    asyncio.run(check.check(places))
     assert not said and not shown
 
     def refuse(directory: Path) -> None:
@@ -31,10 +31,10 @@ def test_it_is_reported_once_and_when_it_is_over(
     with monkeypatch.context() as patch:
         patch.setattr(write_check, "check_writable", refuse)
         for _ in range(3):
-            asyncio.run(check.look(places))
+            asyncio.run(check.check(places))
     assert [message.level for message in said] == ["error"]
     assert os.strerror(number) in shown[-1]
-    asyncio.run(check.look(places))
+    asyncio.run(check.check(places))
     assert [message.level for message in said] == ["error", "info"]
     assert shown[-1] == ""
 
@@ -42,7 +42,7 @@ def test_it_is_reported_once_and_when_it_is_over(
 def test_one_part_does_not_wipe_the_words_of_another() -> None:
     shown: list[str] = []
     notice = Notice(shown.append)
-    log, directories = notice.of("log"), notice.of("directories")
+    log, directories = notice.setter("log"), notice.setter("directories")
     log("the log")
     directories("out")
     log("")

@@ -29,7 +29,7 @@ from fuzztui.triage import examine, gdb
 from fuzztui.triage.afl import AflTriage
 from fuzztui.triage.examine import examine_crash, examine_hang, printable
 from fuzztui.triage.program import TargetProgram, find_file, repro_command_line
-from fuzztui.triage.sandbox import bench
+from fuzztui.triage.sandbox import open_sandbox
 from fuzztui.wire.commands import CancelMinimise, Minimise
 from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
 
@@ -82,7 +82,7 @@ def crash(campaign):
 
     def run(line, sig=11, **kwargs):
         async def job():
-            with bench(TargetProgram.of(campaign(**kwargs)), line.encode()) as place:
+            with open_sandbox(TargetProgram.of(campaign(**kwargs)), line.encode()) as place:
                 return await examine_crash(place, sig)
 
         return asyncio.run(job())
@@ -145,7 +145,7 @@ def run_hang(campaign, line, hang_ms=300):
     async def job():
         limits = f'timeout = "0.3s"\nenv={{AFL_HANG_TMOUT="{hang_ms}"}}'
         subject = TargetProgram.of(campaign(target=limits))
-        with bench(subject, line.encode()) as place:
+        with open_sandbox(subject, line.encode()) as place:
             return await examine_hang(place), place
 
     return asyncio.run(job())
@@ -200,9 +200,10 @@ def test_what_is_run_dies_with_who_runs_it(tmp_path):
     code = f"""
 import asyncio
 from pathlib import Path
-from fuzztui.process.execute import Mark, execute
+from fuzztui.process.execute import ProcessMark, execute
 place = Path({str(tmp_path)!r})
-asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], Mark(place, "x"), cwd=place, limit=99))
+mark = ProcessMark(place, "x")
+asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], mark, cwd=place, limit=99))
 """
     supervisor = subprocess.Popen([sys.executable, "-c", code])
 
@@ -219,7 +220,7 @@ asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], Mark(place, "x"), cwd
     finally:
         supervisor.kill()
         supervisor.wait()
-        ProcessMark(tmp_path, "x").sweep()
+        ProcessMark(tmp_path, "x").kill_leftovers()
 
 
 def test_the_supervisors_reaper_leaves_statuses_to_us(tmp_path):
@@ -250,7 +251,7 @@ def test_both_ends_of_a_long_output_are_kept(tmp_path):
 
 
 def test_what_cannot_be_run_again(campaign):
-    with pytest.raises(SupervisorError, match="put @@ into"):
+    with pytest.raises(SupervisorError, match="use @@ in"):
         TargetProgram.of(campaign(engine='extra_args = ["-f", "/tmp/fixed.png"]'))
     made = campaign(
         engine='extra_args = ["-Q", "-f", "/tmp/fixed.png"]',
@@ -396,9 +397,9 @@ def test_errors_are_descriptions_too(campaign, tmp_path, monkeypatch):
 
     asyncio.run(job())
     details = [e.detail for e in office.events]
-    assert "is not there any more" in details[0]
+    assert "no longer exists" in details[0]
     assert "internal error" in details[1]
-    assert "the program is not there any more" in details[2]
+    assert "the program no longer exists" in details[2]
     assert {e.signature for e in office.events} == {""}  # it is tried again by the next supervisor
 
 
@@ -555,7 +556,7 @@ def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
 
     words = asyncio.run(job())
     assert all(said.startswith("5 -> 2 bytes: ") for said in words)
-    assert heard["b"][0] == ("waits until another one is minimised", -1.0)
+    assert heard["b"][0] == ("waiting for another finding to be minimised", -1.0)
     assert not any("waits" in said for said, _ in heard["a"])
     assert [part for _, part in heard["a"] if part >= 0] == pytest.approx([0, 1 / 9, 2 / 3])
     assert "pass 1, : 4 of 5 bytes left" in heard["a"][2][0]
@@ -568,9 +569,9 @@ def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatc
     monkeypatch.setattr(minimising, "LONGEST_S", 2.0)  # in which it has to set its trap
     words = asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
     assert words.startswith("5 -> 3 bytes: ")
-    assert "; stopped after 0 min: it could be made smaller still" in words
+    assert "; stopped after 0 min: more may be possible" in words
     (tmp_path / "afl-tmin").write_text(TMIN.replace("trap", "false"))
-    with pytest.raises(SupervisorError, match="stopped after 0 min, and it left nothing"):
+    with pytest.raises(SupervisorError, match="stopped after 0 min before it wrote a result"):
         asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
 
 
@@ -599,9 +600,9 @@ async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
     for command in (second, first):
         await minimise.cancel(CancelMinimise(command.file, "s1"), quiet)
     assert await jobs[0] == "a smaller"
-    with pytest.raises(SupervisorError, match="cancelled before it began"):
+    with pytest.raises(SupervisorError, match="cancelled before minimising started"):
         await jobs[1]
-    with pytest.raises(SupervisorError, match="is not being minimised"):
+    with pytest.raises(SupervisorError, match="not being minimised"):
         await minimise.cancel(CancelMinimise("crashes/a", "s1"), quiet)
 
 
@@ -614,10 +615,10 @@ def test_minimise_without_the_tool(campaign, tmp_path):
     def quiet(words, part):
         pass
 
-    with pytest.raises(SupervisorError, match="afl-tmin is not found"):
+    with pytest.raises(SupervisorError, match="afl-tmin was not found"):
         asyncio.run(minimise(campaign(), home, file, tmp_path / "out", quiet))
     deed = minimiser(campaign(), home)
-    with pytest.raises(SupervisorError, match="afl-tmin is not found"):
+    with pytest.raises(SupervisorError, match="afl-tmin was not found"):
         asyncio.run(deed(Minimise("crashes/id:0"), quiet))
     with pytest.raises(SupervisorError, match="no such finding"):
         asyncio.run(deed(Minimise("crashes/id:1", "s1"), quiet))

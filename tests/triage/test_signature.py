@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fuzztui.triage.gdb import parse_backtraces
 from fuzztui.triage.sanitizer import parse_report
-from fuzztui.triage.signature import Frame, common, cycle, signature, telling
+from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, signature
 
 OVERFLOW = b"""reading x
 =================================================================
@@ -36,7 +36,7 @@ def test_a_report_of_asan():
     assert report.text.startswith("==28941==ERROR")
     assert "Shadow" not in report.text
     assert len(report.frames) == 6
-    frames = telling(report.frames)
+    frames = relevant_frames(report.frames)
     assert [f.name for f in frames] == ["ns::parse", "(anonymous namespace)::top", "main"]
     assert frames[0].place == "t.cc:18 in ns::parse"
     assert frames[0].file == "/tmp/my dir/t.cc"
@@ -88,7 +88,7 @@ def test_a_report_of_asan():
 def test_reports(said, kind, access, names):
     report = parse_report(said)
     assert (report.kind, report.access) == (kind, access)
-    assert [frame.name for frame in telling(report.frames)] == names
+    assert [frame.name for frame in relevant_frames(report.frames)] == names
 
 
 def test_no_report():
@@ -109,9 +109,9 @@ WORDS = st.sampled_from(
 def test_whatever_is_printed_is_read_without_failing(output):
     report = parse_report(output)
     if report:
-        assert signature(report.kind, telling(report.frames))
+        assert signature(report.kind, relevant_frames(report.frames))
     for trace in parse_backtraces(output):
-        assert signature("SIGSEGV", telling(trace.frames))
+        assert signature("SIGSEGV", relevant_frames(trace.frames))
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ Mapped address spaces:
 def test_a_backtrace_of_gdb():
     (trace,) = parse_backtraces(GDB.encode())
     assert trace.frames[0] == Frame("parse_null", "t.c", 8, "/tmp/zoo/t_g", 0x3123)
-    assert [frame.name for frame in telling(trace.frames)] == [
+    assert [frame.name for frame in relevant_frames(trace.frames)] == [
         "parse_null", "ns::f<int>", "t_g+0x3010",
     ]  # fmt: skip
     assert trace.text.count("\n") == 5
@@ -182,9 +182,9 @@ def test_runtimes_are_passed_over_but_not_the_application():
         "strlen", "operator new(unsigned long)", "_start", "__libc_start_main",
     )  # fmt: skip
     ours = frames("memory_of", "string_parse", "abort_parse", "free_node", "starter", "maller")
-    assert telling(below + ours) == ours
-    assert telling(below) == below  # better than nothing
-    assert telling([Frame("", module="/usr/lib/libc.so.6", offset=3), *ours]) == ours
+    assert relevant_frames(below + ours) == ours
+    assert relevant_frames(below) == below  # better than nothing
+    assert relevant_frames([Frame("", module="/usr/lib/libc.so.6", offset=3), *ours]) == ours
 
 
 def test_a_signature_goes_by_the_top_of_the_stack():
