@@ -1,7 +1,8 @@
-"""The target as it is, built for mutants to be built like it, and compared with it.
+"""Build the original, as the model for building mutants and for comparing programs.
 
-With AFL++'s passes and without, each in a room of its own by the user's command: what the
-compilers were called with tells whether there is a fast path (:mod:`.fast`).
+The user's command builds it with AFL++'s passes and without, in separate build environments. The
+recorded compiler calls show whether mutants can be built incrementally
+(:mod:`.incremental_build`).
 """
 
 from __future__ import annotations
@@ -37,75 +38,76 @@ __all__ = ["FAST", "WHOLE", "Baseline"]
 MIN_LIMIT_S = 60.0
 TIMES_BASELINE = 20
 BASELINE_LIMIT_S = 6 * 3600.0
-"""The user's own command has no limit elsewhere; one that never ends is told some day."""
+"""Time limit of the original's build. Elsewhere the user's command has none."""
 
 NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
-"""No compiler of any language takes it."""
+"""Text that no compiler of any language accepts."""
 
 FAST, WHOLE = "fast", "plain-whole"
-"""The ways to a program without AFL++'s passes: each has an original of its own."""
+"""The ways to build without AFL++'s passes; each yields another binary of the original."""
 
 _AFL = "afl-whole"
 _LABEL = "mutant-builder"
 
 
 class Baseline:
-    """The unmutated target in ``RUN/mutants/work``. :meth:`prepare` it before anything else."""
+    """The original in ``RUN/mutants/work``. Call :meth:`prepare` before anything else."""
 
     def __init__(self, campaign: Campaign, home: RunDir) -> None:
         self.twins_unknown = ""
-        """Why equivalent and duplicate mutants are not told; "" if they are."""
+        """Why equivalent and duplicate mutants are not detected; "" if they are."""
         self.slow = ""
-        """Why there is no fast path; "" if there is one."""
+        """Why mutants cannot be built incrementally; "" if they can."""
         self.seconds = 0.0
-        """What it took to build."""
+        """Duration of the original's build."""
         self.originals: dict[str, str] = {}
-        """Digest of the program without AFL++'s passes, by the way to it."""
+        """Digest of the original without AFL++'s passes, by ``FAST`` and ``WHOLE``."""
         self.fast: list[tuple[FastPath, BuildEnvironment]] = []
-        """Without AFL++'s passes, and with them, each with the room that it is of; or nothing."""
+        """Incremental builds without and with AFL++'s passes, and the environments that they were
+        recorded in; empty if mutants are built by the whole command."""
         self._campaign = campaign
         self._command: str = campaign.target["build"]
         self._work = work = home.path.absolute() / "mutants" / "work"
         source = Path(campaign.target["source"])
         self.origin = BuildTree(work / "origin", source, (campaign.output, work.parents[1]))
-        """The source as it was at the first start."""
+        """The source as it was when the run first started."""
         self.product = Product(campaign, self.origin)
         self._failed = FailedBuilds(work / "failed")
         self._mark = ProcessMark(home.path, _LABEL)
         self._tools: Tools | None = None
         self._rooms: dict[str, BuildEnvironment] = {}
-        """Where the whole command is run for mutants."""
+        """Environments in which the whole command builds mutants, by name."""
 
     @property
     def limit(self) -> float:
-        """Seconds that a mutant's build may take."""
+        """Time limit of a mutant's build, in seconds."""
         return max(MIN_LIMIT_S, TIMES_BASELINE * self.seconds)
 
     def steps_of(self, name: str) -> list[int]:
-        """The steps of the fast path that a file of the source goes into; none: build the whole."""
+        """Return the incremental build's steps that read a source file; []: build the whole."""
         return self.fast[0][0].steps_of(name) if self.fast else []
 
     async def failure(self, name: str, outcome: ProcessResult, room: BuildEnvironment) -> str:
-        """Why a build made no program, in words; all of its output is kept as ``name``."""
+        """Return why a build made no program, and keep the build's output as ``name``."""
         program, source = room.program, room.tree.source
         return await in_thread(lambda: self._failed.words(name, outcome, program, source))
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
-        """Copy the source, build it, decide on the fast path.
+        """Copy the source, build it, decide whether mutants can be built incrementally.
 
-        What an earlier start of the run has done is not done again. Raises
-        :class:`SupervisorError` where mutants cannot be built here.
+        Results of an earlier start of the run are used again. Raises :class:`SupervisorError` if
+        mutants cannot be built.
         """
         if not self._command:
             raise SupervisorError(
-                "mutants are built by target.build, which this campaign has not: add it"
+                "target.build: missing, but mutants are built with it; add it to the campaign"
             )
         try:
             await asyncio.to_thread(self._mark.sweep)  # a compiler of an earlier start
             await self._prepare(progress)
         except OSError as e:
             raise SupervisorError(
-                f"{e.filename or self._work}: mutants cannot be built there: {e.strerror or e}"
+                f"{e.filename or self._work}: cannot build mutants here: {e.strerror or e}"
             ) from None
 
     async def _prepare(self, progress: Callable[[str], None]) -> None:
@@ -120,14 +122,14 @@ class Baseline:
         if not await in_thread(self._resume):
             await self._begin(progress)
         if not self.slow:
-            progress("mutants: only what one changes is compiled, then the program is linked")
+            progress("mutants are built incrementally: the changed file is compiled, then linked")
         else:
             progress(f"mutants are built by the whole of target.build: {self.slow}")
         if self.twins_unknown:
-            progress(f"equivalent mutants are not told: {self.twins_unknown}")
+            progress(f"equivalent mutants are not detected: {self.twins_unknown}")
 
     def _resume(self) -> bool:
-        """Whether what an earlier start built is there, and is gone on with."""
+        """Take over what an earlier start has built; False if that is missing or incomplete."""
         state = read_json(self._work / "state.json")
         if state is None or state["key"] != self._key():
             return False
@@ -135,7 +137,7 @@ class Baseline:
         if not self.origin.usable():
             return False
         resumed = [room.resume() for room in (plain, base)]
-        # Where whole builds were in them, one may be half done: it will be made again.
+        # An environment of whole builds may be half done: it is made again when it is needed.
         if not (all(resumed) or state["slow"]):
             return False
         self.seconds, self.slow = state["seconds"], state["slow"]
@@ -151,7 +153,7 @@ class Baseline:
         return all(path.whole() for path, _ in self.fast)
 
     def _keep(self) -> None:
-        """Write down what the next start need not find out again. Raises OSError."""
+        """Write the results for the next start. Raises OSError."""
         state = {
             "key": self._key(),
             "seconds": self.seconds,
@@ -162,7 +164,7 @@ class Baseline:
         replace_text(self._work / "state.json", json.dumps(state))
 
     def _key(self) -> str:
-        """Changes with all that a baseline depends on, but for the source: that is ours."""
+        """Hash of everything that the original's build depends on, except the copied source."""
         target, engine = self._campaign.target, self._campaign.engine
         told = [fuzztui.__version__, str(self._work), boot_id(), self._command]
         told += [target["source"], target["command"][0], str(engine["afl_path"])]
@@ -175,22 +177,22 @@ class Baseline:
             await in_thread(functools.partial(remove, self._work / name))
         await self._copy_source(progress)
         base, plain = self._room("base"), self._room("plain")
-        progress("building it as it is")
+        progress("building the original")
         outcome = await _built(base, BASELINE_LIMIT_S)
         self.seconds = outcome.seconds
         if not made(outcome, base.program):
             words = await self.failure("baseline", outcome, base)
-            raise SupervisorError(f"target.build: for mutants, in {base.tree.home}: {words}")
-        # One that does not build is not kept: the user will mend it.
+            raise SupervisorError(f"target.build: in {base.tree.home}, for mutants: {words}")
+        # Written only after a build: a source that does not build is copied again when corrected.
         told = json.dumps({"source": self._campaign.target["source"]})
         replace_text(self.origin.home / "of.json", told)
-        progress("building it without instrumentation")
+        progress("building the original without instrumentation")
         outcome = await _built(plain, BASELINE_LIMIT_S)
         self.twins_unknown = self.slow = ""
         if not made(outcome, plain.program):
-            self.slow = "it cannot be built without instrumentation"
+            self.slow = "target.build fails without instrumentation"
             words = await self.failure("plain", outcome, plain)
-            self.twins_unknown = " ".join(f"without instrumentation {words}".split())
+            self.twins_unknown = " ".join(f"without instrumentation, {words}".split())
         else:
             self.slow = await self._try_fast(plain, base)
         if self.slow:
@@ -201,18 +203,18 @@ class Baseline:
         await in_thread(self._keep)
 
     async def _copy_source(self, progress: Callable[[str], None]) -> None:
-        """Unless the run has one that builds: it continues with the source that it began with."""
+        """Copy the source, unless the run has a copy that builds: a run keeps its first source."""
         origin, source = self.origin, self.origin.origin
         if read_json(origin.home / "of.json") == {"source": str(source)} and origin.usable():
             return
         if not source.is_dir():
-            raise SupervisorError(f"target.source: there is no directory {source}: mutants need it")
-        progress(f"copying {source}: mutants are made of the copy")
+            raise SupervisorError(f"target.source: no directory {source}, but mutants need it")
+        progress(f"copying {source}, to mutate the copy")
         stopped = threading.Event()
         await in_thread(lambda: origin.make(lambda: not stopped.is_set()), stopped.set)
 
     async def _try_fast(self, plain: BuildEnvironment, base: BuildEnvironment) -> str:
-        """Make the programs on the fast path; why it is not to be trusted, "" if it is."""
+        """Build incrementally; return why the result cannot be trusted, "" if it can."""
         try:
             fast = await in_thread(lambda: self._recipes(plain, base))
         except Unclear as e:
@@ -222,13 +224,13 @@ class Baseline:
             outcome = await path.build(BASELINE_LIMIT_S)
             if not made(outcome, path.program):
                 words = await self.failure("fast", outcome, room)
-                return " ".join(f"of its recorded steps, done again, one fails: {words}".split())
-        # Programs that AFL++ has compiled are never the same: these are, or nothing is.
+                return " ".join(f"a recorded step fails when repeated: {words}".split())
+        # Two builds with AFL++'s passes always differ, so only the builds without are compared.
         path = fast[0][0]
         programs = (plain.program, path.program)
         whole, again = [await in_thread(functools.partial(digest_of, [p])) for p in programs]
         if whole != again:
-            return "its recorded steps make another program than the whole command"
+            return "the recorded steps make another program than the whole command"
         await in_thread(path.learn)
         self.fast = fast
         self.originals[FAST] = whole
@@ -244,7 +246,7 @@ class Baseline:
             for room in (plain, base)
         ]
         if not same_steps(recipes[0], plain.tree.home, recipes[1], base.tree.home):
-            raise Unclear("with and without instrumentation it is built in different steps")
+            raise Unclear("the build steps with and without instrumentation differ")
         mark, tools, work = self._mark, self._tools, self._work
         source, afl_source = plain.tree.source, base.tree.source
         return [
@@ -253,7 +255,10 @@ class Baseline:
         ]
 
     async def _try_plain(self, room: BuildEnvironment) -> str:
-        """Learn the original's digest, twice if need be; why it tells nothing, "" if it does."""
+        """Set the digest of the whole build in ``room``; return why it is useless, "" if it is not.
+
+        Builds a second time for comparison, unless the incremental build was comparable already.
+        """
         digests = set()
         for again in (True, False):
             digests.add(await in_thread(lambda: self.product.digest(room.tree)))
@@ -262,28 +267,28 @@ class Baseline:
             if not again or FAST in self.originals:
                 break
             if not made(await _built(room, self.limit), room.program):
-                return "it cannot be built twice without instrumentation"
+                return "a second build without instrumentation fails"
         if len(digests) > 1:
-            return "two builds of the same source are not the same program"
+            return "two builds of the same source make different programs"
         self.originals[WHOLE] = digests.pop()
         return ""
 
     async def _check_sources(self, progress: Callable[[str], None]) -> None:
-        """Raise :class:`SupervisorError` where no mutant of any source changes the program.
+        """Raise :class:`SupervisorError` if no mutant of any source changes the program.
 
-        Where no compiler was seen to read one of them, it is tried what comes of one that cannot
-        be compiled.
+        If no compiler was seen to read any source, each one is replaced by text that cannot be
+        compiled: the build must fail or make another program.
         """
         files = dict.fromkeys(file for file, _ in self._campaign.mutants.get("sources", ()))
         try:
             names = [self.origin.name_of(file) for file in files]
         except BuildTreeError:
-            return  # it is said when mutants are made of it
+            return  # reported when mutants are generated
         if not names or any(
             self.steps_of(name) if self.fast else self._rooms[_AFL].seen(name) for name in names
         ):
             return
-        progress("making sure that it is compiled from the copy")
+        progress("checking that target.build compiles the copy of the source")
         plain, room = await self.whole_rooms()
         room = plain or room
         for name in names:
@@ -294,20 +299,21 @@ class Baseline:
                 digest = await in_thread(lambda: self.product.digest(room.tree))
                 if digest != self.originals[WHOLE]:
                     return
-        (self._work / "state.json").unlink(missing_ok=True)  # else the next start believes it
+        (self._work / "state.json").unlink(missing_ok=True)  # else the next start skips this check
         raise SupervisorError(
-            f"target.build does not compile {visible(', '.join(files))} from $SOURCE, where "
-            "mutants are put: no mutant changes the program. Let target.build name the file as "
-            f"$SOURCE/{visible(names[0])}, or cd to $SOURCE"
+            f"target.build: does not compile {visible(', '.join(files))} from $SOURCE, so no "
+            f"mutant changes the program; name the file as $SOURCE/{visible(names[0])}, or cd to "
+            "$SOURCE"
         )
 
     # ------------------------------------------------------------------------------ rooms
 
     async def whole_rooms(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
-        """Where the whole command runs: without AFL++'s passes, if that is of use, and with.
+        """Return the environments for the whole command: without AFL++'s passes, and with them.
 
-        Where there is a fast path, its own baselines are left alone: these are made when the
-        first mutant needs them. Raises :class:`SupervisorError`, OSError.
+        The first is None if its digests are useless. Both are made when the first mutant needs
+        them; those of the incremental build are left alone. Raises :class:`SupervisorError`,
+        OSError.
         """
         if _AFL not in self._rooms:
             room = self._rooms[_AFL] = self._room(_AFL)
@@ -317,12 +323,12 @@ class Baseline:
         return None if self.twins_unknown else self._rooms[WHOLE], self._rooms[_AFL]
 
     async def _make_whole(self) -> None:
-        """The room without AFL++'s passes, unless it turns out to be of no use."""
+        """Make the environment without AFL++'s passes, or set ``twins_unknown``."""
         room = self._room(WHOLE)
         if WHOLE in self.originals:
             await in_thread(room.resume)
         elif not made(await _built(room, self.limit), room.program):
-            self.twins_unknown = "without instrumentation the whole of it cannot be built again"
+            self.twins_unknown = "a second whole build without instrumentation fails"
             return
         else:
             self.twins_unknown = await self._try_plain(room)
@@ -330,7 +336,7 @@ class Baseline:
         self._rooms[WHOLE] = room
 
     def _room(self, name: str) -> BuildEnvironment:
-        """``plain`` and ``base``: of the baselines; those of mutants by the whole command."""
+        """``plain``, ``base``: of the original; ``WHOLE``, ``_AFL``: of whole builds of mutants."""
         assert self._tools is not None
         tree = BuildTree(self._work / name, self.origin.source)
         program, plain = self.product.in_tree(tree), name in ("plain", WHOLE)
@@ -338,6 +344,6 @@ class Baseline:
 
 
 async def _built(room: BuildEnvironment, limit: float) -> ProcessResult:
-    """Build the original from the beginning."""
+    """Build the original from scratch."""
     await room.make()
     return await room.build(limit)

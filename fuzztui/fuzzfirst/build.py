@@ -1,8 +1,8 @@
-"""Building mutants of an AFL++ target that is given as source (``target.build``).
+"""Build the mutants of an AFL++ target that is given as source (``target.build``).
 
-A mutant is compiled without AFL++'s passes first, which is several times cheaper: that tells
-whether it compiles, and whether its program is the original's or another mutant's. Only what is
-left is built to be fuzzed: on the fast path (:mod:`.fast`), or by the user's own command.
+A mutant is first compiled without AFL++'s passes, which is several times cheaper. That build shows
+whether the mutant compiles, and whether it is equivalent or a duplicate. Only the other mutants are
+built for fuzzing: incrementally (:mod:`.incremental_build`), or by the user's command.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ __all__ = ["Build", "MutantBuilder", "directory_name"]
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What became of a mutant.
+    """The result of building a mutant.
 
-    ``command`` is target.command with the mutant's program, () if there is none to be fuzzed;
-    ``error`` tells why in the compiler's words, printable, "" where ``twin`` does: "original",
-    or the id of an earlier mutant with the same linked binary. ``how``: "fast" or "whole".
+    ``command``: target.command with the mutant's program; () if the mutant is not fuzzed.
+    ``error``: why the build failed, printable, with the compiler's output; "" if it did not fail.
+    ``twin``: "original" or the id of an earlier mutant with the same linked binary; "" for none.
+    ``how``: "fast" (incremental) or "whole".
     """
 
     command: tuple[str, ...]
@@ -47,7 +48,7 @@ class Build:
 
 
 class _Failed(Exception):
-    """A mutant that cannot be built; says why."""
+    """A mutant cannot be built; the message is the reason."""
 
 
 class MutantBuilder:
@@ -61,23 +62,23 @@ class MutantBuilder:
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """By mutant that was compiled, that of its linked binary: to be kept over restarts."""
+        """Digest of the linked binary of each compiled mutant, to be kept over restarts."""
         return self._twins.digests
 
     def known(self, twins: Mapping[str, str]) -> None:
-        """Take the digests of an earlier start."""
+        """Restore the digests of an earlier start."""
         self._twins.known(twins)
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
-        """See :meth:`Baseline.prepare`."""
+        """Prepare the original: see :meth:`Baseline.prepare`."""
         async with self._lock:
             await self.baseline.prepare(progress)
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:
-        """Build a mutant; its program and what that needs are in ``into`` then.
+        """Build a mutant: put its program, and the files that it needs, into ``into``.
 
-        May be cancelled at any moment: the next build is not disturbed. Raises OSError for
-        what is no fault of the mutant: a full disk.
+        Can be cancelled at any moment without harm to the next build. Raises OSError for errors
+        that the mutant did not cause, such as a full disk.
         """
         async with self._lock:
             began = time.monotonic()
@@ -102,7 +103,7 @@ class MutantBuilder:
             return Build(tuple(built), error, time.monotonic() - began, how, twin)
 
     def _text(self, mutant: SourceMutant) -> tuple[str, bytes]:
-        """The file that the mutant changes, and what is in it then."""
+        """Return the name of the file that the mutant changes, and the changed text."""
         origin = self.baseline.origin
         name = origin.name_of(mutant.file)
         return name, mutated(origin.text(name), mutant)
@@ -110,7 +111,7 @@ class MutantBuilder:
     async def _fast_build(
         self, mutant: SourceMutant, name: str, text: bytes, steps: list[int], into: Path
     ) -> str:
-        """Returns the twin. Raises :class:`_Failed`, OSError."""
+        """Return the duplicate's original, or "". Raises :class:`_Failed`, OSError."""
         digest = ""
         for path, room in self.baseline.fast:
             with room.tree.holding(name, text):
@@ -125,7 +126,7 @@ class MutantBuilder:
         return ""
 
     async def _whole_build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
-        """Returns the twin. Raises :class:`_Failed`, OSError, :class:`SupervisorError`."""
+        """As :meth:`_fast_build`; raises :class:`SupervisorError`, too."""
         baseline, digest = self.baseline, ""
         plain, room = await baseline.whole_rooms()
         if plain:
@@ -142,7 +143,7 @@ class MutantBuilder:
         return ""
 
     def _twin(self, mutant: SourceMutant, digest: str, way: str) -> str:
-        """Whom it is the twin of, which is noted then; "" for nobody."""
+        """Return what the mutant duplicates, and record its digest if so; "" for no duplicate."""
         twin = self._twins.of(mutant.id, digest, self.baseline.originals[way])
         if twin:
             self._twins.add(mutant.id, digest)
@@ -151,7 +152,7 @@ class MutantBuilder:
     async def _check(
         self, mutant: SourceMutant, outcome: ProcessResult, program: Path, room: BuildEnvironment
     ) -> None:
-        """Raise :class:`_Failed` where a build made no program."""
+        """Raise :class:`_Failed` if a build made no program."""
         if not made(outcome, program):
             raise _Failed(await self.baseline.failure(directory_name(mutant.id), outcome, room))
 
@@ -160,5 +161,5 @@ class MutantBuilder:
 
 
 def directory_name(mutant: str) -> str:
-    """What the files of a mutant are called: its id may hold anything."""
+    """Return the directory name of a mutant: a hash, because its id may contain any characters."""
     return hashlib.sha256(mutant.encode(errors="backslashreplace")).hexdigest()[:24]

@@ -1,7 +1,7 @@
-"""The inputs of a fuzz-first campaign: what each mutant starts from, and what becomes of its finds.
+"""The corpora of a fuzz-first campaign: the seeds of each turn, and the transfer of its results.
 
-(Paper: "Using the Mutants".) Inputs are never lost: what one mutant does not survive is put
-aside under its name, and what any mutant found is run on the target at once.
+(Paper: "Using the Mutants".) Inputs are never lost: inputs on which a mutant fails are put aside in
+a directory of its turn, and everything that a turn found is run on the target at once.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ __all__ = ["Corpora", "TurnResult", "slot_number", "slots_of"]
 _SLOT = re.compile(r"m([0-9]+)")
 
 _FROM_SEEDS = re.compile(",orig:(?!id:)")
-"""In the names of entries that are copies of what a turn began with."""
+"""Matches the names of entries that are copies of a turn's seeds."""
 
 
 def slot_number(name: str) -> int:
-    """``m7`` is 7; 0 for what is no mutant's turn."""
+    """Return 7 for the turn ``m7``; 0 for any other name."""
     match = _SLOT.fullmatch(name)
     return int(match[1]) if match else 0
 
 
 def slots_of(home: RunDir, slot: str) -> list[str]:
-    """The instances that there are in the sync directory of a mutant's turn."""
+    """Return the names of a turn's instances, from its sync directory."""
     out = home.in_slot(slot).out
     names = [p.name for p in out.iterdir() if p.is_dir()] if out.is_dir() else []
     return sorted(names, key=lambda name: (len(name), name))
@@ -55,24 +55,24 @@ def slots_of(home: RunDir, slot: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What a mutant's turn has brought."""
+    """What one turn has transferred."""
 
     brought: dict[str, int]
-    """Of all its transfers: entries, crashes and hangs of the target, and kills."""
+    """Entries, crashes and hangs of the target, and kills, of all the turn's transfers."""
     edges: int
     """New edges of the target, of this transfer."""
     trouble: str
-    """Why something could not be run, in words; "" where all was."""
+    """Why some inputs could not be run; "" if all were run."""
     by_slot: Mapping[str, dict[str, int]]
-    """Entries, crashes and hangs of the target by what other turns have found.
+    """Entries, crashes and hangs of the target by the turn that is credited with them.
 
-    They may be more than at their ends: an engine makes seeds that one found smaller, and
-    what comes of that is still a find of that one.
+    The counts of earlier turns can grow: an engine trims the seeds that an earlier turn found, and
+    the trimmed input is credited to that turn.
     """
 
 
 class Corpora:
-    """All inputs of a run. :meth:`start` it first. Raises :class:`SupervisorError`."""
+    """All inputs of a run. Call :meth:`start` first. Raises :class:`SupervisorError`."""
 
     def __init__(self, campaign: Campaign, home: RunDir, ground: MutantBackend) -> None:
         self._sequential = campaign.mutants["use"] == "sequential"
@@ -85,16 +85,16 @@ class Corpora:
         self._comparing = asyncio.Lock()
         self._seeds: list[Input] = []
         self._last: list[Input] | None = None
-        """The corpus of the mutant that was fuzzed last."""
+        """The corpus that the last turn left."""
         self._aside: dict[str, Input] = {}
 
     @property
     def seeds(self) -> list[Path]:
-        """The files that the campaign starts from."""
+        """The campaign's seed files."""
         return [one.path for one in self._seeds]
 
     async def start(self, state: State) -> None:
-        """Run the seeds on the target; find what an earlier supervisor has left."""
+        """Run the seeds on the target, and read what an earlier supervisor has left."""
         self._seeds = await asyncio.to_thread(gather_seeds, self._home.seeds)
         await self._handover.start(self._seeds)
         for place in sorted((self._home.mutants / "aside").glob("m*")):
@@ -104,13 +104,13 @@ class Corpora:
         there = (path.name for path in (self._home.mutants / "slots").glob("m*"))
         done = sorted((slot for slot in there if slot not in busy), key=slot_number)
         if self._sequential:
-            while done and not self._last:  # one that never began has left nothing
+            while done and not self._last:  # a turn that never started has left nothing
                 self._last = await asyncio.to_thread(self._left_by, done.pop()) or None
 
     async def next_for(self, mutant: str, slot: str, batch: BatchRunner) -> Pruned:
-        """Lay the seeds of a mutant's turn out: what it survives. What kills it is noted.
+        """Prune the corpus, write the seeds of a mutant's turn, and record the mutant's kills.
 
-        ``batch`` runs the mutant. Raises :class:`Unrunnable` where that cannot be run.
+        ``batch`` runs the mutant. Raises :class:`Unrunnable` if the mutant cannot be run.
         """
         corpus = await asyncio.to_thread(self._corpus)
         pruned = await prune(batch, corpus)
@@ -119,11 +119,11 @@ class Corpora:
         if pruned.kept or not pruned.aside:
             await asyncio.to_thread(lay_out, pruned.kept, self._home.in_slot(slot).seeds)
         on_mutant = {one.digest: outcome for one, outcome in pruned.aside}
-        # Only what has a verdict already can kill: all of it was run on the target once.
+        # Only inputs that ended well on the target can kill; all were run on the target before.
         on_target = self._handover.verdicts
         kills = _by_origin(killed_by(on_mutant, on_target), (one for one, _ in pruned.aside))
         await asyncio.to_thread(self.matrix.add, mutant, kills)
-        if pruned.aside:  # the copies: slots are tidied up
+        if pruned.aside:  # keep the copies: tidying up may remove the files of turns
             copies = await asyncio.to_thread(gather_aside, place)
             self._aside |= {one.digest: one for one in copies}
         return pruned
@@ -131,10 +131,10 @@ class Corpora:
     async def harvest(
         self, mutant: str, slot: str, batch: BatchRunner | None, command: Sequence[str]
     ) -> TurnResult:
-        """Run what a mutant's turn has found on the target, and see what kills the mutant.
+        """Transfer what a mutant's turn has found to the target, and record the mutant's kills.
 
-        ``batch`` and ``command`` run the mutant, None and () where it is there no more: then
-        nobody can tell whether what afl-fuzz took for a crash or hang is one.
+        ``batch`` and ``command`` run the mutant; None and () if its program is gone: then crashes
+        and hangs that afl-fuzz reported cannot be confirmed, and do not count as kills.
         """
         queue = await asyncio.to_thread(self._queue_of, slot)
         failing = await asyncio.to_thread(self._failing_of, slot)
@@ -142,12 +142,12 @@ class Corpora:
         try:
             handed = await self._handover.take([*queue, *failing])
         except Unrunnable as e:
-            trouble = f"not all of what it found could be run on the target: {e}"
+            trouble = f"not all inputs that it found could be run on the target: {e}"
         on_target = self._handover.verdicts
         on_mutant: dict[str, str] = {}
         kills: dict[str, str] = {}
         if batch is not None:
-            # Run again: on a busy machine afl-fuzz takes slow inputs for hangs.
+            # Run again: on a busy machine afl-fuzz reports slow inputs as hangs.
             suspects = [one for one in failing if on_target.get(one.digest) == "ok"]
             try:
                 verdicts = await batch.run([one.path for one in suspects])
@@ -155,7 +155,7 @@ class Corpora:
                 on_mutant = {one.digest: verdict.outcome for one, verdict in pairs}
                 kills = await self._telling(command, queue)
             except Unrunnable as e:
-                trouble = trouble or f"it cannot be run any more: {e}"
+                trouble = trouble or f"the mutant cannot be run any more: {e}"
         kills |= _by_origin(killed_by(on_mutant, on_target), failing)
         await asyncio.to_thread(self.matrix.add, mutant, kills)
         if self._sequential:
@@ -166,7 +166,7 @@ class Corpora:
         return TurnResult(brought, handed.edges, trouble, by_slot)
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
-        """Kills by another output, where the campaign counts those."""
+        """Return the kills by a different output; {} if the campaign does not count them."""
         if self._outputs is None or not command:
             return {}
         fit = [one for one in queue if self._handover.verdicts.get(one.digest) == "ok"]
@@ -174,7 +174,7 @@ class Corpora:
             return _by_origin(await self._outputs.differing(command, fit), fit)
 
     def _corpus(self) -> list[Input]:
-        """What the next mutant starts from, each content once."""
+        """Return the inputs that are pruned for the next mutant, each content once."""
         own = self._seeds if self._last is None else self._last
         added = gather(self._home.out, [ADDED])
         back = list(self._aside.values()) if self._returns and self._sequential else []
@@ -186,10 +186,10 @@ class Corpora:
         return gather(self._home.in_slot(slot).out, slots_of(self._home, slot))
 
     def _left_by(self, slot: str) -> list[Input]:
-        """What the next mutant starts from: what this one began with, and what it has found.
+        """Return the corpus that a turn leaves: its seeds, and the entries that it found.
 
-        Not the seeds as its queue has them: engines make them smaller as long as the mutant does
-        the same, and one that returns early would leave nothing of them.
+        The seeds are not taken from its queue: an engine trims them as long as the mutant covers
+        the same, so a mutant that returns early would leave almost nothing of them.
         """
         seeds = gather_seeds(self._home.in_slot(slot).seeds)
         origins = {one.origin for one in seeds}
@@ -197,9 +197,9 @@ class Corpora:
         return list({one.digest: one for one in [*seeds, *found]}.values())
 
     def _tidy(self, before: list[Input], slot: str) -> None:
-        """Of an earlier turn remove what it began with: all of that is in ``slot`` too.
+        """Remove the seeds of the earlier turn, which ``slot`` has copies of.
 
-        Not what it found and afl-fuzz gave a new number when it was resumed (``orig:id:...``).
+        Keeps entries that the turn found and afl-fuzz renumbered on resume (``orig:id:...``).
         """
         kept = self._home.in_slot(slot).turn
         slots = self._home.mutants / "slots"

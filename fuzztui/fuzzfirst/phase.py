@@ -1,7 +1,7 @@
-"""The mutants' stage: a worklist, each given its turn, while their budget lasts.
+"""The mutant phase: each mutant of the worklist has its turn, while the phase's budget lasts.
 
-Decisions are taken on the folded state, so that a user who steers, a restart and a replay
-all see the same queue. (Paper: "Fuzzing: Two Key Decisions".)
+Decisions depend on the folded state only, so that a user's commands, a restart and a replay use the
+same worklist. (Paper: "Fuzzing: Two Key Decisions".)
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from fuzztui.wire.events import (
 __all__ = ["MutantPhase"]
 
 _NEWS = (CampaignState, MutantProgress, MutantState, MutantPositions, MutantsFound)
-"""Events after which the queue may be another one."""
+"""Events that can change the worklist."""
 
 
 class MutantPhase:
-    """Fuzzes mutants of the target for their part of the budget. :meth:`run` it once."""
+    """Fuzzes mutants of the target for their share of the budget. Call :meth:`run` once."""
 
     def __init__(
         self, campaign: Campaign, home: RunDir, launcher: Launcher, desk: MutantPhaseContext
@@ -60,12 +60,12 @@ class MutantPhase:
         """Mutants whose turn was interrupted."""
 
     def heard(self, event: Event) -> None:
-        """Something was logged."""
+        """Called with each event that was recorded."""
         if isinstance(event, _NEWS):
             self._supply.wake()
 
     def living(self) -> list[str]:
-        """The instances whose engines an earlier supervisor has left running."""
+        """Return the instances whose engines an earlier supervisor left running."""
         return [
             name
             for mutant in self._desk.state.mutants.values()
@@ -75,7 +75,7 @@ class MutantPhase:
         ]
 
     def unwatched(self) -> float:
-        """Seconds that those at work were still paid for when an earlier supervisor died."""
+        """Return the budget, in seconds, that running turns had when the last supervisor ended."""
         if self._campaign.budget_trials:
             return math.inf
         state, longest = self._desk.state, 0.0
@@ -87,10 +87,10 @@ class MutantPhase:
         return max(0.0, min(longest, of - used))
 
     async def run(self) -> None:
-        """To the end of the stage, or until the campaign is ended.
+        """Run to the end of the phase.
 
-        Raises :class:`SupervisorError` where no mutant can be made or run, and
-        :class:`~fuzztui.fuzzfirst.context.CampaignStopping`.
+        Raises :class:`SupervisorError` if no mutant can be made or run, and
+        :class:`~fuzztui.fuzzfirst.context.CampaignStopping` if the campaign ends earlier.
         """
         desk, state = self._desk, self._desk.state
         desk.record(PhaseStarted("mutants", plan_of(self._campaign, state)))
@@ -108,7 +108,7 @@ class MutantPhase:
             await self._supply.close()
 
     async def _prepare(self) -> None:
-        self._told("making the target's source ready for mutants")
+        self._told("preparing the target's source for mutants")
         await self._ground.prepare(self._told)
         self._told("running the seeds on the target")
         await self._corpora.start(self._desk.state)
@@ -116,11 +116,11 @@ class MutantPhase:
         await self._supply.start(self._corpora.seeds)
 
     def _told(self, words: str) -> None:
-        if self._desk.state.state == "starting":  # else its fuzzers run already
+        if self._desk.state.state == "starting":  # else adopted fuzzers are running
             self._desk.record(CampaignState("starting", words))
 
     async def _all(self, runners: list[Coroutine[None, None, None]]) -> None:
-        """Run them; an error of one ends the others, and all of them are seen to their end."""
+        """Run all; an error of one ends the campaign, and all are waited for."""
         tasks = [asyncio.ensure_future(runner) for runner in runners]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -134,21 +134,21 @@ class MutantPhase:
                 raise error
 
     def _ran_out(self) -> None:
-        """Say so when there was nothing more to fuzz before the budget was used up."""
+        """Record a message if the worklist became empty before the budget was used up."""
         view = outlook(self._desk.state, self._desk.now())
         if view.of and view.used < view.of and not view.waiting:
-            self._desk.record(Message("info", "no mutant is left: on to the target"))
+            self._desk.record(Message("info", "the worklist is empty: the target phase begins"))
 
     async def _runner(self) -> None:
-        """Give one mutant after the other its turn."""
+        """Run turns one after the other."""
         while (mutant := await self._next()) is not None:
             turn = Turn(self._means, mutant.id, self._supply.command(mutant))
             await turn.run()
-            if not self._desk.leaving:  # else it is gone on with
+            if not self._desk.leaving:  # else the turn is continued on resume
                 await asyncio.to_thread(turn.tidy, self._supply.into(mutant))
 
     async def _next(self) -> Mutant | None:
-        """The mutant whose turn it is; None when there is none, or nothing left to pay for it."""
+        """Wait for the next mutant; None if the worklist is empty or the budget used up."""
         state = self._desk.state
         while self._left_over:
             mutant = state.mutants[self._left_over.pop(0)]
@@ -168,11 +168,11 @@ class MutantPhase:
                 if state.state == "paused":
                     pass
                 elif (mutant := next(ready, None)) is not None:
-                    # At once: others look for theirs too.
+                    # Before any await: other runners choose mutants, too.
                     self._desk.record(MutantProgress(mutant.id, "pruning"))
                     found.append(mutant)
                     return
-                with contextlib.suppress(TimeoutError):  # the budget runs out in silence
+                with contextlib.suppress(TimeoutError):  # no event is recorded when the budget ends
                     async with asyncio.timeout(1.0):
                         await news.wait()
 

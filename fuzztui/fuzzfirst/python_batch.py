@@ -1,4 +1,4 @@
-"""Many inputs on a Python target, by its interpreter (:mod:`fuzztui.engines.process.batch`)."""
+"""Run many inputs on a Python target, by its interpreter: :mod:`fuzztui.engines.process.batch`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 __all__ = ["BatchReply", "PythonBatch", "ask"]
 
 LOAD_S = 120.0
-"""Importing the target may take so long, as in a campaign."""
+"""Time limit of the target's import, in seconds, as in a campaign."""
 
 _OUTCOMES = {
     "success": "ok",
@@ -40,19 +40,19 @@ _OUTCOMES = {
 _MAX_CELLS = 16 << 20
 _LONGEST_LINE = 32 << 20
 _VALID = 7
-"""The bucket that tells that an input is valid: zest looks at what those cover apart."""
+"""The bucket that marks a valid input: zest counts the coverage of valid inputs separately."""
 
 
 @dataclass(slots=True)
 class BatchReply:
-    """What an engine has answered."""
+    """The replies of an engine process, and how it ended."""
 
     outcome: ProcessResult
     answers: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def reason(self) -> str:
-        """The engine's last words to the user, or the last line that there is."""
+        """The engine's last message for the user, or why and with what last line it ended."""
         lines = self.outcome.output.decode(errors="replace").splitlines()
         words = [line for line in lines if line.startswith("fuzztui: ")]
         if words:
@@ -60,10 +60,10 @@ class BatchReply:
         if self.outcome.stopped:
             return stopped_text(self.outcome.stopped)
         if self.outcome.status is None:
-            return f"it took more than {self.outcome.seconds:.0f} s"
+            return f"the engine took more than {self.outcome.seconds:.0f} s"
         told = [line for line in lines if line.strip() and not line.startswith("{")]
-        last = visible(told[-1])[:300] if told else "it said nothing"
-        return f"it ended with exit status {self.outcome.status}: {last}"
+        last = visible(told[-1])[:300] if told else "without any output"
+        return f"the engine ended with exit status {self.outcome.status}: {last}"
 
 
 async def ask(
@@ -75,11 +75,11 @@ async def ask(
     limit: float = LOAD_S,
     hear: Callable[[dict[str, Any]], None] | None = None,
 ) -> BatchReply:
-    """Run the campaign's engine with the arguments that ``question`` gives.
+    """Run the campaign's engine with the arguments that ``question`` returns.
 
-    That gets a directory, in which it is run, and which is removed then. ``hear`` gets the
-    answers, JSON objects, as they come; else they are in what is returned. Raises
-    :class:`SupervisorError` where it cannot be started.
+    ``question`` is called with a temporary directory, which is removed afterwards. ``hear`` is
+    called with each reply, a JSON object, as it arrives; None: the replies are in the result.
+    ``limit``: seconds. Raises :class:`SupervisorError` if the engine cannot be started.
     """
     answers: list[dict[str, Any]] = []
     lines = _Lines(hear or answers.append)
@@ -109,10 +109,10 @@ async def ask(
 
 
 class PythonBatch:
-    """Runs the target that ``campaign`` names, with its limits.
+    """Runs the target of ``campaign``, with the campaign's limits.
 
-    ``label`` tells programs apart that are run at the same time ("m7"). One object runs one
-    batch at a time. Cells have the same numbers in all batches that share the file ``edges``.
+    ``label`` distinguishes programs that are run at the same time ("m7"). One object runs one
+    batch at a time. Edges have the same numbers in all batches that share the file ``edges``.
     """
 
     def __init__(
@@ -126,9 +126,9 @@ class PythonBatch:
         self._swept = False
 
     async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
-        """See :class:`~fuzztui.fuzzfirst.batch.BatchRunner`. Cancelling ends it at once."""
+        """As ``BatchRunner``. Cancelling ends the process at once."""
         async with self._turn:
-            if not self._swept:  # what an earlier supervisor was killed at
+            if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._mark.sweep)
                 await asyncio.to_thread(sweep_scratch, self._home.path)
                 self._swept = True
@@ -145,13 +145,13 @@ class PythonBatch:
                 raise Unrunnable(f"{self._campaign.subject}: {run.asked.reason}")
             before, done = done, max(found, default=-1) + 1
             if not alone or done > before:
-                # What ended the process of all, not only its own, may not be the next one.
+                # The input that ended the process of all inputs may not be the next one.
                 alone = not alone and done < len(inputs)
                 continue
             stalls += 1
             if stalls > MAX_STALLS:
                 reason = run.asked.reason
-                raise Unrunnable(f"{self._campaign.subject}: inputs end fuzztui: {reason}")
+                raise Unrunnable(f"{self._campaign.subject}: inputs end the engine: {reason}")
             found[done] = InputResult("crash")
             done, alone = done + 1, False
         return [found.get(at, InputResult("unfit")) for at in range(len(inputs))]
@@ -182,7 +182,7 @@ class PythonBatch:
         return heard
 
     async def load(self, modules: Sequence[str], limit: float) -> Mapping[str, str]:
-        """Import the target; returns the files of its modules. Raises :class:`SupervisorError`."""
+        """Import the target; return the files of ``modules``. Raises :class:`SupervisorError`."""
         async with self._turn:
             asked = await ask(
                 self._campaign,
@@ -198,9 +198,9 @@ class PythonBatch:
         raise SupervisorError(asked.reason)
 
     async def words(self, file: Path) -> dict[str, str]:
-        """What becomes of one input, if it fails: as FindingDescribed has it; {} if it does not.
+        """Describe the failure of one input, with the fields of FindingDescribed.
 
-        Raises :class:`SupervisorError`.
+        Returns {} if the input does not fail. Raises :class:`SupervisorError`.
         """
         for answer in await self._told([file], words=True):
             match answer:
@@ -209,7 +209,7 @@ class PythonBatch:
         return {}
 
     async def answers(self, inputs: Sequence[Path]) -> dict[int, str]:
-        """Digests of what the target answers, by the input's number, of those that do not fail.
+        """Return digests of the target's results by the input's index, without failing inputs.
 
         Raises :class:`SupervisorError`.
         """
@@ -221,7 +221,7 @@ class PythonBatch:
         return found
 
     async def lines(self, inputs: Sequence[Path], below: Path) -> dict[str, set[int]]:
-        """By file below a directory, the lines that are executed: at import, or by any input.
+        """Return the lines executed by the import or any input, by file below a directory.
 
         Raises :class:`SupervisorError`.
         """
@@ -242,7 +242,7 @@ class PythonBatch:
         answers: bool = False,
         lines: Path | None = None,
     ) -> list[dict[str, Any]]:
-        """What one process tells of inputs. Raises :class:`SupervisorError` if it runs none."""
+        """Return one process's replies on inputs. Raises :class:`Unrunnable` if it runs none."""
         async with self._turn:
             asked = await ask(
                 self._campaign,
@@ -258,21 +258,21 @@ class PythonBatch:
         return asked.answers
 
     def _limit(self, inputs: int) -> float:
-        """More seconds than a batch can take that continues."""
+        """Return a time limit, in seconds, that no batch exceeds while it makes progress."""
         timeout: float = self._campaign.target["timeout_s"]
         return LOAD_S + inputs * 2 * (5 + 3 * timeout)
 
 
 @dataclass(slots=True)
 class _Pass:
-    """One process."""
+    """The result of one process; ``loaded``: the target could be imported."""
 
     loaded: bool = False
     asked: BatchReply = field(default_factory=lambda: BatchReply(ProcessResult(None, 0.0, b"")))
 
 
 class _Lines:
-    """JSON objects in a stream; what else the target prints is passed over."""
+    """Finds JSON objects in a stream, and skips what else the target prints."""
 
     def __init__(self, hear: Callable[[dict[str, Any]], None]) -> None:
         self._hear = hear
@@ -304,13 +304,13 @@ def _request(
     answers: bool = False,
     lines: Path | None = None,
 ) -> list[str]:
-    """Raises OSError."""
+    """Write copies of inputs and the request; return the engine's arguments. Raises OSError."""
     copies = directory / "in"
     copies.mkdir()
     names = []
     for at, path in enumerate(inputs):
         copy = copies / f"{at:06}"
-        # Copies: the files may be gone or others the next moment.
+        # Copies: the files may be removed or replaced at any moment.
         if (data := read_input(path)) is not None:
             copy.write_bytes(data)
         names.append(str(copy))
@@ -337,7 +337,7 @@ def _verdict(answer: Mapping[str, Any]) -> tuple[int, InputResult] | None:
 
 
 def _trace(text: str, *, valid: bool) -> frozenset[int]:
-    """``cell * 8 + bucket``; 7 is an input's that is valid, more than 31 hits are one bucket."""
+    """Return ``edge * 8 + bucket``; bucket 6: more than 31 hits; 7: covered by a valid input."""
     try:
         cells = zlib.decompressobj().decompress(base64.b64decode(text), _MAX_CELLS)
     except (ValueError, binascii.Error, zlib.error):

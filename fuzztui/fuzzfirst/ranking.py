@@ -1,4 +1,4 @@
-"""The ranking of a campaign's mutants as the supervisor sees it: they come while it works."""
+"""Run the ranking process, and pass on its mutants as they arrive."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _FIELDS = ("id", "file", "line", "operator", "before", "after")
 
 
 class Ranking:
-    """The process of :mod:`fuzztui.fuzzfirst.ranking_process`, for the sources in ``tree``.
+    """Runs :mod:`fuzztui.fuzzfirst.ranking_process` on the sources in ``tree``.
 
-    :param sources: names below ``tree``, and which of their lines, "" for all.
-    :param found: called with each mutant, in the order of their rank.
+    :param sources: file names below ``tree``, each with its lines ("": all).
+    :param found: called with each mutant, in ranking order.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Ranking:
         self._rest = b""
         self._error = ""
         self.ready = asyncio.Event()
-        """It has read the sources, or has come to its end."""
+        """Set when the process has read the sources, or has ended."""
         self.notes: list[str] = []
         self.figures: Mapping[str, float] = {}
 
     async def run(self) -> None:
-        """To its end. Raises :class:`SupervisorError` where there are no mutants."""
+        """Run to the end. Raises :class:`SupervisorError` if there are no mutants."""
         words = [sys.executable, "-P", "-m", "fuzztui.fuzzfirst.ranking_process"]
         reach = self._home.mutants / "reach.json"
         words += [str(self._home.campaign), str(self._tree), json.dumps(self._sources), str(reach)]

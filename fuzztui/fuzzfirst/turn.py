@@ -1,7 +1,7 @@
-"""One mutant's turn: prune the corpus for it, fuzz it, hand over what that has found.
+"""One mutant's turn: prune the corpus, fuzz the mutant, transfer what was found to the target.
 
-Each step is in the log before it is started, so that a turn that was interrupted anywhere is
-gone on with by whoever resumes the campaign.
+Each step is recorded before it starts, so that an interrupted turn is continued when the campaign
+is resumed.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from fuzztui.wire.events import Message, MutantProgress, MutantState
 __all__ = ["Means", "Turn", "dwelling"]
 
 AGAIN_S = 5.0
-"""Between two tries of what something is in the way of."""
+"""Seconds between two attempts of a step that fails for a temporary reason."""
 
 LOOK_S = 0.1
-"""It is looked so often whether a mutant's time is up, or a user has skipped it."""
+"""Seconds between two checks whether a turn is over."""
 
 MAX_LEFT_BEHIND = 300
-"""Processes that a mutant may leave behind before it is taken for one that forks for ever."""
+"""Processes left behind by a mutant above which its turn ends."""
 
 
 def dwelling(home: RunDir, slot: str) -> list[tuple[str, Path]]:
-    """The instances of a turn and their directories."""
+    """Return the instances of a turn and their directories."""
     out = home.in_slot(slot).out
     return [(name, out / name) for name in slots_of(home, slot)]
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What all turns of a campaign share."""
+    """The objects that all turns of a campaign share."""
 
     campaign: Campaign
     home: RunDir
@@ -60,7 +60,7 @@ class Means:
 
 
 class Turn:
-    """The turn of the mutant ``key``, which is run by ``command``, () if that is gone."""
+    """The turn of the mutant ``key``, which is run by ``command``; (): its program is gone."""
 
     def __init__(self, means: Means, key: str, command: Sequence[str]) -> None:
         self._campaign = means.campaign
@@ -85,17 +85,16 @@ class Turn:
         self._names = instance_names(self._part)
         self._allowance = TurnBudget(self._campaign, self._desk, key, self._names)
         self._crowd = 0
-        """Processes that it left behind, and nobody waits for."""
+        """Number of orphaned processes of the mutant, if there are many."""
 
     @property
     def _mutant(self) -> Mutant:
         return self._desk.state.mutants[self._key]
 
     async def run(self) -> None:
-        """To its end.
+        """Run the turn to its end.
 
-        Raises ``CampaignStopping``, or ``SupervisorError`` where
-        the target itself cannot be run.
+        Raises ``CampaignStopping``, or ``SupervisorError`` if the target itself cannot be run.
         """
         if self._mutant.stage not in ("fuzzing", "collecting"):
             self._tell("pruning")
@@ -109,9 +108,9 @@ class Turn:
             await self._desk.abide(self._persistently(self._collect))
 
     async def _persistently(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Do it, again and again while something is in the way that may pass: a full disk.
+        """Run ``step``, and repeat it while it fails for a temporary reason, such as a full disk.
 
-        A user who skips the mutant ends that. Raises :class:`Unrunnable`.
+        Ends if a user skips the mutant. Raises :class:`Unrunnable`.
         """
         told = ""
         while True:
@@ -126,11 +125,11 @@ class Turn:
                 return
             if words != told:
                 told = words
-                self._desk.record(Message("error", f"{self._slot}: {words}; it is tried again"))
+                self._desk.record(Message("error", f"{self._slot}: {words}; trying again"))
             await asyncio.sleep(AGAIN_S)
 
     def tidy(self, built: Path) -> None:
-        """Remove what the turn needs no more; blocking. What it found stays."""
+        """Remove files that are not needed after the turn. Blocks. Saved inputs stay."""
         for directory in (built, self._home.cwd):
             shutil.rmtree(directory, ignore_errors=True)
         for name in self._names:
@@ -138,7 +137,7 @@ class Turn:
                 (self._home.supervisor / f"statsd-{name}.json").unlink(missing_ok=True)
 
     def _new_slot(self) -> str:
-        """Turns are numbered in the order in which they begin."""
+        """Return the next turn's name: turns are numbered in the order in which they start."""
         used = [slot_number(mutant.slot) for mutant in self._desk.state.mutants.values()]
         used += [slot_number(name) for name in self._desk.state.instances]
         used += [slot_number(path.name) for path in self._slots.glob("m*")]
@@ -170,17 +169,17 @@ class Turn:
         if self._mutant.state in UNWANTED:
             self._tell("done", self._mutant.state, costs, brought)
             self._judge()
-        elif pruned.kept or not pruned.aside:  # an engine of ours starts from nothing, too
+        elif pruned.kept or not pruned.aside:  # in-process engines can start without seeds
             self._tell("fuzzing", "", costs, brought)
         else:
             n = len(pruned.aside)
-            those = f"all {n} inputs" if n > 1 else "the one input"
-            words = f"it fails on {those} that it could start from"
+            those = f"all {n} inputs" if n > 1 else "the only input"
+            words = f"the mutant fails on {those} that it could start from"
             self._tell("refused", words, costs, brought)
             self._judge()
 
     def _judge(self) -> None:
-        """A kill is permanently; and whoever was fuzzed without one is alive."""
+        """Record the verdict: killed if any input kills the mutant, alive if fuzzed without."""
         mutant, kills = self._mutant, self._corpora.matrix.killers(self._key)
         if kills:
             killer, oracle = next(iter(kills.items()))
@@ -193,43 +192,43 @@ class Turn:
     # ------------------------------------------------------------------ fuzzing
 
     async def _fuzz(self) -> None:
-        """Until its budget is used up, a user skips it, or the campaign ends."""
+        """Fuzz until the budget is used up, a user skips the mutant, or the campaign ends."""
         self._allowance.begin()
         await self._end_strangers()
         enough = self._enough()
         living = [name for name, place in self._dwelling() if EngineProcess.adopt(place)]
         lived = False
-        while not enough or living:  # who lives is brought to its end, and seen to the last
+        while not enough or living:  # running instances are observed until they have ended
             lives = self._lives()
             for life in lives if enough else ():
-                if life.name not in living:  # it is seen to the last, and not started again
+                if life.name not in living:  # its directory is read, but it is not started again
                     await life.end(EndReason("finished", enough))
             await self._live(lives)
             lived = True
             if self._desk.leaving:
-                return  # whoever resumes the campaign continues with it
+                return  # continued when the campaign is resumed
             living, enough = [], self._enough() or self._ended(lives)
         if self._allowance.executed() or self._mutant.state in UNWANTED:
             self._tell("collecting", enough)
         elif lived:
             self._tell("refused", enough)
             self._judge()
-        else:  # there was no budget left for it
+        else:  # no budget was left
             self._tell("queued")
 
     def _ended(self, lives: Sequence[InstanceLife]) -> str:
-        """Why engines came to an end before the turn did.
+        """Return why engines ended before the turn did; "" if they are started again.
 
-        One of executions continues: it was promoted when it had used its own up.
+        They are if the budget counts executions and is used up: the mutant was promoted meanwhile.
         """
         states = {life.state for life in lives}
         if self._allowance.in_trials and states == {"finished"}:
             return ""
         reasons = (self._desk.state.instances[life.name].reason for life in lives)
-        return next(filter(None, reasons), "it ended")
+        return next(filter(None, reasons), "all instances have ended")
 
     async def _end_strangers(self) -> None:
-        """Engines of the turn that the campaign has no more: it had more instances."""
+        """Stop engines of the turn left from a time when the campaign had more instances."""
         for name, place in self._dwelling():
             if name not in self._names and (process := EngineProcess.adopt(place)):
                 await process.stop(TERM_GRACE_S)
@@ -238,7 +237,7 @@ class Turn:
         return dwelling(self._home, self._slot)
 
     def _lives(self) -> list[InstanceLife]:
-        """The instances of the turn: the campaign's options, on the mutant."""
+        """Return the turn's instances: with the campaign's options, on the mutant."""
         target = self._ground.target(self._command) if self._command else self._part.target
         if self._campaign.mutants["cwd"] == "private":
             target = {**target, "cwd": str(self._home.cwd)}
@@ -261,7 +260,7 @@ class Turn:
         return lives
 
     async def _live(self, lives: Sequence[InstanceLife]) -> None:
-        """Let them live until it is enough, whatever is in the way of that."""
+        """Run instances until the turn is over; try again after errors such as a full disk."""
         told = False
         while True:
             ends = asyncio.ensure_future(self._end_in_time(lives))
@@ -273,7 +272,7 @@ class Turn:
                 if not told:
                     told = True
                     words = f"{self._slot}: {e.filename or self._home.turn}: {e.strerror or e}"
-                    self._desk.record(Message("error", f"{words}; it is tried again"))
+                    self._desk.record(Message("error", f"{words}; trying again"))
             finally:
                 ends.cancel()
                 await asyncio.gather(ends, return_exceptions=True)
@@ -292,22 +291,22 @@ class Turn:
                 if "start" not in self._mutant.costs and self._allowance.executed():
                     self._tell("fuzzing", "", {"start": time.monotonic() - started})
                 words = self._enough()
-            except Exception as e:  # nobody else would end them
+            except Exception as e:  # otherwise the instances would never be ended
                 words = f"internal error: {e!r}"
         for life in lives:
             self._desk.end_one(life, EndReason("finished", words))
 
     async def _count(self, before: int) -> None:
-        """How many processes the mutant has left behind: all of ours are looked at first."""
+        """Count the mutant's orphaned processes, if the supervisor has many new children."""
         if children() - before > MAX_LEFT_BEHIND:
             ours = [await asyncio.to_thread(marked, self._home.path, n) for n in self._names]
             self._crowd = sum(map(len, ours))
 
     def _enough(self) -> str:
         if not self._command:
-            return "what was built of it is gone"
+            return "the mutant's program is gone"
         if self._crowd > MAX_LEFT_BEHIND:
-            return f"it leaves processes behind: {self._crowd} by now, which are killed"
+            return f"the mutant left {self._crowd} processes behind, which are killed"
         return self._allowance.enough()
 
     # --------------------------------------------------------------- collecting
@@ -325,7 +324,7 @@ class Turn:
         self._tell_of_others(harvest.by_slot)
 
     def _tell_of_others(self, by_slot: Mapping[str, dict[str, int]]) -> None:
-        """Earlier turns have brought more by now."""
+        """Record the transfers of earlier turns that have increased."""
         for mutant in list(self._desk.state.mutants.values()):
             over = mutant.stage == "done" and mutant.slot in by_slot
             if over and (more := by_slot[mutant.slot]).items() - mutant.brought.items():

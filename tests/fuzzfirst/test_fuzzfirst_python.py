@@ -180,7 +180,7 @@ async def test_modules_and_files_are_found_and_copied(lab):
         ("parcel.deep.more", "parcel.deep is no package"),
         ("sys", "sys is a part of the interpreter"),
         ("_json", "a part of the interpreter|is compiled"),
-        ("json.decoder", "json.decoder: a copy of it does not take its place.*target.include"),
+        ("json.decoder", "json.decoder: no mutant would be run.*target.include"),
         ("src/none.py", "there is no file .*/src/none.py"),
         ("aside.py", "is not what importing a module of that name gives: let target.path"),
         ("src/ns/broken.py", "broken.py: SyntaxError"),
@@ -213,7 +213,7 @@ async def test_a_module_that_the_engine_has_imported_is_the_targets_if_it_is_inc
 
 async def test_too_much_is_refused(lab, monkeypatch):
     monkeypatch.setattr("fuzztui.fuzzfirst.python_tree.MAX_FILES", 3)
-    with pytest.raises(SupervisorError, match="too much for a private copy"):
+    with pytest.raises(SupervisorError, match="too much for a copy"):
         await lab.ready(["parcel.deep"])
 
 
@@ -273,7 +273,7 @@ async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
     [
         ("LIMIT = (", "SyntaxError: '\\(' was never closed"),
         ("LIMIT = 1 / 0", "importing it raised ZeroDivisionError"),
-        ("import os; os._exit(0); LIMIT = 3", "said nothing"),
+        ("import os; os._exit(0); LIMIT = 3", "without any output"),
         ("LIMIT = 3; from . import nowhere", "importing it raised ImportError"),
     ],
 )
@@ -290,16 +290,16 @@ async def test_a_mutant_that_is_imported_without_end(lab, tmp_path, monkeypatch)
     monkeypatch.setattr("fuzztui.fuzzfirst.python_backend.TIMES_BASELINE", 1)
     ground = await lab.ready(["parcel.deep"])
     built = await ground.build(deep("LIMIT = 3", "while True: pass"), tmp_path / "b")
-    assert "it took more than" in built.error and not built.command
+    assert "took more than" in built.error and not built.command
 
 
 @pytest.mark.slow
 async def test_the_file_was_changed_since(lab, tmp_path):
     ground = await lab.ready(["parcel.deep"])
     odd = change("parcel/deep.py", "LIMIT = 4", "LIMIT = 5", 1)
-    assert "is not the one that was mutated" in (await ground.build(odd, tmp_path / "b")).error
+    assert "has changed since" in (await ground.build(odd, tmp_path / "b")).error
     other = change("parcel/late.py", "x", "y", 1)
-    assert "none of mutants.sources" in (await ground.build(other, tmp_path / "b")).error
+    assert "is not in mutants.sources" in (await ground.build(other, tmp_path / "b")).error
 
 
 @pytest.mark.slow
