@@ -13,7 +13,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.fuzzfirst.batch import AflBatch, BatchRunner
 from fuzztui.fuzzfirst.build import Build, MutantBuilder
-from fuzztui.fuzzfirst.context import Told
+from fuzztui.fuzzfirst.context import ReportStep
 from fuzztui.fuzzfirst.program_output import Outputs
 from fuzztui.fuzzfirst.prune import Input
 from fuzztui.fuzzfirst.python_backend import PythonBackend
@@ -21,7 +21,7 @@ from fuzztui.fuzzfirst.reach import BuildReach, reach_by_gcov
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.triage.program import keeps_shadow
 
-__all__ = ["MutantBackend", "ground_for"]
+__all__ = ["MutantBackend", "backend_for"]
 
 
 MIN_MEMORY = 1 << 30
@@ -46,13 +46,13 @@ class MutantBackend(Protocol):
     def sources(self) -> list[tuple[str, str]]:
         """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""
 
-    async def prepare(self, told: Told) -> None:
+    async def prepare(self, told: ReportStep) -> None:
         """Prepare for building. Raises :class:`~fuzztui.campaign.rundir.SupervisorError`."""
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:
         """Build one mutant into the directory ``into``; a failed build is part of the result."""
 
-    def known(self, digests: dict[str, str]) -> None:
+    def restore_digests(self, digests: dict[str, str]) -> None:
         """Restore the digests of an earlier start, by mutant id."""
 
     @property
@@ -92,9 +92,9 @@ class AflBackend:
         """The campaign's ``mutants.sources``."""
         return list(self._campaign.mutants["sources"])
 
-    def known(self, digests: dict[str, str]) -> None:
+    def restore_digests(self, digests: dict[str, str]) -> None:
         """See :class:`MutantBackend`."""
-        self._builder.known(digests)
+        self._builder.restore_digests(digests)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -130,7 +130,7 @@ class AflBackend:
         return Outputs(self._campaign, self._home, "oracle")
 
 
-def ground_for(campaign: Campaign, home: RunDir) -> MutantBackend:
+def backend_for(campaign: Campaign, home: RunDir) -> MutantBackend:
     """Return the backend for the campaign's kind of target."""
     if "command" in campaign.target:
         return AflBackend(campaign, home)

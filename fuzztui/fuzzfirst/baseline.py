@@ -90,7 +90,7 @@ class Baseline:
     async def failure(self, name: str, outcome: ProcessResult, room: BuildEnvironment) -> str:
         """Return why a build made no program, and keep the build's output as ``name``."""
         program, source = room.program, room.tree.source
-        return await in_thread(lambda: self._failed.words(name, outcome, program, source))
+        return await in_thread(lambda: self._failed.record(name, outcome, program, source))
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
         """Copy the source, build it, decide whether mutants can be built incrementally.
@@ -289,7 +289,7 @@ class Baseline:
         ):
             return
         progress("checking that target.build compiles the copy of the source")
-        plain, room = await self.whole_rooms()
+        plain, room = await self.whole_environments()
         room = plain or room
         for name in names:
             outcome = await room.mutant(name, NO_SOURCE, self.limit)
@@ -308,7 +308,7 @@ class Baseline:
 
     # ------------------------------------------------------------------------------ rooms
 
-    async def whole_rooms(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
+    async def whole_environments(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
         """Return the environments for the whole command: without AFL++'s passes, and with them.
 
         The first is None if its digests are useless. Both are made when the first mutant needs

@@ -11,13 +11,19 @@ from fuzztui.model.fuzzfirst import MIN_LEFT, budget, queue
 from fuzztui.model.selectors import running_time
 from fuzztui.model.state import State
 
-__all__ = ["LONGEST", "abreast", "plan_of", "spent_on_mutants", "wants_mutants"]
+__all__ = [
+    "ADAPTIVE_FACTOR",
+    "parallel_mutants",
+    "plan_of",
+    "spent_on_mutants",
+    "wants_mutants",
+]
 
-LONGEST = 3
+ADAPTIVE_FACTOR = 3
 """An adaptive campaign allows a mutant this many times the budget of one mutant."""
 
 
-def abreast(campaign: Campaign) -> int:
+def parallel_mutants(campaign: Campaign) -> int:
     """Return the number of mutants that are fuzzed at the same time."""
     return campaign.instances if campaign.mutants["use"] == "parallel" else 1
 
@@ -29,7 +35,7 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
     before the mutant phase first started; ``began_s``: the running time at the phase's last start;
     ``before_s``: what mutants had used by then.
     """
-    mutants, many, now = campaign.mutants, abreast(campaign), running_time(state)
+    mutants, many, now = campaign.mutants, parallel_mutants(campaign), running_time(state)
     plan = dict(state.plan)
     if state.stage != "mutants":
         plan |= {"began_s": now, "before_s": plan.get("before_s", 0.0)}

@@ -65,9 +65,9 @@ class MutantBuilder:
         """Digest of the linked binary of each compiled mutant, to be kept over restarts."""
         return self._twins.digests
 
-    def known(self, twins: Mapping[str, str]) -> None:
+    def restore_digests(self, twins: Mapping[str, str]) -> None:
         """Restore the digests of an earlier start."""
-        self._twins.known(twins)
+        self._twins.restore_digests(twins)
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
         """Prepare the original: see :meth:`Baseline.prepare`."""
@@ -128,7 +128,7 @@ class MutantBuilder:
     async def _whole_build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
         """As :meth:`_fast_build`; raises :class:`SupervisorError`, too."""
         baseline, digest = self.baseline, ""
-        plain, room = await baseline.whole_rooms()
+        plain, room = await baseline.whole_environments()
         if plain:
             outcome = await plain.mutant(name, text, baseline.limit)
             await self._check(mutant, outcome, plain.program, plain)

@@ -11,9 +11,9 @@ from fuzztui.instances import life
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 
-__all__ = ["CampaignStopping", "MutantPhaseContext", "Told"]
+__all__ = ["CampaignStopping", "MutantPhaseContext", "ReportStep"]
 
-Told = Callable[[str], None]
+ReportStep = Callable[[str], None]
 """Called with a message about each step that takes time."""
 
 

@@ -27,12 +27,12 @@ from fuzztui.fuzzfirst.prune import (
     prune,
     put_aside,
 )
-from fuzztui.fuzzfirst.transfer import Transfer, Transferred, handed_by
+from fuzztui.fuzzfirst.transfer import Transfer, Transferred, transferred_by_turn
 from fuzztui.model.fuzzfirst import AT_WORK
 from fuzztui.model.state import State
 from fuzztui.observe.afl_names import ADDED
 
-__all__ = ["Corpora", "TurnResult", "slot_number", "slots_of"]
+__all__ = ["Corpora", "TurnResult", "turn_instances", "turn_number"]
 
 _SLOT = re.compile(r"m([0-9]+)")
 
@@ -40,13 +40,13 @@ _FROM_SEEDS = re.compile(",orig:(?!id:)")
 """Matches the names of entries that are copies of a turn's seeds."""
 
 
-def slot_number(name: str) -> int:
+def turn_number(name: str) -> int:
     """Return 7 for the turn ``m7``; 0 for any other name."""
     match = _SLOT.fullmatch(name)
     return int(match[1]) if match else 0
 
 
-def slots_of(home: RunDir, slot: str) -> list[str]:
+def turn_instances(home: RunDir, slot: str) -> list[str]:
     """Return the names of a turn's instances, from its sync directory."""
     out = home.in_slot(slot).out
     names = [p.name for p in out.iterdir() if p.is_dir()] if out.is_dir() else []
@@ -102,12 +102,12 @@ class Corpora:
             self._aside |= {one.digest: one for one in aside}
         busy = {m.slot for m in state.mutants.values() if m.stage in AT_WORK}
         there = (path.name for path in (self._home.mutants / "slots").glob("m*"))
-        done = sorted((slot for slot in there if slot not in busy), key=slot_number)
+        done = sorted((slot for slot in there if slot not in busy), key=turn_number)
         if self._sequential:
             while done and not self._last:  # a turn that never started has left nothing
                 self._last = await asyncio.to_thread(self._left_by, done.pop()) or None
 
-    async def next_for(self, mutant: str, slot: str, batch: BatchRunner) -> Pruned:
+    async def prepare_turn(self, mutant: str, slot: str, batch: BatchRunner) -> Pruned:
         """Prune the corpus, write the seeds of a mutant's turn, and record the mutant's kills.
 
         ``batch`` runs the mutant. Raises :class:`Unrunnable` if the mutant cannot be run.
@@ -128,7 +128,7 @@ class Corpora:
             self._aside |= {one.digest: one for one in copies}
         return pruned
 
-    async def harvest(
+    async def transfer_turn(
         self, mutant: str, slot: str, batch: BatchRunner | None, command: Sequence[str]
     ) -> TurnResult:
         """Transfer what a mutant's turn has found to the target, and record the mutant's kills.
@@ -161,7 +161,7 @@ class Corpora:
         if self._sequential:
             before, self._last = self._last, await asyncio.to_thread(self._left_by, slot)
             await asyncio.to_thread(self._tidy, before or [], slot)
-        by_slot = await asyncio.to_thread(handed_by, self._home.out)
+        by_slot = await asyncio.to_thread(transferred_by_turn, self._home.out)
         brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
         return TurnResult(brought, handed.edges, trouble, by_slot)
 
@@ -183,7 +183,7 @@ class Corpora:
         )
 
     def _queue_of(self, slot: str) -> list[Input]:
-        return gather(self._home.in_slot(slot).out, slots_of(self._home, slot))
+        return gather(self._home.in_slot(slot).out, turn_instances(self._home, slot))
 
     def _left_by(self, slot: str) -> list[Input]:
         """Return the corpus that a turn leaves: its seeds, and the entries that it found.
@@ -210,7 +210,7 @@ class Corpora:
                 one.path.unlink(missing_ok=True)
 
     def _failing_of(self, slot: str) -> list[Input]:
-        names = slots_of(self._home, slot)
+        names = turn_instances(self._home, slot)
         return gather(self._home.in_slot(slot).out, names, ("crashes", "hangs"))
 
 

@@ -27,7 +27,7 @@ class DuplicateMutants:
         self.digests: dict[str, str] = {}
         self._first: dict[str, str] = {}
 
-    def known(self, digests: Mapping[str, str]) -> None:
+    def restore_digests(self, digests: Mapping[str, str]) -> None:
         """Restore the digests of an earlier start, in their order."""
         for mutant, digest in digests.items():
             self.add(mutant, digest)

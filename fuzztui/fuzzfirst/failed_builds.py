@@ -25,7 +25,7 @@ class FailedBuilds:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def words(self, name: str, outcome: ProcessResult, program: Path, source: Path) -> str:
+    def record(self, name: str, outcome: ProcessResult, program: Path, source: Path) -> str:
         """Write the log ``name``; return why the build made no ``program``, and the log's path.
 
         ``source``: the private copy of the source, which is left out of the message. Raises

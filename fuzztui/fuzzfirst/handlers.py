@@ -24,10 +24,10 @@ from fuzztui.wire.commands import (
 from fuzztui.wire.events import Event, MutantPositions, MutantProgress, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
 
-__all__ = ["queue_deeds"]
+__all__ = ["worklist_handlers"]
 
 
-def queue_deeds(state: State, record: Callable[..., None]) -> Mapping[str, Deed]:
+def worklist_handlers(state: State, record: Callable[..., None]) -> Mapping[str, Deed]:
     """Return the handlers for the mutants of a fuzz-first campaign, by command name."""
     hand = _Hand(state, record)
     return {

@@ -14,12 +14,12 @@ from collections.abc import Coroutine
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.backend import ground_for
-from fuzztui.fuzzfirst.budget_plan import abreast, plan_of
+from fuzztui.fuzzfirst.backend import backend_for
+from fuzztui.fuzzfirst.budget_plan import parallel_mutants, plan_of
 from fuzztui.fuzzfirst.context import CampaignStopping, MutantPhaseContext
 from fuzztui.fuzzfirst.corpora import Corpora
 from fuzztui.fuzzfirst.supply import MutantSupply
-from fuzztui.fuzzfirst.turn import Means, Turn, dwelling
+from fuzztui.fuzzfirst.turn import Turn, TurnResources, turn_directories
 from fuzztui.fuzzfirst.turn_budget import TurnBudget
 from fuzztui.instances.launcher import Launcher
 from fuzztui.instances.life import EndReason
@@ -52,37 +52,37 @@ class MutantPhase:
         self._campaign = campaign
         self._home = home
         self._desk = desk
-        self._ground = ground_for(campaign, home)
+        self._ground = backend_for(campaign, home)
         self._corpora = Corpora(campaign, home, self._ground)
         self._supply = MutantSupply(campaign, home, self._ground, desk)
-        self._means = Means(campaign, home, launcher, desk, self._ground, self._corpora)
+        self._means = TurnResources(campaign, home, launcher, desk, self._ground, self._corpora)
         self._left_over: list[str] = []
         """Mutants whose turn was interrupted."""
 
-    def heard(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Called with each event that was recorded."""
         if isinstance(event, _NEWS):
             self._supply.wake()
 
-    def living(self) -> list[str]:
+    def running_instances(self) -> list[str]:
         """Return the instances whose engines an earlier supervisor left running."""
         return [
             name
             for mutant in self._desk.state.mutants.values()
             if mutant.stage == "fuzzing"
-            for name, directory in dwelling(self._home, mutant.slot)
+            for name, directory in turn_directories(self._home, mutant.slot)
             if EngineProcess.adopt(directory)
         ]
 
-    def unwatched(self) -> float:
+    def remaining_turn_s(self) -> float:
         """Return the budget, in seconds, that running turns had when the last supervisor ended."""
         if self._campaign.budget_trials:
             return math.inf
         state, longest = self._desk.state, 0.0
         for mutant in state.mutants.values():
             if mutant.stage == "fuzzing":
-                allowance = TurnBudget(self._campaign, self._desk, mutant.id, ())
-                longest = max(longest, allowance.share() - fuzzed_for(state, mutant))
+                turn_budget = TurnBudget(self._campaign, self._desk, mutant.id, ())
+                longest = max(longest, turn_budget.limit() - fuzzed_for(state, mutant))
         used, of = budget(state)
         return max(0.0, min(longest, of - used))
 
@@ -97,9 +97,9 @@ class MutantPhase:
         self._left_over = [m.id for m in state.mutants.values() if m.stage in AT_WORK]
         try:
             self._home.mutants.mkdir(mode=0o700, exist_ok=True)
-            with contextlib.nullcontext() if self.living() else desk.unpaid():
+            with contextlib.nullcontext() if self.running_instances() else desk.unpaid():
                 await desk.abide(self._prepare())
-            await self._all([self._runner() for _ in range(abreast(self._campaign))])
+            await self._all([self._runner() for _ in range(parallel_mutants(self._campaign))])
             self._ran_out()
             await asyncio.to_thread(shutil.rmtree, self._home.mutants / "built", True)
         except OSError as e:
@@ -159,7 +159,7 @@ class MutantPhase:
 
         async def find() -> None:
             while not self._spent() and not self._desk.leaving:
-                news, waiting = self._supply.news, head(state, abreast(self._campaign))
+                news, waiting = self._supply.news, head(state, parallel_mutants(self._campaign))
                 if not waiting and self._supply.failure:
                     raise self._supply.failure
                 if not waiting and self._supply.whole:

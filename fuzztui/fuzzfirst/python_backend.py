@@ -67,9 +67,9 @@ class PythonBackend:
         """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""
         return [(row["name"], row["lines"]) for row in self._state["sources"]]
 
-    def known(self, digests: dict[str, str]) -> None:
+    def restore_digests(self, digests: dict[str, str]) -> None:
         """As ``MutantBackend``: restore the digests of an earlier start."""
-        self._twins.known(digests)
+        self._twins.restore_digests(digests)
 
     @property
     def digests(self) -> dict[str, str]:

@@ -197,7 +197,7 @@ class PythonBatch:
                     return {str(name): str(file) for name, file in files.items()}
         raise SupervisorError(asked.reason)
 
-    async def words(self, file: Path) -> dict[str, str]:
+    async def describe(self, file: Path) -> dict[str, str]:
         """Describe the failure of one input, with the fields of FindingDescribed.
 
         Returns {} if the input does not fail. Raises :class:`SupervisorError`.

@@ -81,7 +81,7 @@ class TransferTriage:
 
     async def _words(self, finding: FindingSaved) -> dict[str, str]:
         try:
-            words = await self._batch.words(self._home.instance(HANDED) / finding.file)
+            words = await self._batch.describe(self._home.instance(HANDED) / finding.file)
         except SupervisorError as e:
             # No signature: the next supervisor tries again.
             return {"title": "could not be run again", "detail": visible(str(e), lines=True)}

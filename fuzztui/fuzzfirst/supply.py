@@ -86,7 +86,7 @@ class MutantSupply:
         Raises :class:`SupervisorError`.
         """
         digests = read_json(self._home.mutants / _TWINS) or {}
-        self._ground.known({k: v for k, v in digests.items() if isinstance(v, str)})
+        self._ground.restore_digests({k: v for k, v in digests.items() if isinstance(v, str)})
         before = read_json(self._home.mutants / _LISTING) or {}
         self.whole = before == {"key": self._key(), "whole": True}
         if not self.whole:

@@ -24,7 +24,7 @@ from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.observe.afl_names import parse_name
 
-__all__ = ["Transfer", "Transferred", "handed_by"]
+__all__ = ["Transfer", "Transferred", "transferred_by_turn"]
 
 
 TRACELESS = 20
@@ -51,7 +51,7 @@ class Transferred:
     """Digest -> outcome on the target ("ok", "crash", "hang"), of all fit inputs."""
 
 
-def handed_by(out: Path) -> Mapping[str, dict[str, int]]:
+def transferred_by_turn(out: Path) -> Mapping[str, dict[str, int]]:
     """Return the target's entries, crashes and hangs by the turn that is credited with them.
 
     Includes the turn's secondary instances (``m7-s1``). Counts files, so interrupted transfers are

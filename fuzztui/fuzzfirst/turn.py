@@ -19,7 +19,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.backend import MutantBackend
 from fuzztui.fuzzfirst.batch import Unrunnable
 from fuzztui.fuzzfirst.context import MutantPhaseContext
-from fuzztui.fuzzfirst.corpora import Corpora, slot_number, slots_of
+from fuzztui.fuzzfirst.corpora import Corpora, turn_instances, turn_number
 from fuzztui.fuzzfirst.turn_budget import UNWANTED, TurnBudget
 from fuzztui.instances.launcher import Launcher, instance_names
 from fuzztui.instances.life import TERM_GRACE_S, EndReason, InstanceLife
@@ -29,7 +29,7 @@ from fuzztui.process.identity import marked
 from fuzztui.process.reaper import children
 from fuzztui.wire.events import Message, MutantProgress, MutantState
 
-__all__ = ["Means", "Turn", "dwelling"]
+__all__ = ["Turn", "TurnResources", "turn_directories"]
 
 AGAIN_S = 5.0
 """Seconds between two attempts of a step that fails for a temporary reason."""
@@ -41,14 +41,14 @@ MAX_LEFT_BEHIND = 300
 """Processes left behind by a mutant above which its turn ends."""
 
 
-def dwelling(home: RunDir, slot: str) -> list[tuple[str, Path]]:
+def turn_directories(home: RunDir, slot: str) -> list[tuple[str, Path]]:
     """Return the instances of a turn and their directories."""
     out = home.in_slot(slot).out
-    return [(name, out / name) for name in slots_of(home, slot)]
+    return [(name, out / name) for name in turn_instances(home, slot)]
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class TurnResources:
     """The objects that all turns of a campaign share."""
 
     campaign: Campaign
@@ -62,7 +62,7 @@ class Means:
 class Turn:
     """The turn of the mutant ``key``, which is run by ``command``; (): its program is gone."""
 
-    def __init__(self, means: Means, key: str, command: Sequence[str]) -> None:
+    def __init__(self, means: TurnResources, key: str, command: Sequence[str]) -> None:
         self._campaign = means.campaign
         self._launcher = means.launcher
         self._desk = means.desk
@@ -79,11 +79,11 @@ class Turn:
             self._campaign,
             slot=self._slot,
             instances=self._campaign.instances if sequential else 1,
-            seed=self._campaign.seed + 1009 * slot_number(self._slot),
+            seed=self._campaign.seed + 1009 * turn_number(self._slot),
             budget_s=0.0,
         )
         self._names = instance_names(self._part)
-        self._allowance = TurnBudget(self._campaign, self._desk, key, self._names)
+        self._budget = TurnBudget(self._campaign, self._desk, key, self._names)
         self._crowd = 0
         """Number of orphaned processes of the mutant, if there are many."""
 
@@ -138,9 +138,9 @@ class Turn:
 
     def _new_slot(self) -> str:
         """Return the next turn's name: turns are numbered in the order in which they start."""
-        used = [slot_number(mutant.slot) for mutant in self._desk.state.mutants.values()]
-        used += [slot_number(name) for name in self._desk.state.instances]
-        used += [slot_number(path.name) for path in self._slots.glob("m*")]
+        used = [turn_number(mutant.slot) for mutant in self._desk.state.mutants.values()]
+        used += [turn_number(name) for name in self._desk.state.instances]
+        used += [turn_number(path.name) for path in self._slots.glob("m*")]
         return f"m{1 + max(used, default=0)}"
 
     def _tell(
@@ -162,7 +162,7 @@ class Turn:
         await asyncio.to_thread(shutil.rmtree, self._home.turn, ignore_errors=True)
         await asyncio.to_thread(self._home.out.mkdir, 0o700, parents=True)
         batch = self._ground.batch(self._command, self._slot)
-        pruned = await self._corpora.next_for(self._key, self._slot, batch)
+        pruned = await self._corpora.prepare_turn(self._key, self._slot, batch)
         kills = len(self._corpora.matrix.killers(self._key))
         brought = {"kept": len(pruned.kept), "aside": len(pruned.aside), "kills": kills}
         costs = {"prune": time.monotonic() - begun}
@@ -193,10 +193,10 @@ class Turn:
 
     async def _fuzz(self) -> None:
         """Fuzz until the budget is used up, a user skips the mutant, or the campaign ends."""
-        self._allowance.begin()
+        self._budget.begin()
         await self._end_strangers()
         enough = self._enough()
-        living = [name for name, place in self._dwelling() if EngineProcess.adopt(place)]
+        living = [name for name, place in self._directories() if EngineProcess.adopt(place)]
         lived = False
         while not enough or living:  # running instances are observed until they have ended
             lives = self._lives()
@@ -208,7 +208,7 @@ class Turn:
             if self._desk.leaving:
                 return  # continued when the campaign is resumed
             living, enough = [], self._enough() or self._ended(lives)
-        if self._allowance.executed() or self._mutant.state in UNWANTED:
+        if self._budget.executed() or self._mutant.state in UNWANTED:
             self._tell("collecting", enough)
         elif lived:
             self._tell("refused", enough)
@@ -222,26 +222,26 @@ class Turn:
         They are if the budget counts executions and is used up: the mutant was promoted meanwhile.
         """
         states = {life.state for life in lives}
-        if self._allowance.in_trials and states == {"finished"}:
+        if self._budget.in_trials and states == {"finished"}:
             return ""
         reasons = (self._desk.state.instances[life.name].reason for life in lives)
         return next(filter(None, reasons), "all instances have ended")
 
     async def _end_strangers(self) -> None:
         """Stop engines of the turn left from a time when the campaign had more instances."""
-        for name, place in self._dwelling():
+        for name, place in self._directories():
             if name not in self._names and (process := EngineProcess.adopt(place)):
                 await process.stop(TERM_GRACE_S)
 
-    def _dwelling(self) -> list[tuple[str, Path]]:
-        return dwelling(self._home, self._slot)
+    def _directories(self) -> list[tuple[str, Path]]:
+        return turn_directories(self._home, self._slot)
 
     def _lives(self) -> list[InstanceLife]:
         """Return the turn's instances: with the campaign's options, on the mutant."""
         target = self._ground.target(self._command) if self._command else self._part.target
         if self._campaign.mutants["cwd"] == "private":
             target = {**target, "cwd": str(self._home.cwd)}
-        trials = int(self._allowance.share()) if self._allowance.in_trials else 0
+        trials = int(self._budget.limit()) if self._budget.in_trials else 0
         part = replace(self._part, target=target, budget_trials=trials)
         known = self._desk.state.instances
         lives = [
@@ -288,7 +288,7 @@ class Turn:
             await asyncio.sleep(LOOK_S)
             try:
                 await self._count(before)
-                if "start" not in self._mutant.costs and self._allowance.executed():
+                if "start" not in self._mutant.costs and self._budget.executed():
                     self._tell("fuzzing", "", {"start": time.monotonic() - started})
                 words = self._enough()
             except Exception as e:  # otherwise the instances would never be ended
@@ -307,14 +307,14 @@ class Turn:
             return "the mutant's program is gone"
         if self._crowd > MAX_LEFT_BEHIND:
             return f"the mutant left {self._crowd} processes behind, which are killed"
-        return self._allowance.enough()
+        return self._budget.end_reason()
 
     # --------------------------------------------------------------- collecting
 
     async def _collect(self) -> None:
         begun = time.monotonic()
         batch = self._ground.batch(self._command, self._slot) if self._command else None
-        harvest = await self._corpora.harvest(self._key, self._slot, batch, self._command)
+        harvest = await self._corpora.transfer_turn(self._key, self._slot, batch, self._command)
         if harvest.trouble:
             self._desk.record(Message("warning", f"{self._slot}: {harvest.trouble}"))
         before = self._mutant.brought.get("edges", 0)

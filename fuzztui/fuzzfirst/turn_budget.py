@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from fuzztui.campaign import Campaign
-from fuzztui.fuzzfirst.budget_plan import LONGEST
+from fuzztui.fuzzfirst.budget_plan import ADAPTIVE_FACTOR
 from fuzztui.fuzzfirst.context import MutantPhaseContext
 from fuzztui.model.fuzzfirst import budget, fuzzed_for, share_of
 from fuzztui.model.state import Mutant
@@ -56,20 +56,20 @@ class TurnBudget:
         known = self._desk.state.instances
         return sum(known[name].execs for name in self._names if name in known)
 
-    def share(self) -> float:
+    def limit(self) -> float:
         """Return the turn's maximum budget, in seconds or executions.
 
         Executions are also limited by what is left for all mutants.
         """
         most = share_of(self._desk.state, self._mutant)
         if self._adaptive:
-            most *= LONGEST
+            most *= ADAPTIVE_FACTOR
         if self.in_trials:
             used, of = budget(self._desk.state)
             most = min(most, self.used() + max(1.0, of - used))
         return most
 
-    def enough(self) -> str:
+    def end_reason(self) -> str:
         """Return why the turn is over; "" if it is not."""
         mutant, desk = self._mutant, self._desk
         if mutant.state in UNWANTED:
@@ -78,7 +78,7 @@ class TurnBudget:
         if used >= of:
             return "the mutants' budget is used up"
         used = self.used()
-        if used >= self.share():
+        if used >= self.limit():
             return "the turn's budget is used up"
         return self._idle(used) or (self._no_longer_pays(used) if self._adaptive else "")
 
@@ -97,6 +97,6 @@ class TurnBudget:
         finds = [known[name].last_find_t for name in self._names if name in known]
         if (last := max(finds, default=-1.0)) > self._last_find:
             self._last_find, self._news_at = last, used
-        if used - self._news_at >= share_of(self._desk.state, self._mutant) / LONGEST:
+        if used - self._news_at >= share_of(self._desk.state, self._mutant) / ADAPTIVE_FACTOR:
             return "nothing was found for a third of the turn's budget"
         return ""

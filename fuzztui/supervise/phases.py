@@ -53,7 +53,7 @@ class CampaignPhases:
 
     def living(self) -> bool:
         """Whether any engine of the run is at work, from an earlier supervisor."""
-        return self._target_lives() or bool(self.first and self.first.living())
+        return self._target_lives() or bool(self.first and self.first.running_instances())
 
     async def run(self) -> None:
         """Fuzz: mutants of the target first, if the campaign says so, and then the target."""

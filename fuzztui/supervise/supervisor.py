@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.handlers import queue_deeds
+from fuzztui.fuzzfirst.handlers import worklist_handlers
 from fuzztui.instances.launcher import Deed
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.fuzzfirst import HANDED
@@ -130,7 +130,7 @@ class Supervisor:
         self.unfinished = self._unseen.words
         self.deeds: Mapping[str, Deed] = {
             **launcher.deeds(campaign, home),
-            **(queue_deeds(self.state, self.record) if campaign.mutants else {}),
+            **(worklist_handlers(self.state, self.record) if campaign.mutants else {}),
         }
         self._steering = CommandRouter(self)
         self._server = ControlServer(home.path, self._steering.submit)
@@ -270,7 +270,7 @@ class Supervisor:
     def _react(self, event: Event) -> None:
         """Something was recorded and is in the state."""
         if first := self._stages.first:
-            first.heard(event)
+            first.on_event(event)
         life = self.lives.get(getattr(event, "instance", ""))
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)

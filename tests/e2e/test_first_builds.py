@@ -321,7 +321,7 @@ async def test_a_start_goes_on_where_the_last_one_ended(lab):
         (made.source / name).write_text(text)
     count = made.run / "mutants/work/base/count"
     assert count.read_text() == "x\n"
-    made.anew().known(digests)
+    made.anew().restore_digests(digests)
     await made.prepare()
     assert sum("copying" in words for words in made.told) == 1
     assert count.read_text() == "x\n"

@@ -234,7 +234,7 @@ def test_bytes_that_are_no_text_are_kept():
 
 def test_the_first_of_a_class_is_named():
     twins = DuplicateMutants()
-    twins.known({"a": "1", "b": "2", "c": "1"})
+    twins.restore_digests({"a": "1", "b": "2", "c": "1"})
     assert [twins.of(*words, "0") for words in (("d", "1"), ("c", "1"), ("a", "1"))] == [
         "a",
         "a",
@@ -336,7 +336,7 @@ def test_a_program_is_told_apart_and_settled_with_its_libraries(tmp_path):
 def test_words_of_a_failed_build_and_its_log(tmp_path, status, words):
     failed = FailedBuilds(tmp_path / "failed")
     outcome = ProcessResult(status, 7.2, b"cc x.c\n/private/source/x.c:1: error: \x1b]0;title\n")
-    told = failed.words("m", outcome, Path("build/prog"), Path("/private/source"))
+    told = failed.record("m", outcome, Path("build/prog"), Path("/private/source"))
     assert words in told.splitlines()[0]
     assert any(line.startswith("  x.c:1: error: ") for line in told.splitlines())
     assert "\x1b" not in told
@@ -348,9 +348,9 @@ def test_only_the_newest_logs_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(failed_module, "KEPT", 2)
     failed = FailedBuilds(tmp_path)
     for i, name in enumerate("abc"):
-        failed.words(name, ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
+        failed.record(name, ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
         os.utime(tmp_path / f"{name}.log", (i, i))
-    failed.words("d", ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
+    failed.record("d", ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
     assert {path.stem for path in tmp_path.iterdir()} == {"c", "d"}
 
 

@@ -11,7 +11,7 @@ import pytest
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.process.origin import code_of
-from fuzztui.fuzzfirst.backend import ground_for
+from fuzztui.fuzzfirst.backend import backend_for
 from fuzztui.fuzzfirst.corpora import Corpora
 from fuzztui.fuzzfirst.prune import Input
 from fuzztui.fuzzfirst.python_backend import PythonBackend
@@ -112,7 +112,7 @@ def lab(tmp_path):
             return load(file).campaign
 
         def ground(self, sources, **keys):
-            ground = ground_for(self.campaign(sources, **keys), self.home)
+            ground = backend_for(self.campaign(sources, **keys), self.home)
             assert isinstance(ground, PythonBackend)
             return ground
 
@@ -262,7 +262,7 @@ async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
     assert blank.twin == "original"
     # A restart knows them by their digests.
     after = await lab.ready(["parcel.deep"])
-    after.known(ground.digests)
+    after.restore_digests(ground.digests)
     assert (await after.build(same, into / "2")).twin == first.id
     assert (await after.build(first, into / "1")).command
 
@@ -443,13 +443,13 @@ async def test_the_target_is_gone(lab):
 @pytest.mark.slow
 async def test_a_failure_is_described_as_an_engine_would(lab):
     batch = lab.batch()
-    words = await batch.words(lab.inputs("C")[0])
+    words = await batch.describe(lab.inputs("C")[0])
     assert words["category"] == "crash" and words["signature"].startswith("KeyError @ reader.py")
     assert "Traceback" in words["detail"] and words["input"]
-    assert await batch.words(lab.inputs("a")[0]) == {}
-    died = await batch.words(lab.inputs("K")[0])
+    assert await batch.describe(lab.inputs("a")[0]) == {}
+    died = await batch.describe(lab.inputs("K")[0])
     assert died["title"] == "the process was killed by SIGKILL"
-    assert (await batch.words(lab.inputs("L")[0]))["category"] == "hang"
+    assert (await batch.describe(lab.inputs("L")[0]))["category"] == "hang"
 
 
 @pytest.mark.slow
@@ -508,15 +508,15 @@ async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab):
     corpora = Corpora(lab.campaign(["parcel.deep"]), lab.home, ground)
     await corpora.start(State())
     batch = ground.batch((), "m1")
-    pruned = await corpora.next_for("mutant", "m1", batch)
+    pruned = await corpora.prepare_turn("mutant", "m1", batch)
     assert [one.origin for one in pruned.kept] == ["seed:long", "seed:short"]
     # zest has made one of the two smaller, and found that the other one covers nothing more.
     queue = lab.home.in_slot("m1").out / "m1" / "queue"
     queue.mkdir(parents=True)
     (queue / "id:000000,time:0,execs:1,orig:long").write_text("l")
     (queue / "id:000001,src:000000,time:0,execs:9,op:havoc,rep:2").write_text("found")
-    await corpora.harvest("mutant", "m1", batch, ())
-    pruned = await corpora.next_for("other", "m2", batch)
+    await corpora.transfer_turn("mutant", "m1", batch, ())
+    pruned = await corpora.prepare_turn("other", "m2", batch)
     assert [one.path.read_text() for one in pruned.kept] == ["long", "short", "found"]
     names = sorted(file.name for file in lab.home.in_slot("m2").seeds.iterdir())
     assert "m1+000001" in names and "short" in names and len(names) == 3
@@ -527,6 +527,6 @@ async def test_nothing_to_start_from_is_no_refusal(lab):
     ground = await lab.ready(["parcel.deep"])
     corpora = Corpora(lab.campaign(["parcel.deep"]), lab.home, ground)
     await corpora.start(State())
-    pruned = await corpora.next_for("mutant", "m1", ground.batch((), "m1"))
+    pruned = await corpora.prepare_turn("mutant", "m1", ground.batch((), "m1"))
     assert (pruned.kept, pruned.aside, corpora.matrix.mutants()) == ([], [], ())
     assert [*lab.home.in_slot("m1").seeds.iterdir()] == []
