@@ -75,17 +75,17 @@ class MutantBackend(Protocol):
 class AflBackend:
     """The backend for programs that are built with afl-cc and run by AFL++."""
 
-    def __init__(self, campaign: Campaign, home: RunDir) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self._campaign = campaign
-        self._home = home
-        self._builder = MutantBuilder(campaign, home)
+        self._run_dir = run_dir
+        self._builder = MutantBuilder(campaign, run_dir)
         self.prepare = self._builder.prepare
         self.build = self._builder.build
 
     @property
     def tree(self) -> Path:
         """The source of the builder's private copy."""
-        return self._home.mutants / "work" / "origin" / "source"
+        return self._run_dir.mutants / "work" / "origin" / "source"
 
     @property
     def sources(self) -> list[tuple[str, str]]:
@@ -115,23 +115,23 @@ class AflBackend:
         """As :class:`MutantBackend`, with afl-showmap."""
         campaign = self._campaign
         if not command:
-            return AflBatch(campaign, self._home, campaign.target["command"], label)
+            return AflBatch(campaign, self._run_dir, campaign.target["command"], label)
         target = self.target(command)
         if campaign.mutants["cwd"] == "private":
             target["cwd"] = ""
-        return AflBatch(replace(campaign, target=target), self._home, command, label)
+        return AflBatch(replace(campaign, target=target), self._run_dir, command, label)
 
     async def reach(self, seeds: Sequence[Path]) -> BuildReach:
         """As :class:`MutantBackend`, with gcov."""
-        return await reach_by_gcov(self._campaign, self._home, self.tree, seeds)
+        return await reach_by_gcov(self._campaign, self._run_dir, self.tree, seeds)
 
     def outputs(self) -> Comparison:
         """As :class:`MutantBackend`: compares exit status and stdout."""
-        return Outputs(self._campaign, self._home, "oracle")
+        return Outputs(self._campaign, self._run_dir, "oracle")
 
 
-def backend_for(campaign: Campaign, home: RunDir) -> MutantBackend:
+def backend_for(campaign: Campaign, run_dir: RunDir) -> MutantBackend:
     """Return the backend for the campaign's kind of target."""
     if "command" in campaign.target:
-        return AflBackend(campaign, home)
-    return PythonBackend(campaign, home)
+        return AflBackend(campaign, run_dir)
+    return PythonBackend(campaign, run_dir)

@@ -53,7 +53,7 @@ _LABEL = "mutant-builder"
 class Baseline:
     """The original in ``RUN/mutants/work``. Call :meth:`prepare` before anything else."""
 
-    def __init__(self, campaign: Campaign, home: RunDir) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self.twins_unknown = ""
         """Why equivalent and duplicate mutants are not detected; "" if they are."""
         self.slow = ""
@@ -67,13 +67,13 @@ class Baseline:
         recorded in; empty if mutants are built by the whole command."""
         self._campaign = campaign
         self._command: str = campaign.target["build"]
-        self._work = work = home.path.absolute() / "mutants" / "work"
+        self._work = work = run_dir.path.absolute() / "mutants" / "work"
         source = Path(campaign.target["source"])
         self.origin = BuildTree(work / "origin", source, (campaign.output, work.parents[1]))
         """The source as it was when the run first started."""
         self.product = Product(campaign, self.origin)
         self._failed = FailedBuilds(work / "failed")
-        self._mark = ProcessMark(home.path, _LABEL)
+        self._mark = ProcessMark(run_dir.path, _LABEL)
         self._tools: Tools | None = None
         self._rooms: dict[str, BuildEnvironment] = {}
         """Environments in which the whole command builds mutants, by name."""
@@ -181,8 +181,8 @@ class Baseline:
         outcome = await _built(base, BASELINE_LIMIT_S)
         self.seconds = outcome.seconds
         if not made(outcome, base.program):
-            words = await self.failure("baseline", outcome, base)
-            raise SupervisorError(f"target.build: in {base.tree.home}, for mutants: {words}")
+            message = await self.failure("baseline", outcome, base)
+            raise SupervisorError(f"target.build: in {base.tree.home}, for mutants: {message}")
         # Written only after a build: a source that does not build is copied again when corrected.
         told = json.dumps({"source": self._campaign.target["source"]})
         replace_text(self.origin.home / "of.json", told)
@@ -191,8 +191,8 @@ class Baseline:
         self.twins_unknown = self.slow = ""
         if not made(outcome, plain.program):
             self.slow = "target.build fails without instrumentation"
-            words = await self.failure("plain", outcome, plain)
-            self.twins_unknown = " ".join(f"without instrumentation, {words}".split())
+            message = await self.failure("plain", outcome, plain)
+            self.twins_unknown = " ".join(f"without instrumentation, {message}".split())
         else:
             self.slow = await self._try_fast(plain, base)
         if self.slow:
@@ -223,8 +223,8 @@ class Baseline:
             await in_thread(path.write)
             outcome = await path.build(BASELINE_LIMIT_S)
             if not made(outcome, path.program):
-                words = await self.failure("fast", outcome, room)
-                return " ".join(f"a recorded step fails when repeated: {words}".split())
+                message = await self.failure("fast", outcome, room)
+                return " ".join(f"a recorded step fails when repeated: {message}".split())
         # Two builds with AFL++'s passes always differ, so only the builds without are compared.
         path = fast[0][0]
         programs = (plain.program, path.program)

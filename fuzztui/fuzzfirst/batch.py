@@ -63,12 +63,12 @@ class AflBatch:
     """
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, command: Sequence[str], label: str
+        self, campaign: Campaign, run_dir: RunDir, command: Sequence[str], label: str
     ) -> None:
-        self._showmap = Showmap(campaign, home, command, label)
+        self._showmap = Showmap(campaign, run_dir, command, label)
         self._subject = self._showmap.subject
         self._crash_status = _crash_status(self._subject.env)
-        self._home = home
+        self._run_dir = run_dir
         self._turn = asyncio.Lock()
         self._swept = False
 
@@ -82,7 +82,7 @@ class AflBatch:
         async with self._turn:
             if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._showmap.mark.sweep)
-                await asyncio.to_thread(sweep_scratch, self._home.path)
+                await asyncio.to_thread(sweep_scratch, self._run_dir.path)
                 self._swept = True
             for at in range(0, len(inputs), CHUNK):
                 verdicts += await self._chunk(inputs[at : at + CHUNK], tell)

@@ -54,8 +54,8 @@ class _Failed(Exception):
 class MutantBuilder:
     """Builds mutants of a campaign's target, one at a time, in ``RUN/mutants/work``."""
 
-    def __init__(self, campaign: Campaign, home: RunDir) -> None:
-        self.baseline = Baseline(campaign, home)
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
+        self.baseline = Baseline(campaign, run_dir)
         self._campaign = campaign
         self._lock = asyncio.Lock()
         self._twins = DuplicateMutants()

@@ -41,7 +41,7 @@ class MutantPhaseContext(life.LifeContext, Protocol):
     async def abide(self, job: Awaitable[None]) -> None:
         """Wait for ``job``; if the campaign ends, cancel it and raise ``CampaignStopping``."""
 
-    async def live(self, lives: Sequence[InstanceLife], home: RunDir, mutant: str) -> None:
+    async def live(self, lives: Sequence[InstanceLife], run_dir: RunDir, mutant: str) -> None:
         """Run and observe instances that fuzz a mutant, until all have ended."""
 
     def end(self, ending: EndReason) -> None:

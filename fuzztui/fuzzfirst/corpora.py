@@ -46,9 +46,9 @@ def turn_number(name: str) -> int:
     return int(match[1]) if match else 0
 
 
-def turn_instances(home: RunDir, slot: str) -> list[str]:
+def turn_instances(run_dir: RunDir, slot: str) -> list[str]:
     """Return the names of a turn's instances, from its sync directory."""
-    out = home.in_slot(slot).out
+    out = run_dir.in_slot(slot).out
     names = [p.name for p in out.iterdir() if p.is_dir()] if out.is_dir() else []
     return sorted(names, key=lambda name: (len(name), name))
 
@@ -74,14 +74,14 @@ class TurnResult:
 class Corpora:
     """All inputs of a run. Call :meth:`start` first. Raises :class:`SupervisorError`."""
 
-    def __init__(self, campaign: Campaign, home: RunDir, ground: MutantBackend) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir, backend: MutantBackend) -> None:
         self._sequential = campaign.mutants["use"] == "sequential"
         self._returns: bool = campaign.mutants["returns"]
-        self._home = home
-        self._handover = Transfer(home.out, ground.batch((), "target"))
-        self.matrix = KillMatrix(home.mutants / "kills.jsonl")
+        self._run_dir = run_dir
+        self._transfer = Transfer(run_dir.out, backend.batch((), "target"))
+        self.matrix = KillMatrix(run_dir.mutants / "kills.jsonl")
         strict = campaign.mutants["oracle"] == "output"
-        self._outputs = ground.outputs() if strict else None
+        self._outputs = backend.outputs() if strict else None
         self._comparing = asyncio.Lock()
         self._seeds: list[Input] = []
         self._last: list[Input] | None = None
@@ -95,13 +95,13 @@ class Corpora:
 
     async def start(self, state: State) -> None:
         """Run the seeds on the target, and read what an earlier supervisor has left."""
-        self._seeds = await asyncio.to_thread(gather_seeds, self._home.seeds)
-        await self._handover.start(self._seeds)
-        for place in sorted((self._home.mutants / "aside").glob("m*")):
+        self._seeds = await asyncio.to_thread(gather_seeds, self._run_dir.seeds)
+        await self._transfer.start(self._seeds)
+        for place in sorted((self._run_dir.mutants / "aside").glob("m*")):
             aside = await asyncio.to_thread(gather_aside, place)
             self._aside |= {one.digest: one for one in aside}
         busy = {m.slot for m in state.mutants.values() if m.stage in AT_WORK}
-        there = (path.name for path in (self._home.mutants / "slots").glob("m*"))
+        there = (path.name for path in (self._run_dir.mutants / "slots").glob("m*"))
         done = sorted((slot for slot in there if slot not in busy), key=turn_number)
         if self._sequential:
             while done and not self._last:  # a turn that never started has left nothing
@@ -114,13 +114,13 @@ class Corpora:
         """
         corpus = await asyncio.to_thread(self._corpus)
         pruned = await prune(batch, corpus)
-        place = self._home.mutants / "aside" / slot
+        place = self._run_dir.mutants / "aside" / slot
         await asyncio.to_thread(put_aside, pruned, place)
         if pruned.kept or not pruned.aside:
-            await asyncio.to_thread(lay_out, pruned.kept, self._home.in_slot(slot).seeds)
+            await asyncio.to_thread(lay_out, pruned.kept, self._run_dir.in_slot(slot).seeds)
         on_mutant = {one.digest: outcome for one, outcome in pruned.aside}
         # Only inputs that ended well on the target can kill; all were run on the target before.
-        on_target = self._handover.verdicts
+        on_target = self._transfer.verdicts
         kills = _by_origin(killed_by(on_mutant, on_target), (one for one, _ in pruned.aside))
         await asyncio.to_thread(self.matrix.add, mutant, kills)
         if pruned.aside:  # keep the copies: tidying up may remove the files of turns
@@ -138,12 +138,12 @@ class Corpora:
         """
         queue = await asyncio.to_thread(self._queue_of, slot)
         failing = await asyncio.to_thread(self._failing_of, slot)
-        handed, trouble = Transferred(), ""
+        transferred, trouble = Transferred(), ""
         try:
-            handed = await self._handover.take([*queue, *failing])
+            transferred = await self._transfer.take([*queue, *failing])
         except Unrunnable as e:
             trouble = f"not all inputs that it found could be run on the target: {e}"
-        on_target = self._handover.verdicts
+        on_target = self._transfer.verdicts
         on_mutant: dict[str, str] = {}
         kills: dict[str, str] = {}
         if batch is not None:
@@ -161,29 +161,29 @@ class Corpora:
         if self._sequential:
             before, self._last = self._last, await asyncio.to_thread(self._left_by, slot)
             await asyncio.to_thread(self._tidy, before or [], slot)
-        by_slot = await asyncio.to_thread(transferred_by_turn, self._home.out)
+        by_slot = await asyncio.to_thread(transferred_by_turn, self._run_dir.out)
         brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
-        return TurnResult(brought, handed.edges, trouble, by_slot)
+        return TurnResult(brought, transferred.edges, trouble, by_slot)
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
         """Return the kills by a different output; {} if the campaign does not count them."""
         if self._outputs is None or not command:
             return {}
-        fit = [one for one in queue if self._handover.verdicts.get(one.digest) == "ok"]
+        fit = [one for one in queue if self._transfer.verdicts.get(one.digest) == "ok"]
         async with self._comparing:
             return _by_origin(await self._outputs.differing(command, fit), fit)
 
     def _corpus(self) -> list[Input]:
         """Return the inputs that are pruned for the next mutant, each content once."""
         own = self._seeds if self._last is None else self._last
-        added = gather(self._home.out, [ADDED])
+        added = gather(self._run_dir.out, [ADDED])
         back = list(self._aside.values()) if self._returns and self._sequential else []
         return list(
             {one.digest: one for one in [*own, *added, *back] if one.path.exists()}.values()
         )
 
     def _queue_of(self, slot: str) -> list[Input]:
-        return gather(self._home.in_slot(slot).out, turn_instances(self._home, slot))
+        return gather(self._run_dir.in_slot(slot).out, turn_instances(self._run_dir, slot))
 
     def _left_by(self, slot: str) -> list[Input]:
         """Return the corpus that a turn leaves: its seeds, and the entries that it found.
@@ -191,7 +191,7 @@ class Corpora:
         The seeds are not taken from its queue: an engine trims them as long as the mutant covers
         the same, so a mutant that returns early would leave almost nothing of them.
         """
-        seeds = gather_seeds(self._home.in_slot(slot).seeds)
+        seeds = gather_seeds(self._run_dir.in_slot(slot).seeds)
         origins = {one.origin for one in seeds}
         found = [one for one in self._queue_of(slot) if one.origin not in origins]
         return list({one.digest: one for one in [*seeds, *found]}.values())
@@ -201,8 +201,8 @@ class Corpora:
 
         Keeps entries that the turn found and afl-fuzz renumbered on resume (``orig:id:...``).
         """
-        kept = self._home.in_slot(slot).turn
-        slots = self._home.mutants / "slots"
+        kept = self._run_dir.in_slot(slot).turn
+        slots = self._run_dir.mutants / "slots"
         for one in before:
             inside = one.path.is_relative_to(slots) and not one.path.is_relative_to(kept)
             start = one.path.parent.name == "seeds" or _FROM_SEEDS.search(one.path.name)
@@ -210,8 +210,8 @@ class Corpora:
                 one.path.unlink(missing_ok=True)
 
     def _failing_of(self, slot: str) -> list[Input]:
-        names = turn_instances(self._home, slot)
-        return gather(self._home.in_slot(slot).out, names, ("crashes", "hangs"))
+        names = turn_instances(self._run_dir, slot)
+        return gather(self._run_dir.in_slot(slot).out, names, ("crashes", "hangs"))
 
 
 def _by_origin(kills: dict[str, str], inputs: Iterable[Input]) -> dict[str, str]:

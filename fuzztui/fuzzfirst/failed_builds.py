@@ -38,12 +38,12 @@ class FailedBuilds:
         for old in logs[:-KEPT]:
             old.unlink(missing_ok=True)
         if outcome.status is None:
-            words = f"the build took more than {outcome.seconds:.0f} s"
+            message = f"the build took more than {outcome.seconds:.0f} s"
         elif outcome.status:
-            words = f"the build failed with exit status {outcome.status}"
+            message = f"the build failed with exit status {outcome.status}"
         else:
-            words = f"the build made no {program.name}"
+            message = f"the build made no {program.name}"
         printed = outcome.output.decode(errors="replace").splitlines()
         lines = [printed_line(line.replace(f"{source}{os.sep}", "")) for line in printed]
         said = "".join(f"\n  {line}" for line in telling_lines(filter(None, lines)))
-        return f"{words}:{said}\nthe whole output is in {log}"
+        return f"{message}:{said}\nthe whole output is in {log}"

@@ -29,34 +29,34 @@ __all__ = ["worklist_handlers"]
 
 def worklist_handlers(state: State, record: Callable[..., None]) -> Mapping[str, Deed]:
     """Return the handlers for the mutants of a fuzz-first campaign, by command name."""
-    hand = _Hand(state, record)
+    handlers = _Handlers(state, record)
     return {
-        name: hand.telling(deed)
-        for name, deed in (
-            (MoveMutants.name, hand.move),
-            (SkipMutants.name, hand.skip),
-            (PromoteMutants.name, hand.promote),
-            (RequeueMutants.name, hand.requeue),
-            (MarkEquivalent.name, hand.equivalent),
+        name: handlers.with_hints(handler)
+        for name, handler in (
+            (MoveMutants.name, handlers.move),
+            (SkipMutants.name, handlers.skip),
+            (PromoteMutants.name, handlers.promote),
+            (RequeueMutants.name, handlers.requeue),
+            (MarkEquivalent.name, handlers.equivalent),
         )
     }
 
 
-class _Hand:
+class _Handlers:
     def __init__(self, state: State, record: Callable[..., None]) -> None:
         self._state = state
         self._record = record
 
-    def telling(self, deed: Deed) -> Deed:
+    def with_hints(self, handler: Deed) -> Deed:
         """Wrap a handler: add to its answer what the user might wait for in vain."""
 
         async def told(command: Any, progress: Progress) -> str:
-            words = await deed(command, progress)
+            message = await handler(command, progress)
             if self._state.stage != "mutants" and queue(self._state):
-                words += "; to fuzz mutants again, stop and resume the campaign"
+                message += "; to fuzz mutants again, stop and resume the campaign"
             if self._growing and parse_selection(command.select).conditions:
-                words += "; mutants that are listed later are not included"
-            return words
+                message += "; mutants that are listed later are not included"
+            return message
 
         return told
 

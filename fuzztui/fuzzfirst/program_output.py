@@ -37,10 +37,10 @@ class Outputs:
     :class:`SupervisorError` for a target that cannot be run without AFL++.
     """
 
-    def __init__(self, campaign: Campaign, home: RunDir, label: str) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir, label: str) -> None:
         self._campaign = campaign
         self._subject = TargetProgram.of(campaign)
-        self._mark = ProcessMark(home.path, f"output-{label}")
+        self._mark = ProcessMark(run_dir.path, f"output-{label}")
         self._known: dict[str, _Answer | None] = {}
         """The target's results by digest; None: it timed out, or the second run differed."""
 
@@ -92,8 +92,8 @@ class Outputs:
             with bench(_silenced(subject), data, self._mark) as place:
                 outcome = await place.run(subject.hang_limit, stdout=True, told=take)
         except OSError as e:
-            words = f"{e.filename or subject.command[0]}: {e.strerror or e}"
-            raise SupervisorError(words) from None
+            message = f"{e.filename or subject.command[0]}: {e.strerror or e}"
+            raise SupervisorError(message) from None
         if outcome.status is None:
             return None
         # The paths of the program and the input differ in each run.
@@ -104,6 +104,6 @@ class Outputs:
 
 def _silenced(subject: TargetProgram) -> TargetProgram:
     """Return the same program with its stderr discarded."""
-    words = (subject.command[0], "@@") if subject.driver else subject.command
-    command = ("/bin/sh", "-c", 'exec "$@" 2>/dev/null', "sh", *words)
+    argv = (subject.command[0], "@@") if subject.driver else subject.command
+    command = ("/bin/sh", "-c", 'exec "$@" 2>/dev/null', "sh", *argv)
     return replace(subject, command=command, driver=False)

@@ -48,11 +48,11 @@ _SAID = 500
 class PythonBackend:
     """As ``MutantBackend``. A mutant's command is the directory of its copy."""
 
-    def __init__(self, campaign: Campaign, home: RunDir) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self._campaign = campaign
-        self._home = home
-        self._work = home.path.absolute() / "mutants" / "work" / "python"
-        self._mark = ProcessMark(home.path, _LABEL)
+        self._run_dir = run_dir
+        self._work = run_dir.path.absolute() / "mutants" / "work" / "python"
+        self._mark = ProcessMark(run_dir.path, _LABEL)
         self._lock = asyncio.Lock()
         self._twins = DuplicateMutants()
         self._state: dict[str, Any] = {}
@@ -92,7 +92,7 @@ class PythonBackend:
         if not command:
             # The same numbers of cells in all batches, because their coverage is compared.
             edges = self._work.parent / "edges.json"
-            return PythonBatch(self._campaign, self._home, label, edges)
+            return PythonBatch(self._campaign, self._run_dir, label, edges)
         return self._batch(self.target(command), label)
 
     async def prepare(self, told: Callable[[str], None]) -> None:
@@ -177,8 +177,8 @@ class PythonBackend:
             self._check(row, files.get(row["module"], ""))
             answer = await self._code(self.tree / row["name"])
             if "code" not in answer:
-                words = visible(str(answer.get("error")))[:_SAID]
-                raise SupervisorError(f"mutants.sources: {row['file']}: {words}")
+                message = visible(str(answer.get("error")))[:_SAID]
+                raise SupervisorError(f"mutants.sources: {row['file']}: {message}")
             codes[row["name"]] = _digest(row["name"], answer["code"])
         return self._state
 
@@ -187,7 +187,7 @@ class PythonBackend:
         wanted: list[tuple[str, str]] = self._campaign.mutants["sources"]
         names = [self._path(name) for name, _ in wanted]
         asked = await ask(
-            self._campaign, self._home, lambda _: ["--locate", *names], self._mark, limit=LOAD_S
+            self._campaign, self._run_dir, lambda _: ["--locate", *names], self._mark, limit=LOAD_S
         )
         rows = [row for row in asked.answers if "module" in row or "error" in row]
         if len(rows) != len(wanted):
@@ -215,9 +215,9 @@ class PythonBackend:
         if file and os.path.realpath(file) == os.path.realpath(copy):
             return
         module, top = visible(row["module"]), visible(row["top"].removesuffix(".py"))
-        words = f"imports {visible(file)}" if file else "cannot import the module"
+        message = f"imports {visible(file)}" if file else "cannot import the module"
         raise SupervisorError(
-            f"mutants.sources: {module}: no mutant would be run, because the target {words} "
+            f"mutants.sources: {module}: no mutant would be run, because the target {message} "
             f"although a copy is first on its path. If fuzztui's engine has imported {top} before, "
             "name it in target.include"
         )
@@ -256,12 +256,12 @@ class PythonBackend:
     # ----------------------------------------------------------------------- the interpreter
 
     def _batch(self, target: Mapping[str, Any], label: str) -> PythonBatch:
-        return PythonBatch(replace(self._campaign, target=dict(target)), self._home, label)
+        return PythonBatch(replace(self._campaign, target=dict(target)), self._run_dir, label)
 
     async def _code(self, file: Path) -> dict[str, Any]:
         """``{"code"}`` or ``{"error"}``. Raises :class:`SupervisorError`."""
         asked = await ask(
-            self._campaign, self._home, lambda _: ["--code", str(file)], self._mark, limit=LOAD_S
+            self._campaign, self._run_dir, lambda _: ["--code", str(file)], self._mark, limit=LOAD_S
         )
         if not asked.answers:
             raise SupervisorError(asked.reason)

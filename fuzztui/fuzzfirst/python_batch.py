@@ -54,9 +54,9 @@ class BatchReply:
     def reason(self) -> str:
         """The engine's last message for the user, or why and with what last line it ended."""
         lines = self.outcome.output.decode(errors="replace").splitlines()
-        words = [line for line in lines if line.startswith("fuzztui: ")]
-        if words:
-            return visible(words[-1].removeprefix("fuzztui: "))
+        messages = [line for line in lines if line.startswith("fuzztui: ")]
+        if messages:
+            return visible(messages[-1].removeprefix("fuzztui: "))
         if self.outcome.stopped:
             return stopped_text(self.outcome.stopped)
         if self.outcome.status is None:
@@ -68,12 +68,12 @@ class BatchReply:
 
 async def ask(
     campaign: Campaign,
-    home: RunDir,
-    question: Callable[[Path], Sequence[str]],
+    run_dir: RunDir,
+    arguments_for: Callable[[Path], Sequence[str]],
     mark: ProcessMark,
     *,
     limit: float = LOAD_S,
-    hear: Callable[[dict[str, Any]], None] | None = None,
+    on_reply: Callable[[dict[str, Any]], None] | None = None,
 ) -> BatchReply:
     """Run the campaign's engine with the arguments that ``question`` returns.
 
@@ -82,12 +82,12 @@ async def ask(
     ``limit``: seconds. Raises :class:`SupervisorError` if the engine cannot be started.
     """
     answers: list[dict[str, Any]] = []
-    lines = _Lines(hear or answers.append)
-    with scratch(home.path) as directory:
+    lines = _Lines(on_reply or answers.append)
+    with scratch(run_dir.path) as directory:
         try:
             spec = directory / "spec.json"
             write_spec(spec, campaign, directory)
-            arguments = await asyncio.to_thread(question, directory)
+            arguments = await asyncio.to_thread(arguments_for, directory)
             (directory / "cwd").mkdir()
             outcome = await execute(
                 [campaign.target["python"], "-P", "-m", "fuzztui.engines", str(spec), *arguments],
@@ -98,7 +98,7 @@ async def ask(
                     "PYTHONHASHSEED": "0",  # as in a campaign
                     "PYTHONDONTWRITEBYTECODE": "1",
                     **campaign.target["env"],
-                    "PYTHONPATH": str(home.expose_package()),
+                    "PYTHONPATH": str(run_dir.expose_package()),
                 },
                 stdout=True,
                 told=lines.take,
@@ -116,12 +116,12 @@ class PythonBatch:
     """
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, label: str, edges: Path | None = None
+        self, campaign: Campaign, run_dir: RunDir, label: str, edges: Path | None = None
     ) -> None:
         self._campaign = campaign
-        self._home = home
+        self._run_dir = run_dir
         self._edges = edges
-        self._mark = ProcessMark(home.path, f"batch-{label}")
+        self._mark = ProcessMark(run_dir.path, f"batch-{label}")
         self._turn = asyncio.Lock()
         self._swept = False
 
@@ -130,7 +130,7 @@ class PythonBatch:
         async with self._turn:
             if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._mark.sweep)
-                await asyncio.to_thread(sweep_scratch, self._home.path)
+                await asyncio.to_thread(sweep_scratch, self._run_dir.path)
                 self._swept = True
             return await self._run(inputs, progress)
 
@@ -142,7 +142,7 @@ class PythonBatch:
             part = inputs[done : done + 1] if alone else inputs[done:]
             run = await self._pass(part, done, found, lambda n: progress(n / len(inputs)))
             if not run.loaded:
-                raise Unrunnable(f"{self._campaign.subject}: {run.asked.reason}")
+                raise Unrunnable(f"{self._campaign.subject}: {run.reply.reason}")
             before, done = done, max(found, default=-1) + 1
             if not alone or done > before:
                 # The input that ended the process of all inputs may not be the next one.
@@ -150,7 +150,7 @@ class PythonBatch:
                 continue
             stalls += 1
             if stalls > MAX_STALLS:
-                reason = run.asked.reason
+                reason = run.reply.reason
                 raise Unrunnable(f"{self._campaign.subject}: inputs end the engine: {reason}")
             found[done] = InputResult("crash")
             done, alone = done + 1, False
@@ -163,49 +163,49 @@ class PythonBatch:
         found: dict[int, InputResult],
         progress: Callable[[int], None],
     ) -> _Pass:
-        def hear(answer: dict[str, Any]) -> None:
+        def on_reply(answer: dict[str, Any]) -> None:
             if "loaded" in answer:
-                heard.loaded = True
+                result.loaded = True
             elif (verdict := _verdict(answer)) and verdict[0] < len(inputs):
                 found[first + verdict[0]] = verdict[1]
                 progress(first + verdict[0] + 1)
 
-        heard = _Pass()
-        heard.asked = await ask(
+        result = _Pass()
+        result.reply = await ask(
             self._campaign,
-            self._home,
+            self._run_dir,
             lambda directory: _request(directory, inputs, edges=self._edges),
             self._mark,
             limit=self._limit(len(inputs)),
-            hear=hear,
+            on_reply=on_reply,
         )
-        return heard
+        return result
 
     async def load(self, modules: Sequence[str], limit: float) -> Mapping[str, str]:
         """Import the target; return the files of ``modules``. Raises :class:`SupervisorError`."""
         async with self._turn:
-            asked = await ask(
+            reply = await ask(
                 self._campaign,
-                self._home,
+                self._run_dir,
                 lambda directory: _request(directory, [], modules=modules),
                 self._mark,
                 limit=limit,
             )
-        for answer in asked.answers:
+        for answer in reply.answers:
             match answer:
-                case {"loaded": dict(files)} if asked.outcome.status == 0:
+                case {"loaded": dict(files)} if reply.outcome.status == 0:
                     return {str(name): str(file) for name, file in files.items()}
-        raise SupervisorError(asked.reason)
+        raise SupervisorError(reply.reason)
 
     async def describe(self, file: Path) -> dict[str, str]:
         """Describe the failure of one input, with the fields of FindingDescribed.
 
         Returns {} if the input does not fail. Raises :class:`SupervisorError`.
         """
-        for answer in await self._told([file], words=True):
+        for answer in await self._replies([file], describe=True):
             match answer:
-                case {"words": [int(), dict(words)]}:
-                    return {str(key): str(value) for key, value in words.items()}
+                case {"words": [int(), dict(description)]}:
+                    return {str(key): str(value) for key, value in description.items()}
         return {}
 
     async def answers(self, inputs: Sequence[Path]) -> dict[int, str]:
@@ -214,7 +214,7 @@ class PythonBatch:
         Raises :class:`SupervisorError`.
         """
         found: dict[int, str] = {}
-        for answer in await self._told(inputs, answers=True):
+        for answer in await self._replies(inputs, answers=True):
             match answer:
                 case {"answer": [int(at), str(digest)]}:
                     found[at] = digest
@@ -226,7 +226,7 @@ class PythonBatch:
         Raises :class:`SupervisorError`.
         """
         found: dict[str, set[int]] = {}
-        for answer in await self._told(inputs, lines=below):
+        for answer in await self._replies(inputs, lines=below):
             match answer:
                 case {"lines": dict(files)}:
                     for file, numbers in files.items():
@@ -234,28 +234,28 @@ class PythonBatch:
                         found.setdefault(inside, set()).update(map(int, numbers))
         return found
 
-    async def _told(
+    async def _replies(
         self,
         inputs: Sequence[Path],
         *,
-        words: bool = False,
+        describe: bool = False,
         answers: bool = False,
         lines: Path | None = None,
     ) -> list[dict[str, Any]]:
         """Return one process's replies on inputs. Raises :class:`Unrunnable` if it runs none."""
         async with self._turn:
-            asked = await ask(
+            reply = await ask(
                 self._campaign,
-                self._home,
+                self._run_dir,
                 lambda directory: _request(
-                    directory, inputs, words=words, answers=answers, lines=lines
+                    directory, inputs, describe=describe, answers=answers, lines=lines
                 ),
                 self._mark,
                 limit=self._limit(len(inputs)),
             )
-        if not any("loaded" in answer for answer in asked.answers):
-            raise Unrunnable(f"{self._campaign.subject}: {asked.reason}")
-        return asked.answers
+        if not any("loaded" in answer for answer in reply.answers):
+            raise Unrunnable(f"{self._campaign.subject}: {reply.reason}")
+        return reply.answers
 
     def _limit(self, inputs: int) -> float:
         """Return a time limit, in seconds, that no batch exceeds while it makes progress."""
@@ -268,14 +268,14 @@ class _Pass:
     """The result of one process; ``loaded``: the target could be imported."""
 
     loaded: bool = False
-    asked: BatchReply = field(default_factory=lambda: BatchReply(ProcessResult(None, 0.0, b"")))
+    reply: BatchReply = field(default_factory=lambda: BatchReply(ProcessResult(None, 0.0, b"")))
 
 
 class _Lines:
     """Finds JSON objects in a stream, and skips what else the target prints."""
 
-    def __init__(self, hear: Callable[[dict[str, Any]], None]) -> None:
-        self._hear = hear
+    def __init__(self, on_reply: Callable[[dict[str, Any]], None]) -> None:
+        self._on_reply = on_reply
         self._rest = bytearray()
 
     def take(self, data: bytes) -> None:
@@ -288,7 +288,7 @@ class _Lines:
                 answer = None
             self._rest.clear()
             if isinstance(answer, dict):
-                self._hear(answer)
+                self._on_reply(answer)
         self._rest += rest
         if len(self._rest) > _LONGEST_LINE:
             self._rest.clear()
@@ -300,7 +300,7 @@ def _request(
     *,
     edges: Path | None = None,
     modules: Sequence[str] = (),
-    words: bool = False,
+    describe: bool = False,
     answers: bool = False,
     lines: Path | None = None,
 ) -> list[str]:
@@ -314,16 +314,16 @@ def _request(
         if (data := read_input(path)) is not None:
             copy.write_bytes(data)
         names.append(str(copy))
-    asked = {
+    request_data = {
         "inputs": names,
         "edges": str(edges or ""),
         "modules": list(modules),
-        "words": words,
+        "words": describe,
         "answers": answers,
         "lines": str(lines or ""),
     }
     request = directory / "request.json"
-    request.write_text(json.dumps(asked))
+    request.write_text(json.dumps(request_data))
     return ["--batch", str(request)]
 
 

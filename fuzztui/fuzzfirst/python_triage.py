@@ -25,11 +25,11 @@ class TransferTriage:
     """As :class:`~fuzztui.instances.launcher.Triage`, for the findings in ``out/handed``."""
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> None:
-        self._home = home
+        self._run_dir = run_dir
         self._record, self._state = record, state
-        self._batch = PythonBatch(campaign, home, "triage")
+        self._batch = PythonBatch(campaign, run_dir, "triage")
         self._waiting: deque[FindingSaved] = deque()
         self._known: set[str] = set()
         self._more = asyncio.Event()
@@ -64,28 +64,28 @@ class TransferTriage:
                 if not self._waiting:
                     return
                 finding = self._waiting[0]
-                words = await self._words(finding)
+                description = await self._describe(finding)
                 self._waiting.popleft()
                 self._record(
                     FindingDescribed(
                         finding.instance,
                         finding.category,
                         finding.file,
-                        words.get("signature", ""),
-                        words.get("title", ""),
-                        words.get("place", ""),
-                        words.get("detail", ""),
-                        words.get("input", ""),
+                        description.get("signature", ""),
+                        description.get("title", ""),
+                        description.get("place", ""),
+                        description.get("detail", ""),
+                        description.get("input", ""),
                     )
                 )
 
-    async def _words(self, finding: FindingSaved) -> dict[str, str]:
+    async def _describe(self, finding: FindingSaved) -> dict[str, str]:
         try:
-            words = await self._batch.describe(self._home.instance(HANDED) / finding.file)
+            description = await self._batch.describe(self._run_dir.instance(HANDED) / finding.file)
         except SupervisorError as e:
             # No signature: the next supervisor tries again.
             return {"title": "could not be run again", "detail": visible(str(e), lines=True)}
-        if not words:
+        if not description:
             again = f"did not {finding.category} again"
             return {"signature": again.replace(" ", "-"), "title": again}
-        return words
+        return description

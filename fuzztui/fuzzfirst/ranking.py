@@ -32,13 +32,13 @@ class Ranking:
 
     def __init__(
         self,
-        home: RunDir,
+        run_dir: RunDir,
         tree: Path,
         sources: Sequence[tuple[str, str]],
         reach: BuildReach,
         found: Callable[[SourceMutant], None],
     ) -> None:
-        self._home = home
+        self._run_dir = run_dir
         self._reach = reach
         self._tree = tree
         self._sources = sources
@@ -52,15 +52,20 @@ class Ranking:
 
     async def run(self) -> None:
         """Run to the end. Raises :class:`SupervisorError` if there are no mutants."""
-        words = [sys.executable, "-P", "-m", "fuzztui.fuzzfirst.ranking_process"]
-        reach = self._home.mutants / "reach.json"
-        words += [str(self._home.campaign), str(self._tree), json.dumps(self._sources), str(reach)]
+        command = [sys.executable, "-P", "-m", "fuzztui.fuzzfirst.ranking_process"]
+        reach = self._run_dir.mutants / "reach.json"
+        command += [
+            str(self._run_dir.campaign),
+            str(self._tree),
+            json.dumps(self._sources),
+            str(reach),
+        ]
         try:
             await asyncio.to_thread(replace_text, reach, json.dumps(self._reach.to_json()))
             outcome = await execute(
-                words,
-                ProcessMark(self._home.path, "ranking"),
-                cwd=self._home.path,
+                command,
+                ProcessMark(self._run_dir.path, "ranking"),
+                cwd=self._run_dir.path,
                 limit=_LIMIT_S,
                 stdout=True,
                 told=self._take,
@@ -92,5 +97,5 @@ class Ranking:
                 self._found(SourceMutant(*(fields[name] for name in _FIELDS)))
             case {"figures": dict(figures)}:
                 self.figures = figures
-            case {"error": str(words)}:
-                self._error = words
+            case {"error": str(message)}:
+                self._error = message

@@ -157,11 +157,11 @@ def python_functions(source: bytes) -> list[tuple[str, int, int]]:
 
 
 async def reach_by_gcov(
-    campaign: Campaign, home: RunDir, source: Path, seeds: Iterable[Path]
+    campaign: Campaign, run_dir: RunDir, source: Path, seeds: Iterable[Path]
 ) -> BuildReach:
     """Build the target in ``source`` for gcov, run the seeds. Raises :class:`SupervisorError`."""
-    place = home.mutants.absolute() / "work" / "reach"
-    mark = ProcessMark(home.path, "mutant-reach")
+    place = run_dir.mutants.absolute() / "work" / "reach"
+    mark = ProcessMark(run_dir.path, "mutant-reach")
     tree = BuildTree(place, source)
     try:
         await asyncio.to_thread(tree.make)

@@ -96,7 +96,7 @@ class Showmap:
     """
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, command: Sequence[str], label: str
+        self, campaign: Campaign, run_dir: RunDir, command: Sequence[str], label: str
     ) -> None:
         target = {**campaign.target, "command": list(command)}
         self.subject = TargetProgram.of(replace(campaign, target=target))
@@ -113,8 +113,8 @@ class Showmap:
                 "afl-showmap: not found; install afl++, or set engine.afl_path to its directory"
             )
         self._tool = tool
-        self._run = home.path
-        self.mark = ProcessMark(home.path, f"batch-{label}")
+        self._run = run_dir.path
+        self.mark = ProcessMark(run_dir.path, f"batch-{label}")
         self._known: dict[bytes, int] = {}
 
     async def run(

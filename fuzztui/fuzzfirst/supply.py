@@ -53,12 +53,16 @@ class MutantSupply:
     """Fills the worklist, and builds its first mutants. Call :meth:`start` once."""
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, ground: MutantBackend, desk: MutantPhaseContext
+        self,
+        campaign: Campaign,
+        run_dir: RunDir,
+        backend: MutantBackend,
+        context: MutantPhaseContext,
     ) -> None:
         self._campaign = campaign
-        self._home = home
-        self._ground = ground
-        self._desk = desk
+        self._run_dir = run_dir
+        self._backend = backend
+        self._context = context
         self._news = asyncio.Event()
         self._jobs: list[asyncio.Future[None]] = []
         self._found: list[SourceMutant] = []
@@ -85,9 +89,9 @@ class MutantSupply:
 
         Raises :class:`SupervisorError`.
         """
-        digests = read_json(self._home.mutants / _TWINS) or {}
-        self._ground.restore_digests({k: v for k, v in digests.items() if isinstance(v, str)})
-        before = read_json(self._home.mutants / _LISTING) or {}
+        digests = read_json(self._run_dir.mutants / _TWINS) or {}
+        self._backend.restore_digests({k: v for k, v in digests.items() if isinstance(v, str)})
+        before = read_json(self._run_dir.mutants / _LISTING) or {}
         self.whole = before == {"key": self._key(), "whole": True}
         if not self.whole:
             other = bool(before) and before.get("key") != self._key()
@@ -119,15 +123,15 @@ class MutantSupply:
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
-        ground, mutants = self._ground, self._campaign.mutants
+        backend, mutants = self._backend, self._campaign.mutants
         if mutants["functions"] or mutants["covered"]:
-            self._reach = await ground.reach(seeds)
-        ranking = Ranking(self._home, ground.tree, ground.sources, self._reach, self._take)
-        listing = self._home.mutants / _LISTING
+            self._reach = await backend.reach(seeds)
+        ranking = Ranking(self._run_dir, backend.tree, backend.sources, self._reach, self._take)
+        listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": False}))
         self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))
         await ranking.ready.wait()
-        self._desk.record(*(Message("info", note) for note in ranking.notes))
+        self._context.record(*(Message("info", note) for note in ranking.notes))
 
     def _take(self, mutant: SourceMutant) -> None:
         self._found.append(mutant)
@@ -139,7 +143,7 @@ class MutantSupply:
         ``other``: the campaign's settings for mutants have changed, so earlier mutants that are not
         listed again are skipped.
         """
-        state = self._desk.state
+        state = self._context.state
         known = set() if other else set(state.mutants)
         listed: set[str] = set()
         work = asyncio.ensure_future(ranking.run())
@@ -150,20 +154,22 @@ class MutantSupply:
                 places = enumerate(found, len(listed))
                 news = [(place, mutant) for place, mutant in places if mutant.id not in known]
                 listed |= {mutant.id for mutant in found}
-                self._desk.record(*_listing(news, self._ground.tree, self._reach))
+                self._context.record(*_listing(news, self._backend.tree, self._reach))
             await work
         finally:
             work.cancel()
         if other:
-            words = "no longer among the campaign's mutants"
+            message = "no longer among the campaign's mutants"
             gone = [m for m in state.mutants.values() if m.id not in listed]
             waiting = (m for m in gone if m.state == "pending")
-            self._desk.record(*(MutantState("", m.id, "skipped", reason=words) for m in waiting))
-        listing = self._home.mutants / _LISTING
+            self._context.record(
+                *(MutantState("", m.id, "skipped", reason=message) for m in waiting)
+            )
+        listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": True}))
         self.whole = True
         figures = {"listed": len(listed), **ranking.figures}
-        self._desk.record(PhaseStarted("mutants", {**state.plan, **figures}))
+        self._context.record(PhaseStarted("mutants", {**state.plan, **figures}))
 
     # ----------------------------------------------------------------- building
 
@@ -180,13 +186,13 @@ class MutantSupply:
 
     def into(self, mutant: Mutant) -> Path:
         """Return the directory of the mutant's program."""
-        return self._home.mutants / "built" / directory_name(mutant.id)
+        return self._run_dir.mutants / "built" / directory_name(mutant.id)
 
     async def _build_ahead(self) -> None:
         """Keep the first mutants of the worklist built, also after the user has moved mutants."""
         while True:
             news = self._news
-            ahead = head(self._desk.state, self._campaign.mutants["ahead"])
+            ahead = head(self._context.state, self._campaign.mutants["ahead"])
             todo = next((m for m in ahead if not self.is_built(m)), None)
             if todo is None:
                 await news.wait()
@@ -194,19 +200,19 @@ class MutantSupply:
             try:
                 await self._build(todo)
             except OSError as e:  # a full disk: fuzzing continues, building is tried again later
-                words = f"{e.filename or self._home.mutants}: {e.strerror or e}"
-                self._desk.record(Message("error", f"cannot build a mutant: {words}"))
+                message = f"{e.filename or self._run_dir.mutants}: {e.strerror or e}"
+                self._context.record(Message("error", f"cannot build a mutant: {message}"))
                 await asyncio.sleep(AGAIN_S)
 
     async def _build(self, mutant: Mutant) -> None:
         """Build a mutant and record the result. Raises OSError if the mutant is not to blame."""
-        record, into = self._desk.record, self.into(mutant)
+        record, into = self._context.record, self.into(mutant)
         record(MutantProgress(mutant.id, "building"))
-        built = await self._ground.build(_text(mutant), into)
-        if built.error and shutil.disk_usage(self._home.mutants).free < MIN_ROOM:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._home.mutants))
+        built = await self._backend.build(_text(mutant), into)
+        if built.error and shutil.disk_usage(self._run_dir.mutants).free < MIN_ROOM:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._run_dir.mutants))
         costs = {"build": round(built.seconds, 3)}
-        replace_text(self._home.mutants / _TWINS, json.dumps(self._ground.digests))
+        replace_text(self._run_dir.mutants / _TWINS, json.dumps(self._backend.digests))
         self._failed = self._failed + 1 if built.error else 0
         self._same = self._same + 1 if built.twin == "original" else 0
         if built.error:
@@ -215,23 +221,25 @@ class MutantSupply:
                 MutantProgress(mutant.id, "failed", reason=built.error, costs=costs),
             )
             if self._failed == FAILED_IN_A_ROW:
-                words = f"{self._failed} mutants in a row do not build; check target.build."
-                record(Message("warning", f"{words} The last error: {built.error}"))
+                message = f"{self._failed} mutants in a row do not build; check target.build."
+                record(Message("warning", f"{message} The last error: {built.error}"))
         elif built.twin == "original":
-            words = "equal to the original once compiled"
+            message = "equal to the original once compiled"
             record(
-                MutantState("", mutant.id, "equivalent", reason=words),
-                MutantProgress(mutant.id, "dropped", reason=words, costs=costs),
+                MutantState("", mutant.id, "equivalent", reason=message),
+                MutantProgress(mutant.id, "dropped", reason=message, costs=costs),
             )
             if self._same == SAME_IN_A_ROW:
-                words = f"{self._same} mutants in a row are equal to the original once compiled"
-                record(Message("warning", f"{words}; check that all of {mutant.file} is compiled"))
+                message = f"{self._same} mutants in a row are equal to the original once compiled"
+                record(
+                    Message("warning", f"{message}; check that all of {mutant.file} is compiled")
+                )
         elif built.twin:
             # The model finds the id in this text.
-            words = f"the same program as {built.twin} once it is compiled"
+            message = f"the same program as {built.twin} once it is compiled"
             record(
-                MutantState("", mutant.id, "invalid", reason=words),
-                MutantProgress(mutant.id, "dropped", reason=words, costs=costs),
+                MutantState("", mutant.id, "invalid", reason=message),
+                MutantProgress(mutant.id, "dropped", reason=message, costs=costs),
             )
         else:
             replace_text(into / _BUILD, json.dumps({"command": built.command}))

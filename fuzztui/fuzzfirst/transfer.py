@@ -120,7 +120,7 @@ class Transfer:
         ``time_ms``: when the inputs were found, for their names. If cancelled, the inputs that were
         already transferred are kept.
         """
-        handed = Transferred()
+        transferred = Transferred()
         room = {"crash": TRACELESS, "hang": TRACELESS}
         async with self._turn:
             fresh: dict[str, Input] = {}
@@ -128,11 +128,11 @@ class Transfer:
                 if one.digest not in self._verdicts:
                     fresh.setdefault(one.digest, one)
             async for some in run_all(self._batch, list(fresh.values()), progress):
-                await in_thread(partial(self._keep, some, handed, room, time_ms))
+                await in_thread(partial(self._keep, some, transferred, room, time_ms))
             for one in inputs:
                 if outcome := self._verdicts.get(one.digest):
-                    handed.verdicts[one.digest] = outcome
-        return handed
+                    transferred.verdicts[one.digest] = outcome
+        return transferred
 
     def _look(self) -> list[Input]:
         """Return the inputs of earlier transfers, and set the next ids."""
@@ -154,7 +154,7 @@ class Transfer:
     def _keep(
         self,
         some: Sequence[tuple[Input, InputResult]],
-        handed: Transferred,
+        transferred: Transferred,
         room: dict[str, int],
         time_ms: int,
     ) -> None:
@@ -167,14 +167,14 @@ class Transfer:
                     continue
                 blind = outcome != "ok" and not verdict.trace
                 if not blind and not self._news(verdict):
-                    handed.alike += outcome != "ok"
+                    transferred.alike += outcome != "ok"
                 elif blind and not room[outcome]:
-                    handed.alike += 1
+                    transferred.alike += 1
                 else:
                     data = read_input(one.path)
                     if data is None or hashlib.sha256(data).hexdigest() != one.digest:
                         continue  # the file has changed since it was run
-                    self._write(one, verdict, data, handed, time_ms)
+                    self._write(one, verdict, data, transferred, time_ms)
                     if blind:
                         room[outcome] -= 1
                 rows.append(self._remember(one, verdict))
@@ -182,19 +182,19 @@ class Transfer:
             self._ledger.append(rows)
 
     def _write(
-        self, one: Input, verdict: InputResult, data: bytes, handed: Transferred, time_ms: int
+        self, one: Input, verdict: InputResult, data: bytes, transferred: Transferred, time_ms: int
     ) -> None:
         part = self._parts[verdict.outcome]
         edges = len({tuple_ >> 3 for tuple_ in verdict.trace} - self._edges)
         name = _name(part.next_id, one, verdict.sig, time_ms)
         if verdict.outcome == "ok":
             name += ",+cov" if edges else ""
-            handed.entries += 1
-            handed.edges += edges
+            transferred.entries += 1
+            transferred.edges += edges
         elif verdict.outcome == "crash":
-            handed.crashes += 1
+            transferred.crashes += 1
         else:
-            handed.hangs += 1
+            transferred.hangs += 1
         write_whole(part.directory / name, data)
         part.next_id += 1
         self._cover(verdict)

@@ -24,9 +24,9 @@ class TurnBudget:
     """The budget of the mutant ``key``, which the instances ``names`` fuzz."""
 
     def __init__(
-        self, campaign: Campaign, desk: MutantPhaseContext, key: str, names: Sequence[str]
+        self, campaign: Campaign, context: MutantPhaseContext, key: str, names: Sequence[str]
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._key = key
         self._names = names
         self._adaptive: bool = campaign.mutants["adaptive"]
@@ -38,7 +38,7 @@ class TurnBudget:
 
     @property
     def _mutant(self) -> Mutant:
-        return self._desk.state.mutants[self._key]
+        return self._context.state.mutants[self._key]
 
     def begin(self) -> None:
         """Called when fuzzing starts or continues."""
@@ -49,11 +49,11 @@ class TurnBudget:
         """Return the used part of the budget, in seconds or executions."""
         if self.in_trials:
             return float(self.executed())
-        return fuzzed_for(self._desk.state, self._mutant, self._desk.now())
+        return fuzzed_for(self._context.state, self._mutant, self._context.now())
 
     def executed(self) -> int:
         """Return the number of executions of the turn."""
-        known = self._desk.state.instances
+        known = self._context.state.instances
         return sum(known[name].execs for name in self._names if name in known)
 
     def limit(self) -> float:
@@ -61,20 +61,20 @@ class TurnBudget:
 
         Executions are also limited by what is left for all mutants.
         """
-        most = share_of(self._desk.state, self._mutant)
+        most = share_of(self._context.state, self._mutant)
         if self._adaptive:
             most *= ADAPTIVE_FACTOR
         if self.in_trials:
-            used, of = budget(self._desk.state)
+            used, of = budget(self._context.state)
             most = min(most, self.used() + max(1.0, of - used))
         return most
 
     def end_reason(self) -> str:
         """Return why the turn is over; "" if it is not."""
-        mutant, desk = self._mutant, self._desk
+        mutant, context = self._mutant, self._context
         if mutant.state in UNWANTED:
             return mutant.state
-        used, of = budget(desk.state, desk.now())
+        used, of = budget(context.state, context.now())
         if used >= of:
             return "the mutants' budget is used up"
         used = self.used()
@@ -85,7 +85,7 @@ class TurnBudget:
     def _idle(self, used: float) -> str:
         """Return a reason if the budget counts executions and none happens; "" otherwise."""
         now = time.monotonic()
-        if used != self._moved[0] or self._desk.state.state == "paused":
+        if used != self._moved[0] or self._context.state.state == "paused":
             self._moved = (used, now)
         elif self.in_trials and now - self._moved[1] >= IDLE_S:
             return f"nothing was executed for {IDLE_S:.0f} s"
@@ -93,10 +93,10 @@ class TurnBudget:
 
     def _no_longer_pays(self, used: float) -> str:
         """Return a reason if the turn found nothing for a third of its budget; "" otherwise."""
-        known = self._desk.state.instances
+        known = self._context.state.instances
         finds = [known[name].last_find_t for name in self._names if name in known]
         if (last := max(finds, default=-1.0)) > self._last_find:
             self._last_find, self._news_at = last, used
-        if used - self._news_at >= share_of(self._desk.state, self._mutant) / ADAPTIVE_FACTOR:
+        if used - self._news_at >= share_of(self._context.state, self._mutant) / ADAPTIVE_FACTOR:
             return "nothing was found for a third of the turn's budget"
         return ""

@@ -108,5 +108,5 @@ def _run(command: Sequence[str], text: bytes, where: Path) -> str | None:
             process.wait()
     if process.returncode == 0:
         return None
-    words = said[:_SAID].decode(errors="replace").strip()
-    return words or f"{command[0]} ended with status {process.returncode}"
+    message = said[:_SAID].decode(errors="replace").strip()
+    return message or f"{command[0]} ended with status {process.returncode}"

@@ -62,5 +62,5 @@ def _dotted(text: str, shared: str) -> str:
 
 def squeezed(line: str, *, indented: bool) -> str:
     """Return a line without insignificant blanks; ``indented``: the indentation is significant."""
-    words = " ".join(line.split())
-    return line[: len(line) - len(line.lstrip())] + words if indented else words
+    text = " ".join(line.split())
+    return line[: len(line) - len(line.lstrip())] + text if indented else text
