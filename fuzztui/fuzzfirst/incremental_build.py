@@ -1,7 +1,7 @@
-"""The fast path: only the objects that a mutant changes are compiled, then the program is linked.
+"""The incremental build: compile only the objects that a mutant changes, then link the program.
 
-The steps of a recipe are shell scripts, which do what the recorded compiler calls did, in their
-directory and environment.
+The steps of a recipe are shell scripts, which repeat the recorded compiler calls in their directory
+and environment.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FastPath:
     ) -> None:
         self.home = home
         self.program = home / "program"
-        """What the scripts make."""
+        """The program that the scripts make."""
         self._plain = plain
         self._recipe = recipe
         self._tools = tools
@@ -52,7 +52,7 @@ class FastPath:
         self._elsewhere: set[str] = set()
 
     def write(self) -> None:
-        """Write the scripts, again. Raises OSError."""
+        """Remove old files and write the scripts. Raises OSError."""
         if self.home.exists():
             shutil.rmtree(self.home)
         self.home.mkdir(mode=0o700)
@@ -71,9 +71,10 @@ class FastPath:
                 self._script(f"other-{i}", step.call, f'{words} -MF "$1"')
 
     async def build(self, limit: float) -> ProcessResult:
-        """Make the program: of all objects, or of those that are kept. Raises OSError.
+        """Make the original, within a limit in seconds. Raises OSError.
 
-        Plain objects are all made again, for it is then that compilers tell what they include.
+        Without AFL++'s passes all objects are compiled, because compilers then list included files.
+        With them, the objects of the recorded build are used if they were kept.
         """
         lines = [
             self._line(f"step-{i}", self._object(i))
@@ -89,12 +90,12 @@ class FastPath:
         return await self._run(lines, limit)
 
     async def mutant(self, steps: Sequence[int], limit: float) -> ProcessResult:
-        """Make the program, with objects of these steps that are apart. Raises OSError."""
+        """Make the program with separate objects for these steps. Raises OSError."""
         lines = [self._line(f"step-{i}", self._object(i, mutant=True)) for i in steps]
         return await self._run([*lines, self._link(steps)], limit)
 
     def learn(self) -> None:
-        """Read what depends on what, once all plain objects were made. Raises OSError."""
+        """Read the dependencies that :meth:`build` has written. Raises OSError."""
         self._uses = [
             self._files(self.home / f"step-{i}.o.d", step)
             for i, step in enumerate(self._recipe.steps)
@@ -104,11 +105,11 @@ class FastPath:
             self._elsewhere |= self._files(self.home / f"other-{i}.d", step)
 
     def whole(self) -> bool:
-        """Whether all objects are there."""
+        """Whether all objects exist."""
         return all(self._object(i).is_file() for i in range(len(self._recipe.steps)))
 
     def steps_of(self, name: str) -> list[int]:
-        """The steps that a file of the source goes into; none where the fast path is not its."""
+        """Return the steps that read a source file; [] if it cannot be built incrementally."""
         if name in self._elsewhere:
             return []
         return [i for i, files in enumerate(self._uses) if name in files]
@@ -134,7 +135,7 @@ class FastPath:
         return shlex.join(["sh", str(self.home / f"{script}.sh"), *map(str, paths)])
 
     def _script(self, name: str, call: Call, words: str) -> None:
-        """One call: ``words`` are in the shell's language."""
+        """Write the script of one call; ``words``: its arguments, quoted for the shell."""
         real = self._tools.real[call.tool]
         compiler = [str(self._tools.plain), real] if self._plain else [real]
         env = [f"{key}={value}" for key, value in call.env.items()]
@@ -149,7 +150,7 @@ class FastPath:
         path.chmod(0o700)
 
     def _files(self, path: Path, step: CompileStep) -> set[str]:
-        """The files of the source that a rule of make's names."""
+        """Return the source files that a make rule lists."""
         text = os.fsdecode(read_regular(path, _MAX_DEPENDENCIES))
         words = _WORD.findall(text.replace("\\\n", " ").partition(":")[2])
         found = set()

@@ -1,7 +1,7 @@
-"""How a program came about: from the noted compiler calls to steps that can be done again.
+"""Convert recorded compiler calls to a recipe, whose steps can be repeated.
 
-Only what is understood whole is a recipe. Anything else (response files, ``-x``, objects from
-nowhere, a program linked twice) has the user's command run for each mutant instead.
+A recipe requires that all calls are understood. Otherwise (response files, ``-x``, objects of
+unknown origin, a program linked twice) the user's command is run for each mutant.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _NOT_ENVIRONMENT = frozenset({"PWD", "OLDPWD", "SHLVL", "_", "FUZZTUI_RUN", "FUZ
 
 
 class Unclear(Exception):
-    """The calls are no recipe; says why, for users."""
+    """The calls cannot be converted to a recipe; the message, for users, is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a compiler, as it was noted."""
+    """One recorded call of a compiler."""
 
     tool: str
     cwd: str
@@ -58,7 +58,7 @@ class Call:
     env: Mapping[str, str]
 
     def path(self, name: str) -> str:
-        """A file that it names, absolute."""
+        """Return the absolute path of a file that the call names."""
         return os.path.normpath(os.path.join(self.cwd, name))  # noqa: PTH118
 
 
@@ -70,26 +70,26 @@ class CompileStep:
     args: tuple[str, ...]
     source: str
     kept: str
-    """The object of the recorded build; "" where that was a temporary file."""
+    """The object file of the recorded build; "": a temporary file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """``steps`` make the objects of the program. Of ``link`` the numbers are these objects."""
+    """``steps`` make the program's objects; numbers in ``link`` are indexes of these objects."""
 
     steps: tuple[CompileStep, ...]
     call: Call
     link: tuple[str | int, ...]
     others: tuple[CompileStep, ...]
-    """Steps whose objects go elsewhere, perhaps by a detour (``ar``) into the program."""
+    """Steps whose objects go elsewhere, perhaps indirectly (``ar``) into the program."""
 
 
 @dataclass(slots=True)
 class _Parsed:
-    """A call taken apart: positions in its arguments."""
+    """A parsed call: indexes of its arguments."""
 
     mode: str = "link"
-    """``compile``, ``link``, ``none`` (makes nothing of ours) or ``unclear``."""
+    """``compile``, ``link``, ``none`` (makes no object or program) or ``unclear``."""
     sources: list[int] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
     output: str = ""
@@ -99,7 +99,7 @@ class _Parsed:
 
 
 def same_steps(one: Recipe, base: Path, other: Recipe, other_base: Path) -> bool:
-    """Whether two recipes differ in nothing but where their trees are."""
+    """Whether two recipes are equal except for the directories of their trees."""
 
     def told(recipe: Recipe, root: Path) -> list[object]:
         def plain(words: Iterable[str | int]) -> list[str | int]:
@@ -117,14 +117,14 @@ def same_steps(one: Recipe, base: Path, other: Recipe, other_base: Path) -> bool
 
 
 def read_calls(directory: Path) -> list[Call]:
-    """What the compilers noted, in the order of the calls. Raises OSError, :class:`Unclear`."""
+    """Read the recorded calls, in their order. Raises OSError, :class:`Unclear`."""
     found = []
     with os.scandir(directory) as entries:
         for entry in entries:
             status = entry.stat(follow_symlinks=False)
             found.append((status.st_mtime_ns, entry.name, status.st_size))
     if len(found) > MAX_CALLS:
-        raise Unclear(f"it calls the compiler more than {MAX_CALLS:,} times")
+        raise Unclear(f"target.build calls the compiler more than {MAX_CALLS:,} times")
     calls = []
     for _, name, size in sorted(found):
         if size > _MAX_RECORD:
@@ -135,7 +135,7 @@ def read_calls(directory: Path) -> list[Call]:
 
 
 def _call(record: bytes) -> Call | None:
-    """None for one that was cut off."""
+    """Parse a record; None if it is incomplete."""
     words = [word.decode(errors="surrogateescape") for word in record.split(b"\0")]
     if len(words) < 4 or not words[2].isdecimal() or words[-1]:
         return None
@@ -146,12 +146,12 @@ def _call(record: bytes) -> Call | None:
 
 
 def sources_of(calls: Sequence[Call]) -> set[str]:
-    """Every source that was given to a compiler, by absolute path."""
+    """Return the absolute paths of all sources that compilers were called with."""
     return {call.path(call.args[i]) for call in calls for i in _parse(call.args).sources}
 
 
 def recipe_of(calls: Sequence[Call], program: Path, tree: Path) -> Recipe:
-    """The recipe of ``program``, all of which happened below ``tree``. Raises :class:`Unclear`."""
+    """Return the recipe of ``program``, which was built below ``tree``. Raises :class:`Unclear`."""
     parsed = [(call, _parse(call.args)) for call in calls]
     if any(p.opaque for _, p in parsed):
         raise Unclear("a compiler call has its arguments in a file (@)")
@@ -177,18 +177,18 @@ def recipe_of(calls: Sequence[Call], program: Path, tree: Path) -> Recipe:
         elif Path(name).suffix in (".o", ".obj", ".lo") and Path(name).is_relative_to(tree):
             raise Unclear(f"{Path(name).name} is made by no recorded compiler call")
         else:
-            continue  # an archive, a library, an object of the system's
+            continue  # an archive, a library, a system object
         places[i] = len(steps)
         steps.append(step)
     if not steps:
-        raise Unclear("the program is linked of libraries only")
+        raise Unclear("the program is linked from libraries only")
     return Recipe(
         tuple(steps), call, tuple(_for_linking(call.args, places)), _others(parsed, steps)
     )
 
 
 def _objects(parsed: Sequence[tuple[Call, _Parsed]]) -> dict[str, CompileStep | None]:
-    """What ``-c`` made, by path; None where two calls differ on it."""
+    """Return the steps with ``-c`` by object path; None if two different calls make the object."""
     found: dict[str, CompileStep | None] = {}
     for call, parts in parsed:
         if parts.mode != "compile":
@@ -210,7 +210,7 @@ def _compiled(call: Call, parts: _Parsed) -> Iterator[CompileStep]:
 def _others(
     parsed: Sequence[tuple[Call, _Parsed]], steps: Sequence[CompileStep]
 ) -> tuple[CompileStep, ...]:
-    """Objects that are there still, and not those of another program alone."""
+    """Return steps whose objects still exist, except those of other programs only."""
     ours = {step.kept for step in steps}
     elsewhere = {
         call.path(call.args[i])
@@ -274,7 +274,7 @@ def _parse(args: Sequence[str]) -> _Parsed:
 
 
 def _for_compiling(args: Sequence[str], parts: _Parsed) -> Iterator[str]:
-    """The arguments without files, and without what is for the linker or tells of files."""
+    """Yield the arguments without files, linker options and dependency options."""
     i = 0
     linking = parts.mode == "link"
     while i < len(args):
