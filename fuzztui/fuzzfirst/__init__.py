@@ -1,1 +1,1 @@
-"""Fuzz-first: the mutants of a program are fuzzed, then the program itself."""
+"""Fuzz-first: fuzz the mutants of a target, then the target itself with what they found."""

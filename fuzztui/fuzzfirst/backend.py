@@ -1,4 +1,4 @@
-"""What the mutant phase must know of a kind of target: the seam where Python stands beside C."""
+"""The interface between fuzz-first and one kind of target: C programs for AFL++, or Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.fuzzfirst.batch import AflBatch, BatchRunner
 from fuzztui.fuzzfirst.build import Build, MutantBuilder
-from fuzztui.fuzzfirst.context import Told
+from fuzztui.fuzzfirst.context import ReportStep
 from fuzztui.fuzzfirst.program_output import Outputs
 from fuzztui.fuzzfirst.prune import Input
 from fuzztui.fuzzfirst.python_backend import PythonBackend
@@ -21,83 +21,80 @@ from fuzztui.fuzzfirst.reach import BuildReach, reach_by_gcov
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.triage.program import keeps_shadow
 
-__all__ = ["MutantBackend", "ground_for"]
+__all__ = ["MutantBackend", "backend_for"]
 
 
 MIN_MEMORY = 1 << 30
-"""Bytes that a mutant may have at least, where the campaign sets no limit."""
+"""Lower bound of a mutant's memory limit, in bytes, if the campaign sets no limit."""
 
 
 class Comparison(Protocol):
-    """Tells mutants by what they answer."""
+    """Compares the output of mutants with the output of the target."""
 
     async def differing(self, command: Sequence[str], inputs: Sequence[Input]) -> dict[str, str]:
-        """Digests of inputs on which the mutant with that command answers otherwise: "output"."""
+        """Return digests of inputs on which the mutant's output differs, each with "output"."""
 
 
 class MutantBackend(Protocol):
-    """How mutants of one kind of target are made and run."""
+    """Builds and runs the mutants of one kind of target."""
 
     @property
     def tree(self) -> Path:
-        """Where the sources are that mutants are made of: as they were at the first start."""
+        """Directory with a copy of the sources, as they were when the run first started."""
 
     @property
     def sources(self) -> list[tuple[str, str]]:
-        """What is mutated: files of the tree, and which of their lines ("": all of them).
+        """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""
 
-        Known once it is made ready.
-        """
-
-    async def prepare(self, told: Told) -> None:
-        """Make ready for building. Raises :class:`~fuzztui.campaign.rundir.SupervisorError`."""
+    async def prepare(self, told: ReportStep) -> None:
+        """Prepare for building. Raises :class:`~fuzztui.campaign.rundir.SupervisorError`."""
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:
-        """Build one mutant; what is wrong with it is in the answer."""
+        """Build one mutant into the directory ``into``; a failed build is part of the result."""
 
-    def known(self, digests: dict[str, str]) -> None:
-        """What was built before: the linked binary's digest by mutant id."""
+    def restore_digests(self, digests: dict[str, str]) -> None:
+        """Restore the digests of an earlier start, by mutant id."""
 
     @property
     def digests(self) -> dict[str, str]:
-        """The same, of all so far."""
+        """Digest of each mutant that was compiled, by mutant id."""
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
-        """The campaign's ``target`` for the mutant that is run by ``command``."""
+        """Return the campaign's ``target`` with ``command``, a mutant's, instead of its own."""
 
     def batch(self, command: Sequence[str], label: str) -> BatchRunner:
-        """Runs corpora on the mutant with that command; on the target itself for ()."""
+        """Return a runner for inputs on the mutant with this command; (): on the target."""
 
     async def reach(self, seeds: Sequence[Path]) -> BuildReach:
-        """Where functions are, and what these seeds execute. Raises SupervisorError."""
+        """Find all functions, and the lines that these seeds execute. Raises SupervisorError."""
 
     def outputs(self) -> Comparison:
-        """Tells mutants by their output. One at a time."""
+        """Return a comparison of outputs, which compares one mutant at a time."""
 
 
 class AflBackend:
-    """Programs that are built with afl-cc and run by AFL++."""
+    """The backend for programs that are built with afl-cc and run by AFL++."""
 
-    def __init__(self, campaign: Campaign, home: RunDir) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self._campaign = campaign
-        self._home = home
-        self._builder = MutantBuilder(campaign, home)
+        self._run_dir = run_dir
+        self._builder = MutantBuilder(campaign, run_dir)
         self.prepare = self._builder.prepare
         self.build = self._builder.build
 
     @property
     def tree(self) -> Path:
-        """The builder's private copy."""
-        return self._home.mutants / "work" / "origin" / "source"
+        """The source of the builder's private copy."""
+        return self._run_dir.mutants / "work" / "origin" / "source"
 
     @property
     def sources(self) -> list[tuple[str, str]]:
-        """As the campaign names them."""
+        """The campaign's ``mutants.sources``."""
         return list(self._campaign.mutants["sources"])
 
-    def known(self, digests: dict[str, str]) -> None:
+    def restore_digests(self, digests: dict[str, str]) -> None:
         """See :class:`MutantBackend`."""
-        self._builder.known(digests)
+        self._builder.restore_digests(digests)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -105,36 +102,36 @@ class AflBackend:
         return dict(self._builder.digests)
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
-        """Its own program, and no CmpLog binary: that would double what a mutant costs."""
+        """As :class:`MutantBackend`; without a CmpLog binary, which would double the cost."""
         target = self._campaign.target
         cmplog = target["cmplog"] if target["cmplog"] == "0" else ""
         memory: int = target["memory_bytes"]
-        if not memory and not keeps_shadow(command[0]):  # who knows what a mutant wants of it
+        if not memory and not keeps_shadow(command[0]):  # a mutant may allocate without end
             memory = max(MIN_MEMORY, psutil.virtual_memory().total // 4)
         own = {"command": list(command), "cmplog": cmplog, "memory_bytes": memory}
         return {**target, **own}
 
     def batch(self, command: Sequence[str], label: str) -> BatchRunner:
-        """By afl-showmap."""
+        """As :class:`MutantBackend`, with afl-showmap."""
         campaign = self._campaign
         if not command:
-            return AflBatch(campaign, self._home, campaign.target["command"], label)
+            return AflBatch(campaign, self._run_dir, campaign.target["command"], label)
         target = self.target(command)
         if campaign.mutants["cwd"] == "private":
             target["cwd"] = ""
-        return AflBatch(replace(campaign, target=target), self._home, command, label)
+        return AflBatch(replace(campaign, target=target), self._run_dir, command, label)
 
     async def reach(self, seeds: Sequence[Path]) -> BuildReach:
-        """By gcov."""
-        return await reach_by_gcov(self._campaign, self._home, self.tree, seeds)
+        """As :class:`MutantBackend`, with gcov."""
+        return await reach_by_gcov(self._campaign, self._run_dir, self.tree, seeds)
 
     def outputs(self) -> Comparison:
-        """By exit status and stdout."""
-        return Outputs(self._campaign, self._home, "oracle")
+        """As :class:`MutantBackend`: compares exit status and stdout."""
+        return Outputs(self._campaign, self._run_dir, "oracle")
 
 
-def ground_for(campaign: Campaign, home: RunDir) -> MutantBackend:
-    """The one that fits the campaign. Raises :class:`~fuzztui.campaign.rundir.SupervisorError`."""
+def backend_for(campaign: Campaign, run_dir: RunDir) -> MutantBackend:
+    """Return the backend for the campaign's kind of target."""
     if "command" in campaign.target:
-        return AflBackend(campaign, home)
-    return PythonBackend(campaign, home)
+        return AflBackend(campaign, run_dir)
+    return PythonBackend(campaign, run_dir)

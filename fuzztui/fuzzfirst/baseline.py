@@ -1,4 +1,4 @@
-"""The target as it is, built for mutants to be built like it, and compared with it.
+"""Build the original, as the model for building mutants and for comparing programs.
 
 With AFL++'s passes and without, each in a room of its own, by the user's command. Mutants are
 built in the same rooms.
@@ -34,10 +34,10 @@ __all__ = ["Baseline"]
 MIN_LIMIT_S = 60.0
 TIMES_BASELINE = 20
 BASELINE_LIMIT_S = 6 * 3600.0
-"""The user's own command has no limit elsewhere; one that never ends is told some day."""
+"""Time limit of the original's build. Elsewhere the user's command has none."""
 
 NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
-"""No compiler of any language takes it."""
+"""Text that no compiler of any language accepts."""
 
 _PLAIN, _AFL = "plain", "base"
 """Rooms: without AFL++'s passes, and with them."""
@@ -49,9 +49,9 @@ _LABEL = "mutant-builder"
 
 
 class Baseline:
-    """The unmutated target in ``RUN/mutants/work``. :meth:`prepare` it before anything else."""
+    """The original in ``RUN/mutants/work``. Call :meth:`prepare` before anything else."""
 
-    def __init__(self, campaign: Campaign, home: RunDir) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self.twins_unknown = ""
         """Why equivalent and duplicate mutants are not told; "" if they are."""
         self.seconds = 0.0
@@ -60,43 +60,43 @@ class Baseline:
         """Digest of the program without AFL++'s passes."""
         self._campaign = campaign
         self._command: str = campaign.target["build"]
-        self._work = work = home.path.absolute() / "mutants" / "work"
+        self._work = work = run_dir.path.absolute() / "mutants" / "work"
         source = Path(campaign.target["source"])
         self.origin = BuildTree(work / "origin", source, (campaign.output, work.parents[1]))
-        """The source as it was at the first start."""
+        """The source as it was when the run first started."""
         self.product = Product(campaign, self.origin)
         self._failed = FailedBuilds(work / "failed")
-        self._mark = ProcessMark(home.path, _LABEL)
+        self._mark = ProcessMark(run_dir.path, _LABEL)
         self._tools: Tools | None = None
         self._rooms: dict[str, BuildEnvironment] = {}
         """By name."""
 
     @property
     def limit(self) -> float:
-        """Seconds that a mutant's build may take."""
+        """Time limit of a mutant's build, in seconds."""
         return max(MIN_LIMIT_S, TIMES_BASELINE * self.seconds)
 
     async def failure(self, name: str, outcome: ProcessResult, room: BuildEnvironment) -> str:
-        """Why a build made no program, in words; all of its output is kept as ``name``."""
+        """Return why a build made no program, and keep the build's output as ``name``."""
         program, source = room.program, room.tree.source
-        return await in_thread(lambda: self._failed.words(name, outcome, program, source))
+        return await in_thread(lambda: self._failed.record(name, outcome, program, source))
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
         """Copy the source and build it.
 
-        What an earlier start of the run has done is not done again. Raises
-        :class:`SupervisorError` where mutants cannot be built here.
+        Results of an earlier start of the run are used again. Raises :class:`SupervisorError` if
+        mutants cannot be built.
         """
         if not self._command:
             raise SupervisorError(
-                "mutants are built by target.build, which this campaign has not: add it"
+                "target.build: missing, but mutants are built with it; add it to the campaign"
             )
         try:
             await asyncio.to_thread(self._mark.kill_leftovers)  # a compiler of an earlier start
             await self._prepare(progress)
         except OSError as e:
             raise SupervisorError(
-                f"{e.filename or self._work}: mutants cannot be built there: {e.strerror or e}"
+                f"{e.filename or self._work}: cannot build mutants here: {e.strerror or e}"
             ) from None
 
     async def _prepare(self, progress: Callable[[str], None]) -> None:
@@ -112,10 +112,10 @@ class Baseline:
         helped = ", with ccache" if tools.ccache else ""
         progress(f"mutants are built by target.build in a private copy of the source{helped}")
         if self.twins_unknown:
-            progress(f"equivalent mutants are not told: {self.twins_unknown}")
+            progress(f"equivalent mutants are not detected: {self.twins_unknown}")
 
     def _resume(self) -> bool:
-        """Whether what an earlier start built is there, and is gone on with."""
+        """Take over what an earlier start has built; False if that is missing or incomplete."""
         state = read_json(self._work / "state.json")
         if state is None or state["key"] != self._key() or not self.origin.usable():
             return False
@@ -129,7 +129,7 @@ class Baseline:
         return True
 
     def _keep(self) -> None:
-        """Write down what the next start need not find out again. Raises OSError."""
+        """Write the results for the next start. Raises OSError."""
         state = {
             "key": self._key(),
             "seconds": self.seconds,
@@ -139,7 +139,7 @@ class Baseline:
         replace_text(self._work / "state.json", json.dumps(state))
 
     def _key(self) -> str:
-        """Changes with all that a baseline depends on, but for the source: that is ours."""
+        """Hash of everything that the original's build depends on, except the copied source."""
         target, engine = self._campaign.target, self._campaign.engine
         told = [fuzztui.__version__, str(self._work), boot_id(), self._command]
         told += [target["source"], target["command"][0], str(engine["afl_path"])]
@@ -157,12 +157,12 @@ class Baseline:
         outcome = await _built(base, BASELINE_LIMIT_S)
         self.seconds = outcome.seconds
         if not made(outcome, base.program):
-            words = await self.failure("baseline", outcome, base)
-            raise SupervisorError(f"target.build: for mutants, in {base.tree.home}: {words}")
-        # One that does not build is not kept: the user will mend it.
+            message = await self.failure("baseline", outcome, base)
+            raise SupervisorError(f"target.build: in {base.tree.home}, for mutants: {message}")
+        # Written only after a build: a source that does not build is copied again when corrected.
         told = json.dumps({"source": self._campaign.target["source"]})
         replace_text(self.origin.home / "of.json", told)
-        progress("building it without instrumentation")
+        progress("building the original without instrumentation")
         outcome = await _built(plain, BASELINE_LIMIT_S)
         if not made(outcome, plain.program):
             words = await self.failure("plain", outcome, plain)
@@ -173,18 +173,21 @@ class Baseline:
         await in_thread(self._keep)
 
     async def _copy_source(self, progress: Callable[[str], None]) -> None:
-        """Unless the run has one that builds: it continues with the source that it began with."""
+        """Copy the source, unless the run has a copy that builds: a run keeps its first source."""
         origin, source = self.origin, self.origin.origin
         if read_json(origin.home / "of.json") == {"source": str(source)} and origin.usable():
             return
         if not source.is_dir():
-            raise SupervisorError(f"target.source: there is no directory {source}: mutants need it")
-        progress(f"copying {source}: mutants are made of the copy")
+            raise SupervisorError(f"target.source: no directory {source}, but mutants need it")
+        progress(f"copying {source}, to mutate the copy")
         stopped = threading.Event()
         await in_thread(lambda: origin.make(lambda: not stopped.is_set()), stopped.set)
 
     async def _try_plain(self, room: BuildEnvironment) -> str:
-        """Learn the original's digest, twice if need be; why it tells nothing, "" if it does."""
+        """Set the digest of the whole build in ``room``; return why it is useless, "" if it is not.
+
+        Builds a second time for comparison, unless the incremental build was comparable already.
+        """
         digests = set()
         for again in (True, False):
             digests.add(await in_thread(lambda: self.product.digest(room.tree)))
@@ -198,10 +201,10 @@ class Baseline:
         return ""
 
     async def _check_sources(self, progress: Callable[[str], None]) -> None:
-        """Raise :class:`SupervisorError` where no mutant of any source changes the program.
+        """Raise :class:`SupervisorError` if no mutant of any source changes the program.
 
-        Where no compiler was seen to read one of them, it is tried what comes of one that cannot
-        be compiled.
+        If no compiler was seen to read any source, each one is replaced by text that cannot be
+        compiled: the build must fail or make another program.
         """
         files = dict.fromkeys(file for file, _ in self._campaign.mutants.get("sources", ()))
         try:
@@ -221,11 +224,11 @@ class Baseline:
                 digest = await in_thread(lambda: self.product.digest(room.tree))
                 if digest != self.original:
                     return
-        (self._work / "state.json").unlink(missing_ok=True)  # else the next start believes it
+        (self._work / "state.json").unlink(missing_ok=True)  # else the next start skips this check
         raise SupervisorError(
-            f"target.build does not compile {visible(', '.join(files))} from $SOURCE, where "
-            "mutants are put: no mutant changes the program. Let target.build name the file as "
-            f"$SOURCE/{visible(names[0])}, or cd to $SOURCE"
+            f"target.build: does not compile {visible(', '.join(files))} from $SOURCE, so no "
+            f"mutant changes the program; name the file as $SOURCE/{visible(names[0])}, or cd to "
+            "$SOURCE"
         )
 
     # ------------------------------------------------------------------------------ rooms
@@ -244,6 +247,6 @@ class Baseline:
 
 
 async def _built(room: BuildEnvironment, limit: float) -> ProcessResult:
-    """Build the original from the beginning."""
+    """Build the original from scratch."""
     await room.make()
     return await room.build(limit)

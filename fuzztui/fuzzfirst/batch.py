@@ -1,7 +1,7 @@
-"""Many inputs on one program: how each ends, and what it covers.
+"""Run many inputs on one program; return how each execution ended, and what it covered.
 
-Whatever the program does to afl-showmap costs the input that it did it on, and no other:
-the one that was being run is run alone, and if it does it again that is its verdict.
+If the program breaks afl-showmap, the input that was being run is run again alone. If it breaks
+afl-showmap again, it counts as a crash or hang; the other inputs are not affected.
 """
 
 from __future__ import annotations
@@ -26,62 +26,63 @@ from fuzztui.triage.sandbox import open_sandbox
 __all__ = ["CHUNK", "AflBatch", "BatchRunner", "InputResult", "Progress", "Unrunnable", "silent"]
 
 Progress = Callable[[float], None]
-"""Gets the share that is done, 0 to 1."""
+"""Called with the share of the inputs that is done, 0 to 1."""
 
 CHUNK = 500
-"""Inputs a fork server. Traces of as many are held at once by those who take them in turns."""
+"""Inputs per fork server. A caller that reads traces chunk by chunk holds this many in memory."""
 
 ALIKE = 16
-"""So many hangs that are confirmed one after the other, and the others of a chunk are believed."""
+"""Hangs that are confirmed together; if all are hangs, the rest of the chunk is not run again."""
 
 MAX_STALLS = 5
-"""Inputs that stop the fork server itself: each takes long, and the program is not to be fuzzed."""
+"""Inputs that may stop the fork server itself before the program counts as unrunnable."""
 
 
 def silent(share: float) -> None:
-    """No progress is told."""
+    """Report no progress."""
 
 
 class BatchRunner(Protocol):
-    """Whatever runs inputs on one program."""
+    """Runs inputs on one program."""
 
     async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
-        """A verdict for each, in order.
+        """Return one result for each input, in order.
 
-        Raises :class:`Unrunnable` where the program cannot be run at all, another
-        :class:`SupervisorError` where something else is in the way.
+        Raises :class:`Unrunnable` if the program cannot be run at all, another
+        :class:`SupervisorError` for any other obstacle.
         """
 
 
 class AflBatch:
     """Runs a program that is instrumented for AFL++, with the campaign's limits.
 
-    ``label`` tells programs apart that are run at the same time ("m7"). One object runs one
-    batch at a time. A hang is one that had no end within twice AFL++'s limit for hangs
-    either: machines are busy. Raises :class:`SupervisorError` for what afl-showmap cannot run.
+    ``label`` distinguishes programs that are run at the same time ("m7"). One object runs one
+    batch at a time. An input that times out is run again with a longer limit, as the machine may
+    be busy: only a second timeout is a hang. Raises :class:`SupervisorError` for a target that
+    afl-showmap cannot run.
     """
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, command: Sequence[str], label: str
+        self, campaign: Campaign, run_dir: RunDir, command: Sequence[str], label: str
     ) -> None:
-        self._showmap = Showmap(campaign, home, command, label)
+        self._showmap = Showmap(campaign, run_dir, command, label)
         self._subject = self._showmap.subject
         self._crash_status = _crash_status(self._subject.env)
-        self._home = home
+        self._run_dir = run_dir
         self._turn = asyncio.Lock()
         self._swept = False
 
     async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
-        """See :class:`BatchRunner`. Cancelling ends it at once."""
+        """As :class:`BatchRunner`. Cancelling ends the processes at once."""
         verdicts: list[InputResult] = []
 
         def tell(of_chunk: int) -> None:
             progress(min(1.0, (len(verdicts) + of_chunk) / len(inputs)))
 
         async with self._turn:
-            if not self._swept:  # what an earlier supervisor was killed at
+            if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._showmap.mark.kill_leftovers)
-                await asyncio.to_thread(sweep_scratch, self._home.path)
+                await asyncio.to_thread(sweep_scratch, self._run_dir.path)
                 self._swept = True
             for at in range(0, len(inputs), CHUNK):
                 verdicts += await self._chunk(inputs[at : at + CHUNK], tell)
@@ -108,7 +109,7 @@ class AflBatch:
     async def _all(
         self, files: Sequence[Path], timeout: float, tell: Callable[[int], None]
     ) -> tuple[list[InputResult], set[int]]:
-        """A verdict for each, and which ones ended the fork server."""
+        """Return a result for each input, and the indexes of those that ended the fork server."""
         found: list[InputResult] = []
         spoilers: set[int] = set()
         stalls = 0
@@ -133,15 +134,15 @@ class AflBatch:
         program = self._subject.command[0]
         if not run.begun and self._subject.uninstrumented:
             return (
-                f"{program} is not instrumented: was it built by $CC or $CXX, which target.build "
-                f"has for AFL++'s compilers? (afl-showmap: {run.trouble})"
+                f"{program}: not instrumented; let target.build call $CC and $CXX, which are "
+                f"AFL++'s compilers (afl-showmap: {run.trouble})"
             )
         return f"{program}: afl-showmap cannot run it: {run.trouble}"
 
     async def _says_crash(self, file: Path) -> bool:
-        """Whether it ends with the status that AFL_CRASH_EXITCODE names.
+        """Whether the program exits with the status that AFL_CRASH_EXITCODE names.
 
-        afl-showmap looks at that for a single input only (4.04c and 4.22a).
+        afl-showmap checks the status only if it has a single input (4.04c and 4.22a).
         """
         data = await asyncio.to_thread(read_input, file)
         if data is None:
@@ -152,7 +153,7 @@ class AflBatch:
 
 
 def _crash_status(env: Mapping[str, str]) -> int | None:
-    """AFL_CRASH_EXITCODE of the campaign, or of our own environment."""
+    """AFL_CRASH_EXITCODE of the campaign, or of the supervisor's environment; None: not set."""
     try:
         return int({**os.environ, **env}["AFL_CRASH_EXITCODE"]) % 256
     except (KeyError, ValueError):

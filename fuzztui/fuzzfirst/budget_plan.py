@@ -1,7 +1,7 @@
-"""What a budget allows for mutants: how much for all, for one, and how many (issue: "Budget").
+"""The budget plan: how much of the budget all mutants get, and each one (issue: "Budget").
 
-Mutants get their share of what was left of the campaign's budget when they came first: a campaign
-may have fuzzed its target alone before. Stages may come more than once, when the budget is raised.
+Mutants get their share of the budget that was left when the mutant phase first started: a campaign
+may have fuzzed its target alone before. The phase can start again when the budget is raised.
 """
 
 from __future__ import annotations
@@ -11,34 +11,40 @@ from fuzztui.model.fuzzfirst import MIN_LEFT, budget, queue
 from fuzztui.model.selectors import running_time
 from fuzztui.model.state import State
 
-__all__ = ["LONGEST", "abreast", "plan_of", "spent_on_mutants", "wants_mutants"]
+__all__ = [
+    "ADAPTIVE_FACTOR",
+    "parallel_mutants",
+    "plan_of",
+    "spent_on_mutants",
+    "wants_mutants",
+]
 
-LONGEST = 3
-"""An adaptive campaign lets a mutant have so many times the budget of one."""
+ADAPTIVE_FACTOR = 3
+"""An adaptive campaign allows a mutant this many times the budget of one mutant."""
 
 
-def abreast(campaign: Campaign) -> int:
-    """How many mutants are fuzzed at a time."""
+def parallel_mutants(campaign: Campaign) -> int:
+    """Return the number of mutants that are fuzzed at the same time."""
     return campaign.instances if campaign.mutants["use"] == "parallel" else 1
 
 
 def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
-    """The figures of :class:`~fuzztui.wire.events.PhaseStarted`, in seconds or trials.
+    """Return the plan of :class:`~fuzztui.wire.events.PhaseStarted`, in seconds or trials.
 
-    Beside the budget: ``first_s`` and ``first_trials``, what had been used of the campaign's when
-    mutants came first; ``began_s``, its running time when they came last; ``before_s``, what
-    they had used until then.
+    Besides the budget it contains ``first_s`` and ``first_trials``: the campaign's budget used
+    before the mutant phase first started; ``began_s``: the running time at the phase's last start;
+    ``before_s``: what mutants had used by then.
     """
-    mutants, many, now = campaign.mutants, abreast(campaign), running_time(state)
+    mutants, many, now = campaign.mutants, parallel_mutants(campaign), running_time(state)
     plan = dict(state.plan)
     if state.stage != "mutants":
         plan |= {"began_s": now, "before_s": plan.get("before_s", 0.0)}
     if "first_s" not in plan:
         executed = sum(i.execs for i in state.instances.values() if not i.mutant)
-        # The moment before anything was executed has cost the target nothing.
+        # Before the first execution, running time is not charged to the target.
         plan |= {"first_s": now if executed else 0.0, "first_trials": executed}
     seconds = max(0.0, campaign.budget_s - plan["first_s"]) * mutants["share"]
-    if plan["before_s"]:  # they come again: the target may have used a part of theirs
+    if plan["before_s"]:  # a later start: the target may have used a part of the mutants' budget
         seconds = max(0.0, min(seconds, plan["before_s"] + campaign.budget_s - plan["began_s"]))
     trials = int(max(0.0, campaign.budget_trials - plan["first_trials"]) * mutants["share"])
     each_s, each_trials = mutants["each_s"], mutants["each_trials"]
@@ -57,15 +63,15 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
 
 
 def spent_on_mutants(state: State, now: float) -> dict[str, float]:
-    """The plan when the target's turn comes: mutants have used so much of their budget."""
+    """Return the plan for the target phase: with what mutants have used of their budget."""
     used, _ = budget(state, now)
     return {**state.plan, "before_s": 0.0 if state.plan.get("mutants_trials") else used}
 
 
 def wants_mutants(campaign: Campaign, state: State) -> bool:
-    """Whether mutants are to be fuzzed: not once they have used their budget, unless it grew.
+    """Whether mutants wait and their budget is not used up.
 
-    They have not where all were skipped, and a user has queued some again.
+    In the target phase that is so if the budget was raised, or if a user has requeued mutants.
     """
     if state.stage != "target":
         return True

@@ -1,4 +1,4 @@
-"""Building mutants of an AFL++ target that is given as source (``target.build``).
+"""Build the mutants of an AFL++ target that is given as source (``target.build``).
 
 A mutant is compiled without AFL++'s passes first, which is several times cheaper: that tells
 whether it compiles, and whether its program is the original's or another mutant's. Only what is
@@ -31,7 +31,7 @@ __all__ = ["Build", "MutantBuilder", "directory_name"]
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What became of a mutant.
+    """The result of building a mutant.
 
     ``command`` is target.command with the mutant's program, () if there is none to be fuzzed;
     ``error`` tells why in the compiler's words, printable, "" where ``twin`` does: "original",
@@ -45,37 +45,37 @@ class Build:
 
 
 class _Failed(Exception):
-    """A mutant that cannot be built; says why."""
+    """A mutant cannot be built; the message is the reason."""
 
 
 class MutantBuilder:
     """Builds mutants of a campaign's target, one at a time, in ``RUN/mutants/work``."""
 
-    def __init__(self, campaign: Campaign, home: RunDir) -> None:
-        self.baseline = Baseline(campaign, home)
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
+        self.baseline = Baseline(campaign, run_dir)
         self._campaign = campaign
         self._lock = asyncio.Lock()
         self._twins = DuplicateMutants()
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """By mutant that was compiled, that of its linked binary: to be kept over restarts."""
+        """Digest of the linked binary of each compiled mutant, to be kept over restarts."""
         return self._twins.digests
 
-    def known(self, twins: Mapping[str, str]) -> None:
-        """Take the digests of an earlier start."""
-        self._twins.known(twins)
+    def restore_digests(self, twins: Mapping[str, str]) -> None:
+        """Restore the digests of an earlier start."""
+        self._twins.restore_digests(twins)
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
-        """See :meth:`Baseline.prepare`."""
+        """Prepare the original: see :meth:`Baseline.prepare`."""
         async with self._lock:
             await self.baseline.prepare(progress)
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:
-        """Build a mutant; its program and what that needs are in ``into`` then.
+        """Build a mutant: put its program, and the files that it needs, into ``into``.
 
-        May be cancelled at any moment: the next build is not disturbed. Raises OSError for
-        what is no fault of the mutant: a full disk.
+        Can be cancelled at any moment without harm to the next build. Raises OSError for errors
+        that the mutant did not cause, such as a full disk.
         """
         async with self._lock:
             began = time.monotonic()
@@ -95,7 +95,7 @@ class MutantBuilder:
             return Build(tuple(built), error, time.monotonic() - began, twin)
 
     def _text(self, mutant: SourceMutant) -> tuple[str, bytes]:
-        """The file that the mutant changes, and what is in it then."""
+        """Return the name of the file that the mutant changes, and the changed text."""
         origin = self.baseline.origin
         name = origin.name_of(mutant.file)
         return name, mutated(origin.text(name), mutant)
@@ -127,7 +127,7 @@ class MutantBuilder:
     async def _check(
         self, mutant: SourceMutant, outcome: ProcessResult, program: Path, room: BuildEnvironment
     ) -> None:
-        """Raise :class:`_Failed` where a build made no program."""
+        """Raise :class:`_Failed` if a build made no program."""
         if not made(outcome, program):
             raise _Failed(await self.baseline.failure(directory_name(mutant.id), outcome, room))
 
@@ -136,5 +136,5 @@ class MutantBuilder:
 
 
 def directory_name(mutant: str) -> str:
-    """What the files of a mutant are called: its id may hold anything."""
+    """Return the directory name of a mutant: a hash, because its id may contain any characters."""
     return hashlib.sha256(mutant.encode(errors="backslashreplace")).hexdigest()[:24]

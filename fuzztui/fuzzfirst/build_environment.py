@@ -1,7 +1,7 @@
-"""Where the user's own build command runs for mutants: a tree, compilers that note their calls.
+"""The environment of the user's build command: a build tree, and compilers that record their calls.
 
-It is built incrementally, if the command is one that does: make, ninja and the like find one
-file changed. What they would miss (a header that a Makefile does not tell of) looks changed too.
+Commands such as make and ninja find one file changed and build incrementally. Dependents that they
+would miss (of a header that the Makefile does not list) are touched, so that they look changed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inc", ".inl",
 
 
 class BuildEnvironment:
-    """``tree`` with the compilers of ``tools``; ``plain``: without AFL++'s passes.
+    """Runs ``command`` in ``tree`` with the compilers of ``tools``.
 
-    ``program``: what ``command`` makes in the tree.
+    ``program``: the file that the command makes. ``plain``: compile without AFL++'s passes.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class BuildEnvironment:
         self.tree = tree
         self.program = program
         self.calls: list[Call] = []
-        """Of the last build."""
+        """Compiler calls of the last build."""
         self._tools = tools
         self._command = command
         self._mark = mark
@@ -54,7 +54,7 @@ class BuildEnvironment:
         self._stale = True
 
     async def make(self) -> None:
-        """Make it again: nothing is built. Raises :class:`SupervisorError`, OSError."""
+        """Copy the source again, with nothing built. Raises :class:`SupervisorError`, OSError."""
         stopped = threading.Event()
         try:
             await in_thread(lambda: self.tree.make(lambda: not stopped.is_set()), stopped.set)
@@ -64,11 +64,11 @@ class BuildEnvironment:
         self._stale = False
 
     def dress(self) -> None:
-        """Put the compilers in their place. Raises OSError."""
+        """Write the recording compilers. Raises OSError."""
         self._tools.wrap(self._bin, self.records, plain=self._plain)
 
     def resume(self) -> bool:
-        """Whether what an earlier start left can be gone on with. Raises OSError."""
+        """Take over the tree of an earlier start; False if it is unusable. Raises OSError."""
         left = read_json(self.tree.home / "sources.json")
         if left is None or not self.tree.usable():
             return False
@@ -78,8 +78,8 @@ class BuildEnvironment:
         return True
 
     async def build(self, limit: float) -> ProcessResult:
-        """Run the command. The program is made again, if only by linking. Raises OSError."""
-        self.tree.begin()  # objects may be left half written
+        """Remove the program and run the command with a limit in seconds. Raises OSError."""
+        self.tree.begin()  # an interrupted build may leave incomplete object files
         self.program.unlink(missing_ok=True)
         shutil.rmtree(self.records)
         self.records.mkdir(mode=0o700)
@@ -97,13 +97,13 @@ class BuildEnvironment:
         return outcome
 
     def seen(self, name: str) -> bool:
-        """Whether a compiler was seen to read that file of the source."""
+        """Whether a recorded compiler call read this file of the source."""
         return name in self._sources
 
     async def mutant(self, name: str, text: bytes, limit: float) -> ProcessResult:
         """Build with ``text`` in the file ``name``. Raises OSError, :class:`SupervisorError`."""
         direct = name in self._sources
-        # A source that no compiler was seen to read was copied first, who knows how.
+        # A source that no recorded call reads is probably copied by the command before compiling.
         hidden = not direct and Path(name).suffix not in _HEADERS
         if hidden or not self._sources or not await in_thread(self.tree.usable):
             await self.make()
@@ -114,7 +114,7 @@ class BuildEnvironment:
         with self.tree.holding(name, text):
             outcome = await self.build(limit)
             if outcome.status == 0 and not fresh and not self._compiled(name if direct else ""):
-                # The command did not see that something has changed: from the beginning, then.
+                # The command did not notice the change: build from scratch.
                 await self.make()
                 with self.tree.holding(name, text):
                     outcome = await self.build(limit)

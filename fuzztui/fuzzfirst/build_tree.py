@@ -1,7 +1,7 @@
-"""A private copy of a source tree, in which one file at a time is a mutant's.
+"""A private copy of a source tree, in which one file at a time is replaced by a mutant's.
 
-The user's files are only read. The copy is used again and again: a mutated file is swapped in by
-a rename and swapped back by another, and a note on disk tells whoever comes after a crash.
+The user's files are only read. All mutants share the copy: a rename puts the mutated file in, and
+another rename takes it out. A note on disk names the file, for the next start after a crash.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ __all__ = ["BuildTree", "BuildTreeError", "mutated"]
 MAX_BYTES = 2 << 30
 MAX_FILES = 200_000
 MAX_SOURCE = 64 << 20
-"""Bytes of one file that is mutated."""
+"""Maximum size of a file that is mutated, in bytes."""
 
 _LEFT_OUT = (".git", ".hg", ".svn")
 
 
 class BuildTreeError(Exception):
-    """A mutant does not fit to the tree; says why, for users."""
+    """A mutant does not fit the tree; the message is for users."""
 
 
 class BuildTree:
-    """``home/source``, a copy of ``origin``, and ``home/build``, an empty directory at first.
+    """``home/source``, a copy of ``origin``, and ``home/build``, initially empty.
 
-    ``without``: directories that are not copied, wherever they are.
+    ``without``: directories that are not copied.
     """
 
     def __init__(self, home: Path, origin: Path, without: Iterable[Path] = ()) -> None:
@@ -52,9 +52,10 @@ class BuildTree:
         self._dirty = home / "unfinished"
 
     def make(self, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Make both again. Blocks; ends early, and unusable, where ``go_on`` says no.
+        """Remove and make both directories. Blocks.
 
-        Raises :class:`SupervisorError` for a tree that cannot be copied.
+        Stops early, with an unusable tree, once ``go_on`` returns False. Raises
+        :class:`SupervisorError` if the source cannot be copied.
         """
         try:
             if os.path.lexists(self.home):
@@ -70,30 +71,27 @@ class BuildTree:
             self.end()
         except OSError as e:
             raise SupervisorError(
-                f"target.source: {e.filename or self.origin} cannot be copied to {self.source}, "
-                f"where mutants are built: {e.strerror or e}"
+                f"target.source: cannot copy {e.filename or self.origin} to {self.source}, where "
+                f"mutants are built: {e.strerror or e}"
             ) from None
 
     def begin(self) -> None:
-        """Note that something is done here that must not be left half done."""
+        """Mark the tree as unusable until :meth:`end` is called."""
         self._dirty.touch()
 
     def end(self) -> None:
-        """It was done: the tree and what was built in it can be used again."""
+        """Mark the tree, and what was built in it, as usable."""
         self._dirty.unlink(missing_ok=True)
 
     def usable(self) -> bool:
-        """Whether the tree is whole, with nothing half done; a mutant that was left is taken out.
-
-        Raises OSError.
-        """
+        """Whether the tree is complete. Takes out a mutant that was left in. Raises OSError."""
         if not self.source.is_dir() or not self.build.is_dir() or self._dirty.exists():
             return False
         self.restore()
         return True
 
     def name_of(self, file: str) -> str:
-        """What ``file`` (relative to, or inside of, the origin) is called in the tree.
+        """Return the name in the tree of ``file``, which is relative to or below the origin.
 
         Raises :class:`BuildTreeError` if the tree has no such file.
         """
@@ -101,27 +99,27 @@ class BuildTree:
             inside = os.path.relpath(self.origin / file, self.origin)
             real = Path(os.path.realpath(self.source / inside))
         except ValueError:
-            raise BuildTreeError(f"{visible(file)} is no name of a file in target.source") from None
+            raise BuildTreeError(f"{visible(file)} is not a file name in target.source") from None
         base = os.path.realpath(self.source)
         if ".." in Path(inside).parts or not real.is_relative_to(base):
-            raise BuildTreeError(f"{visible(file)} is outside of target.source")
+            raise BuildTreeError(f"{visible(file)} is outside target.source")
         if not real.is_file():
-            raise BuildTreeError(f"there is no file {visible(file)} in target.source")
+            raise BuildTreeError(f"no file {visible(file)} in target.source")
         return str(real.relative_to(base))
 
     def text(self, name: str) -> bytes:
-        """A file as it was copied. Raises OSError."""
+        """Return the content of a file of the tree. Raises OSError."""
         return read_regular(self.source / name, MAX_SOURCE)
 
     @contextlib.contextmanager
     def holding(self, name: str, text: bytes) -> Iterator[None]:
-        """The tree with ``text`` in one of its files. Raises OSError.
+        """Context manager: replace a file's content by ``text``; restore it on exit.
 
-        Whatever happens inside, the file is as it was afterwards, though newer.
+        The restored file has a new modification time. Raises OSError.
         """
         path = self.source / name
         try:
-            # Prepared beside the tree: a build may take all files of a directory.
+            # Outside the source directory: a build may compile all files of a directory.
             shutil.copy2(path, self._pristine)
             self._fresh.write_bytes(text)
             self._fresh.chmod(stat.S_IMODE(path.stat().st_mode))
@@ -133,7 +131,7 @@ class BuildTree:
             self.restore()
 
     def restore(self) -> None:
-        """Take a mutant out that is still in. Raises OSError."""
+        """Restore the original file if a mutant is still in its place. Raises OSError."""
         note = read_json(self._note)
         if note is None:
             return
@@ -144,13 +142,13 @@ class BuildTree:
         self._note.unlink()
 
     def touch(self, names: Iterable[str]) -> None:
-        """Let files look changed to whoever goes by their time."""
+        """Set the modification time of files to now, so that build tools take them for changed."""
         for name in names:
             with contextlib.suppress(OSError):
                 touch(self.source / name)
 
     def _scan(self) -> list[tuple[str, os.stat_result]]:
-        """What is to be copied, directories before what is in them."""
+        """Return everything to copy, each directory before its content."""
         found: list[tuple[str, os.stat_result]] = []
         size = 0
         todo = [""]
@@ -174,13 +172,13 @@ class BuildTree:
                     if size > MAX_BYTES or len(found) > MAX_FILES:
                         raise SupervisorError(
                             f"target.source: {self.origin} has more than {MAX_BYTES >> 30} GiB or "
-                            f"{MAX_FILES:,} files, too much for a private copy to mutate: let "
-                            "source be the directory of what is built"
+                            f"{MAX_FILES:,} files, too much for a private copy; set source to the "
+                            "directory that is built"
                         )
         return found
 
     def _skipped(self, directory: Path) -> bool:
-        """Version control's, and runs: this one would be copied into itself."""
+        """Whether a directory is not copied: version control, and runs (a copy into itself)."""
         return (
             directory.name in _LEFT_OUT
             or os.path.realpath(directory) in self._without
@@ -203,7 +201,7 @@ class BuildTree:
 
 
 def mutated(text: bytes, mutant: SourceMutant) -> bytes:
-    """A file's text with the mutant's line in it. Raises ``BuildTreeError`` where it has none."""
+    """Return a file's text with the mutant's line; ``BuildTreeError`` if the line has changed."""
     lines = text.split(b"\n")
     at = mutant.line - 1
     line = lines[at] if 0 <= at < len(lines) else None
@@ -211,20 +209,19 @@ def mutated(text: bytes, mutant: SourceMutant) -> bytes:
     text_now = None if line is None else line.removesuffix(b"\r").decode(errors="surrogateescape")
     if text_now != mutant.before:
         raise BuildTreeError(
-            f"line {mutant.line} of {visible(mutant.file)} is not the one that was mutated: "
-            "the file was changed since"
+            f"line {mutant.line} of {visible(mutant.file)} has changed since the mutant was made"
         )
     try:
         lines[at] = mutant.after.encode(errors="surrogateescape") + end
     except UnicodeEncodeError:
-        raise BuildTreeError(f"{visible(mutant.file)}: the mutant's line is no text") from None
+        raise BuildTreeError(f"{visible(mutant.file)}: the mutant's line is not text") from None
     return b"\n".join(lines)
 
 
 def touch(path: Path) -> None:
-    """Set a file's time to now: to more than the kernel's clock says, which ticks every 4 ms.
+    """Set a file's time to now, more exactly than the kernel, whose clock ticks every 4 ms.
 
-    An object that was written in the same tick would else look as new as its source.
+    Otherwise an object file written in the same tick would look as new as its source.
     """
     now = time.time_ns()
     os.utime(path, ns=(now, now))

@@ -1,4 +1,4 @@
-"""What the mutant phase needs of its supervisor."""
+"""The part of the supervisor that the mutant phase uses."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from fuzztui.instances import life
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 
-__all__ = ["CampaignStopping", "MutantPhaseContext", "Told"]
+__all__ = ["CampaignStopping", "MutantPhaseContext", "ReportStep"]
 
-Told = Callable[[str], None]
-"""Told in words what is being done: it takes time."""
+ReportStep = Callable[[str], None]
+"""Called with a message about each step that takes time."""
 
 
 class CampaignStopping(Exception):
-    """The campaign is being ended; what was started is gone on with when it is resumed."""
+    """The campaign is ending; unfinished steps are continued when it is resumed."""
 
 
 class MutantPhaseContext(life.LifeContext, Protocol):
-    """What a stage of the campaign needs of its supervisor."""
+    """The part of the supervisor that the mutant phase uses."""
 
     @property
     def state(self) -> State:
-        """The campaign, folded from its log."""
+        """The campaign's state, folded from its log."""
 
     @property
     def leaving(self) -> bool:
-        """Whether the campaign is being ended."""
+        """Whether the campaign is ending."""
 
     def now(self) -> float:
-        """Campaign time."""
+        """Return the campaign time in seconds."""
 
     def unpaid(self) -> AbstractContextManager[None]:
-        """No budget pays for what is done in it: campaign time stands still."""
+        """Context manager: stop the campaign time, so that no budget is used."""
 
     async def abide(self, job: Awaitable[None]) -> None:
-        """Wait for ``job``; give it up and raise ``CampaignStopping`` when the campaign ends."""
+        """Wait for ``job``; if the campaign ends, cancel it and raise ``CampaignStopping``."""
 
-    async def live(self, lives: Sequence[InstanceLife], home: RunDir, mutant: str) -> None:
-        """Let instances that fuzz a mutant live, observed, to their end."""
+    async def live(self, lives: Sequence[InstanceLife], run_dir: RunDir, mutant: str) -> None:
+        """Run and observe instances that fuzz a mutant, until all have ended."""
 
     def end(self, ending: EndReason) -> None:
         """End the campaign."""
 
     def end_one(self, life: InstanceLife, ending: EndReason) -> None:
-        """End one instance, cleanly."""
+        """End one instance."""

@@ -1,4 +1,4 @@
-"""Mutants that are the same program: told by the linked binary."""
+"""Find mutants that are the same program, by the digest of the linked binary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ORIGINAL = "original"
 
 
 def digest_of(files: Iterable[Path]) -> str:
-    """One digest of several files, in this order. Raises OSError."""
+    """Return one digest of several files, in this order. Raises OSError."""
     total = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:
@@ -21,25 +21,25 @@ def digest_of(files: Iterable[Path]) -> str:
 
 
 class DuplicateMutants:
-    """Digests by mutant, and of each digest the mutant that had it first."""
+    """The digest of each mutant, and the first mutant of each digest."""
 
     def __init__(self) -> None:
         self.digests: dict[str, str] = {}
         self._first: dict[str, str] = {}
 
-    def known(self, digests: Mapping[str, str]) -> None:
-        """Take those of an earlier start, in their order."""
+    def restore_digests(self, digests: Mapping[str, str]) -> None:
+        """Restore the digests of an earlier start, in their order."""
         for mutant, digest in digests.items():
             self.add(mutant, digest)
 
     def of(self, mutant: str, digest: str, original: str) -> str:
-        """``original``, another mutant, or "": whom a mutant is the twin of."""
+        """Return what a mutant duplicates: ``ORIGINAL``, another mutant's id, or ""."""
         if digest == original:
             return ORIGINAL
         first = self._first.get(digest, mutant)
         return "" if first == mutant else first
 
     def add(self, mutant: str, digest: str) -> None:
-        """Remember a mutant's."""
+        """Record the digest of a mutant."""
         self.digests[mutant] = digest
         self._first.setdefault(digest, mutant)

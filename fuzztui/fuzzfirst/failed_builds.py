@@ -1,4 +1,4 @@
-"""Builds that made no program: what there is to say of them, and all that they printed."""
+"""Failed builds: a message with the important lines, and a log with the whole output."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from fuzztui.process.execute import ProcessResult
 __all__ = ["FailedBuilds", "made"]
 
 KEPT = 200
-"""Logs of failed builds."""
+"""Number of logs that are kept."""
 
 
 def made(outcome: ProcessResult, program: Path) -> bool:
-    """Whether a build has made its program."""
+    """Whether a build succeeded and made its program."""
     return outcome.status == 0 and program.is_file()
 
 
 class FailedBuilds:
-    """Keeps logs of failed builds in ``directory``, the newest ones."""
+    """Keeps the newest logs of failed builds in ``directory``."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def words(self, name: str, outcome: ProcessResult, program: Path, source: Path) -> str:
-        """Why a build made no ``program``, and where all of its output is: it is kept as ``name``.
+    def record(self, name: str, outcome: ProcessResult, program: Path, source: Path) -> str:
+        """Write the log ``name``; return why the build made no ``program``, and the log's path.
 
-        ``source``: the private copy that was compiled, which the words do not name. Raises OSError.
+        ``source``: the private copy of the source, which is left out of the message. Raises
+        OSError.
         """
         self._directory.mkdir(mode=0o700, exist_ok=True)
         log = self._directory / f"{name}.log"
@@ -37,12 +38,12 @@ class FailedBuilds:
         for old in logs[:-KEPT]:
             old.unlink(missing_ok=True)
         if outcome.status is None:
-            words = f"it took more than {outcome.seconds:.0f} s"
+            message = f"the build took more than {outcome.seconds:.0f} s"
         elif outcome.status:
-            words = f"it failed with exit status {outcome.status}"
+            message = f"the build failed with exit status {outcome.status}"
         else:
-            words = f"it made no {program.name}"
+            message = f"the build made no {program.name}"
         printed = outcome.output.decode(errors="replace").splitlines()
         lines = [printed_line(line.replace(f"{source}{os.sep}", "")) for line in printed]
         said = "".join(f"\n  {line}" for line in telling_lines(filter(None, lines)))
-        return f"{words}:{said}\nall of its output is in {log}"
+        return f"{message}:{said}\nthe whole output is in {log}"

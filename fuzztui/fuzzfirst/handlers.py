@@ -1,7 +1,7 @@
-"""Steering the worklist: what the supervisor does for a user's commands.
+"""Handlers of the commands that change the worklist.
 
-The queue is in the log (:mod:`fuzztui.model.worklist`): each deed is a few events, so it is
-kept over restarts and seen in a replay.
+The worklist is in the log (:mod:`fuzztui.model.fuzzfirst`): each handler records a few events, so
+that the change outlasts restarts and is visible in a replay.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ from fuzztui.wire.commands import (
 from fuzztui.wire.events import Event, MutantPositions, MutantProgress, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
 
-__all__ = ["queue_deeds"]
+__all__ = ["worklist_handlers"]
 
 
-def queue_deeds(state: State, record: Callable[..., None]) -> Mapping[str, Handler]:
-    """What can be done to the mutants of a fuzz-first campaign, by the command's name."""
-    hand = _Hand(state, record)
+def worklist_handlers(state: State, record: Callable[..., None]) -> Mapping[str, Handler]:
+    """Return the handlers for the mutants of a fuzz-first campaign, by command name."""
+    handlers = _Handlers(state, record)
     return {
-        name: hand.telling(deed)
-        for name, deed in (
-            (MoveMutants.name, hand.move),
-            (SkipMutants.name, hand.skip),
-            (PromoteMutants.name, hand.promote),
-            (RequeueMutants.name, hand.requeue),
-            (MarkEquivalent.name, hand.equivalent),
+        name: handlers.with_hints(handler)
+        for name, handler in (
+            (MoveMutants.name, handlers.move),
+            (SkipMutants.name, handlers.skip),
+            (PromoteMutants.name, handlers.promote),
+            (RequeueMutants.name, handlers.requeue),
+            (MarkEquivalent.name, handlers.equivalent),
         )
     }
 
 
-class _Hand:
+class _Handlers:
     def __init__(self, state: State, record: Callable[..., None]) -> None:
         self._state = state
         self._record = record
 
-    def telling(self, deed: Handler) -> Handler:
-        """The same, with a word on what a user might wait for in vain."""
+    def with_hints(self, handler: Handler) -> Handler:
+        """Wrap a handler: add to its answer what the user might wait for in vain."""
 
         async def told(command: Any, progress: Progress) -> str:
-            words = await deed(command, progress)
+            message = await handler(command, progress)
             if self._state.stage != "mutants" and queue(self._state):
-                words += "; stop the campaign and start it again: then mutants have their turns"
+                message += "; to fuzz mutants again, stop and resume the campaign"
             if self._growing and parse_selection(command.select).conditions:
-                words += "; the list still grows: those that come later are not meant"
-            return words
+                message += "; mutants that are listed later are not included"
+            return message
 
         return told
 
     async def move(self, command: MoveMutants, progress: Progress) -> str:
-        """Give mutants other places in the queue."""
+        """Move mutants in the worklist."""
         moved = self._waiting(command.select)
         order = queue(self._state)
         keys = {m.id for m in moved}
@@ -77,12 +77,14 @@ class _Hand:
             case "down":
                 places = self._before(rest, min(len(rest), at + 1), moved)
             case _:
-                raise SupervisorError(f"to {command.to!r}: there are first, last, up and down")
+                raise SupervisorError(
+                    f"move to {command.to!r} is unknown; choose one of first, last, up, down"
+                )
         self._record(MutantPositions(places))
         return f"{_count(moved)} moved {command.to}"
 
     async def promote(self, command: PromoteMutants, progress: Progress) -> str:
-        """Next, and with a longer budget; whoever is fuzzed already gets the longer budget."""
+        """Move mutants to the front, with a larger budget; a mutant being fuzzed gets that, too."""
         chosen = self._chosen(command.select, (*WAITING, "fuzzing"))
         waiting = [m for m in chosen if m.stage in WAITING]
         keys = {m.id for m in waiting}
@@ -97,25 +99,27 @@ class _Hand:
         return f"{_count(chosen)} promoted: next, and with three times the budget"
 
     async def skip(self, command: SkipMutants, progress: Progress) -> str:
-        """Never fuzz them; one that is fuzzed is left at once, and its corpus collected."""
+        """Exclude mutants. If one is being fuzzed, end its turn and transfer its corpus."""
         chosen = self._chosen(command.select, (*WAITING, "pruning", "fuzzing"))
         self._record(*(MutantState("", m.id, "skipped", reason="by hand") for m in chosen))
         return f"{_count(chosen)} skipped"
 
     async def equivalent(self, command: MarkEquivalent, progress: Progress) -> str:
-        """A person's verdict: no input can kill them."""
+        """Record the user's verdict that no input can kill these mutants."""
         chosen = [m for m in self._selected(command.select) if m.state != "killed"]
         if not chosen:
-            raise SupervisorError("killed: an input tells it from the program, so it is not equal")
+            raise SupervisorError(
+                "killed mutants are not equivalent: an input distinguishes them from the original"
+            )
         reason = command.because
         self._record(*(MutantState("", m.id, "equivalent", reason=reason) for m in chosen))
         return f"{_count(chosen)} marked equivalent"
 
     async def requeue(self, command: RequeueMutants, progress: Progress) -> str:
-        """Forget what is known of them and try them again, at their place by rank."""
+        """Reset mutants and put them into the worklist again, at the position of their rank."""
         chosen = [m for m in self._selected(command.select) if m.stage not in AT_WORK]
         if not chosen:
-            raise SupervisorError("it is being fuzzed: skip it first")
+            raise SupervisorError("the mutant has its turn now; skip it first")
         events: list[Event] = []
         for mutant in chosen:
             events += [MutantState("", mutant.id, "pending"), MutantProgress(mutant.id, "queued")]
@@ -127,16 +131,16 @@ class _Hand:
     def _selected(self, select: str) -> list[Mutant]:
         if self._state.stage != "mutants" and not can_go_on(self._state):
             raise SupervisorError(
-                "the mutants' stage is over and their budget used up: stop the campaign and start "
-                "it again with a larger campaign.budget, of which they get their share"
+                "the mutant phase is over and its budget used up; stop the campaign and resume it "
+                "with a larger campaign.budget, of which mutants get their share"
             )
         try:
             found = parse_selection(select).of(self._state.mutants.values())
         except SelectionError as e:
             raise SupervisorError(str(e)) from None
         if not found:
-            so_far = ", so far: the list still grows" if self._growing else ""
-            raise SupervisorError(f"no mutant is {select}{so_far}")
+            so_far = "; mutants are still being listed" if self._growing else ""
+            raise SupervisorError(f"no mutant matches {select!r}{so_far}")
         return found
 
     @property
@@ -145,12 +149,12 @@ class _Hand:
         return self._state.stage == "mutants" and "listed" not in self._state.plan
 
     def _chosen(self, select: str, stages: tuple[str, ...]) -> list[Mutant]:
-        """The selected ones whose turn is not over, in the order of the queue."""
+        """Return the pending or killed mutants in one of ``stages``, in the worklist's order."""
         found = self._selected(select)
         chosen = [m for m in found if m.stage in stages and m.state in ("pending", "killed")]
         if not chosen:
             said = found[0].state if found[0].state != "pending" else found[0].stage
-            raise SupervisorError(f"{found[0].id} does not wait ({said}): requeue it first")
+            raise SupervisorError(f"{found[0].id} is not waiting ({said}); requeue it first")
         return sorted(chosen, key=lambda m: (m.place, m.seq))
 
     def _waiting(self, select: str) -> list[Mutant]:
@@ -159,12 +163,12 @@ class _Hand:
         keys = {m.id for m in found}
         waiting = [m for m in order if m.id in keys]
         if not waiting:
-            raise SupervisorError(f"{found[0].id} does not wait for its turn ({found[0].stage})")
+            raise SupervisorError(f"{found[0].id} is not waiting for its turn ({found[0].stage})")
         return waiting
 
     @staticmethod
     def _before(rest: list[Mutant], at: int, moved: list[Mutant]) -> dict[str, float]:
-        """Places for ``moved``, in their order, before the mutant at ``at`` of the others."""
+        """Return positions for ``moved``, in their order, before the mutant ``rest[at]``."""
         low = rest[at - 1].place if at > 0 else None
         high = rest[at].place if at < len(rest) else None
         if low is None:
@@ -173,7 +177,7 @@ class _Hand:
             high = low + len(moved) + 1.0
         step = (high - low) / (len(moved) + 1)
         places = {m.id: low + step * n for n, m in enumerate(moved, 1)}
-        if step < _NARROW:  # after some fifty moves into one gap: number all again
+        if step < _NARROW:  # after some fifty moves into one gap: renumber all
             whole = [*rest[:at], *moved, *rest[at:]]
             first = min(m.place for m in whole)
             return {m.id: first + n for n, m in enumerate(whole)}
@@ -181,6 +185,7 @@ class _Hand:
 
 
 _NARROW = 1e-9
+"""Distance of positions below which all positions are renumbered."""
 
 
 def _count(mutants: list[Mutant]) -> str:

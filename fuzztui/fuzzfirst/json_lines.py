@@ -1,4 +1,4 @@
-"""An append-only file of ours with one JSON object a line, which may have been cut off."""
+"""An append-only file with one JSON object per line, whose last line may be incomplete."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["JsonLines"]
 
 
 class JsonLines:
-    """Rows that are there, and more of them. Raises :class:`SupervisorError` if it cannot be."""
+    """Reads and appends rows. Raises :class:`SupervisorError` for errors of the file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = threading.Lock()
         self._whole = 0
         self.rows = self._read()
-        """What was there: whole rows; not a last line that was torn, nor what is no row."""
+        """The rows that the file contained, without an incomplete last line and invalid lines."""
 
     def _read(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
@@ -43,11 +43,11 @@ class JsonLines:
         return rows
 
     def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Add rows after the whole ones that there are."""
+        """Add rows; an incomplete last line is overwritten."""
         data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
         if not data:
             return
-        with self._lock:  # mutants that are fuzzed at a time end at a time
+        with self._lock:  # parallel turns can end at the same time
             self._write(data)
 
     def _write(self, data: bytes) -> None:
@@ -57,7 +57,7 @@ class JsonLines:
                 file.truncate(self._whole)
                 file.seek(self._whole)
                 file.write(data)
-        except OSError as e:  # what was written of it is cut off by the next one
+        except OSError as e:  # the next call overwrites an incomplete line
             raise SupervisorError(f"{self._file}: {e.strerror or e}") from None
         self._whole += len(data)
 

@@ -1,4 +1,4 @@
-"""The kill matrix: which inputs tell which mutants from the program."""
+"""The kill matrix: which inputs kill which mutants."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class KillMatrix:
-    """Kills of a run, in an append-only file. Raises :class:`SupervisorError` with the reason.
+    """Kills of a run, in an append-only file. Raises :class:`SupervisorError`.
 
-    A killer is an input's digest or origin; with it goes the oracle that tells: "crash",
-    "hang" or "output". The first one told stays.
+    A killer is an input's digest or origin, with its kill criterion: "crash", "hang" or "output".
+    The first criterion of a pair is kept.
     """
 
     def __init__(self, file: Path) -> None:
@@ -31,7 +31,7 @@ class KillMatrix:
                     known.setdefault(killer, str(oracle))
 
     def add(self, mutant: str, killers: Mapping[str, str]) -> int:
-        """Note who kills a mutant, and by which oracle; returns how many are new."""
+        """Record the killers of a mutant, with kill criterion; return how many are new."""
         known = self._kills.get(mutant, {})
         fresh = {killer: oracle for killer, oracle in killers.items() if killer not in known}
         if fresh:
@@ -40,19 +40,18 @@ class KillMatrix:
         return len(fresh)
 
     def killers(self, mutant: str) -> Mapping[str, str]:
-        """Who kills a mutant, in the order told, and by which oracle; empty if it lives."""
+        """Return a mutant's killers in recorded order, with kill criterion; empty if none."""
         return MappingProxyType(self._kills[mutant]) if mutant in self._kills else _NONE
 
     def mutants(self) -> tuple[str, ...]:
-        """All that were killed, in the order of their first kill."""
+        """Return the killed mutants, in the order of their first kills."""
         return tuple(self._kills)
 
 
 def killed_by(on_mutant: Mapping[str, str], on_target: Mapping[str, str]) -> dict[str, str]:
-    """Of inputs' outcomes on both (by digest), those that kill, with the oracle.
+    """Return the inputs (digests) that crash or hang the mutant and are "ok" on the target.
 
-    They crash or hang the mutant and are "ok" on the target: what the target does not
-    survive either, or was not run on, tells nothing.
+    Inputs that fail on the target too, or were not run on it, kill nothing.
     """
     return {
         digest: outcome

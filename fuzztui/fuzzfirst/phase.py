@@ -1,7 +1,7 @@
-"""The mutants' stage: a worklist, each given its turn, while their budget lasts.
+"""The mutant phase: each mutant of the worklist has its turn, while the phase's budget lasts.
 
-Decisions are taken on the folded state, so that a user who steers, a restart and a replay
-all see the same queue. (Paper: "Fuzzing: Two Key Decisions".)
+Decisions depend on the folded state only, so that a user's commands, a restart and a replay use the
+same worklist. (Paper: "Fuzzing: Two Key Decisions".)
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Coroutine
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.backend import ground_for
-from fuzztui.fuzzfirst.budget_plan import abreast, plan_of
+from fuzztui.fuzzfirst.backend import backend_for
+from fuzztui.fuzzfirst.budget_plan import parallel_mutants, plan_of
 from fuzztui.fuzzfirst.context import CampaignStopping, MutantPhaseContext
 from fuzztui.fuzzfirst.corpora import Corpora
 from fuzztui.fuzzfirst.supply import MutantSupply
-from fuzztui.fuzzfirst.turn import Means, Turn, dwelling
+from fuzztui.fuzzfirst.turn import Turn, TurnResources, turn_directories
 from fuzztui.fuzzfirst.turn_budget import TurnBudget
 from fuzztui.instances.launcher import Launcher
 from fuzztui.instances.life import EndReason
@@ -40,93 +40,95 @@ from fuzztui.wire.events import (
 __all__ = ["MutantPhase"]
 
 _NEWS = (CampaignState, MutantProgress, MutantState, MutantPositions, MutantsFound)
-"""Events after which the queue may be another one."""
+"""Events that can change the worklist."""
 
 
 class MutantPhase:
-    """Fuzzes mutants of the target for their part of the budget. :meth:`run` it once."""
+    """Fuzzes mutants of the target for their share of the budget. Call :meth:`run` once."""
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, launcher: Launcher, desk: MutantPhaseContext
+        self, campaign: Campaign, run_dir: RunDir, launcher: Launcher, context: MutantPhaseContext
     ) -> None:
         self._campaign = campaign
-        self._home = home
-        self._desk = desk
-        self._ground = ground_for(campaign, home)
-        self._corpora = Corpora(campaign, home, self._ground)
-        self._supply = MutantSupply(campaign, home, self._ground, desk)
-        self._means = Means(campaign, home, launcher, desk, self._ground, self._corpora)
+        self._run_dir = run_dir
+        self._context = context
+        self._backend = backend_for(campaign, run_dir)
+        self._corpora = Corpora(campaign, run_dir, self._backend)
+        self._supply = MutantSupply(campaign, run_dir, self._backend, context)
+        self._resources = TurnResources(
+            campaign, run_dir, launcher, context, self._backend, self._corpora
+        )
         self._left_over: list[str] = []
         """Mutants whose turn was interrupted."""
 
-    def heard(self, event: Event) -> None:
-        """Something was logged."""
+    def on_event(self, event: Event) -> None:
+        """Called with each event that was recorded."""
         if isinstance(event, _NEWS):
             self._supply.wake()
 
-    def living(self) -> list[str]:
-        """The instances whose engines an earlier supervisor has left running."""
+    def running_instances(self) -> list[str]:
+        """Return the instances whose engines an earlier supervisor left running."""
         return [
             name
-            for mutant in self._desk.state.mutants.values()
+            for mutant in self._context.state.mutants.values()
             if mutant.stage == "fuzzing"
-            for name, directory in dwelling(self._home, mutant.slot)
+            for name, directory in turn_directories(self._run_dir, mutant.slot)
             if EngineProcess.adopt(directory)
         ]
 
-    def unwatched(self) -> float:
-        """Seconds that those at work were still paid for when an earlier supervisor died."""
+    def remaining_turn_s(self) -> float:
+        """Return the budget, in seconds, that running turns had when the last supervisor ended."""
         if self._campaign.budget_trials:
             return math.inf
-        state, longest = self._desk.state, 0.0
+        state, longest = self._context.state, 0.0
         for mutant in state.mutants.values():
             if mutant.stage == "fuzzing":
-                allowance = TurnBudget(self._campaign, self._desk, mutant.id, ())
-                longest = max(longest, allowance.share() - fuzzed_for(state, mutant))
+                turn_budget = TurnBudget(self._campaign, self._context, mutant.id, ())
+                longest = max(longest, turn_budget.limit() - fuzzed_for(state, mutant))
         used, of = budget(state)
         return max(0.0, min(longest, of - used))
 
     async def run(self) -> None:
-        """To the end of the stage, or until the campaign is ended.
+        """Run to the end of the phase.
 
-        Raises :class:`SupervisorError` where no mutant can be made or run, and
-        :class:`~fuzztui.fuzzfirst.context.CampaignStopping`.
+        Raises :class:`SupervisorError` if no mutant can be made or run, and
+        :class:`~fuzztui.fuzzfirst.context.CampaignStopping` if the campaign ends earlier.
         """
-        desk, state = self._desk, self._desk.state
-        desk.record(PhaseStarted("mutants", plan_of(self._campaign, state)))
+        context, state = self._context, self._context.state
+        context.record(PhaseStarted("mutants", plan_of(self._campaign, state)))
         self._left_over = [m.id for m in state.mutants.values() if m.stage in AT_WORK]
         try:
-            self._home.mutants.mkdir(mode=0o700, exist_ok=True)
-            with contextlib.nullcontext() if self.living() else desk.unpaid():
-                await desk.abide(self._prepare())
-            await self._all([self._runner() for _ in range(abreast(self._campaign))])
+            self._run_dir.mutants.mkdir(mode=0o700, exist_ok=True)
+            with contextlib.nullcontext() if self.running_instances() else context.unpaid():
+                await context.abide(self._prepare())
+            await self._all([self._runner() for _ in range(parallel_mutants(self._campaign))])
             self._ran_out()
-            await asyncio.to_thread(shutil.rmtree, self._home.mutants / "built", True)
+            await asyncio.to_thread(shutil.rmtree, self._run_dir.mutants / "built", True)
         except OSError as e:
             raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
         finally:
             await self._supply.close()
 
     async def _prepare(self) -> None:
-        self._told("making the target's source ready for mutants")
-        await self._ground.prepare(self._told)
+        self._told("preparing the target's source for mutants")
+        await self._backend.prepare(self._told)
         self._told("running the seeds on the target")
-        await self._corpora.start(self._desk.state)
+        await self._corpora.start(self._context.state)
         self._told("making mutants")
         await self._supply.start(self._corpora.seeds)
 
-    def _told(self, words: str) -> None:
-        if self._desk.state.state == "starting":  # else its fuzzers run already
-            self._desk.record(CampaignState("starting", words))
+    def _told(self, message: str) -> None:
+        if self._context.state.state == "starting":  # else adopted fuzzers are running
+            self._context.record(CampaignState("starting", message))
 
     async def _all(self, runners: list[Coroutine[None, None, None]]) -> None:
-        """Run them; an error of one ends the others, and all of them are seen to their end."""
+        """Run all; an error of one ends the campaign, and all are waited for."""
         tasks = [asyncio.ensure_future(runner) for runner in runners]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             failed = [e for task in tasks if task.done() and (e := task.exception())]
-            if failed and not self._desk.leaving:
-                self._desk.end(EndReason("failed", str(failed[0])))
+            if failed and not self._context.leaving:
+                self._context.end(EndReason("failed", str(failed[0])))
         finally:
             ended = await asyncio.gather(*tasks, return_exceptions=True)
         for error in ended:
@@ -134,32 +136,32 @@ class MutantPhase:
                 raise error
 
     def _ran_out(self) -> None:
-        """Say so when there was nothing more to fuzz before the budget was used up."""
-        view = outlook(self._desk.state, self._desk.now())
+        """Record a message if the worklist became empty before the budget was used up."""
+        view = outlook(self._context.state, self._context.now())
         if view.of and view.used < view.of and not view.waiting:
-            self._desk.record(Message("info", "no mutant is left: on to the target"))
+            self._context.record(Message("info", "the worklist is empty: the target phase begins"))
 
     async def _runner(self) -> None:
-        """Give one mutant after the other its turn."""
+        """Run turns one after the other."""
         while (mutant := await self._next()) is not None:
-            turn = Turn(self._means, mutant.id, self._supply.command(mutant))
+            turn = Turn(self._resources, mutant.id, self._supply.command(mutant))
             await turn.run()
-            if not self._desk.leaving:  # else it is gone on with
+            if not self._context.leaving:  # else the turn is continued on resume
                 await asyncio.to_thread(turn.tidy, self._supply.into(mutant))
 
     async def _next(self) -> Mutant | None:
-        """The mutant whose turn it is; None when there is none, or nothing left to pay for it."""
-        state = self._desk.state
+        """Wait for the next mutant; None if the worklist is empty or the budget used up."""
+        state = self._context.state
         while self._left_over:
             mutant = state.mutants[self._left_over.pop(0)]
             if mutant.stage != "pruning":
                 return mutant
-            self._desk.record(MutantProgress(mutant.id, "queued"))
+            self._context.record(MutantProgress(mutant.id, "queued"))
         found: list[Mutant] = []
 
         async def find() -> None:
-            while not self._spent() and not self._desk.leaving:
-                news, waiting = self._supply.news, head(state, abreast(self._campaign))
+            while not self._spent() and not self._context.leaving:
+                news, waiting = self._supply.news, head(state, parallel_mutants(self._campaign))
                 if not waiting and self._supply.failure:
                     raise self._supply.failure
                 if not waiting and self._supply.whole:
@@ -168,19 +170,19 @@ class MutantPhase:
                 if state.state == "paused":
                     pass
                 elif (mutant := next(ready, None)) is not None:
-                    # At once: others look for theirs too.
-                    self._desk.record(MutantProgress(mutant.id, "pruning"))
+                    # Before any await: other runners choose mutants, too.
+                    self._context.record(MutantProgress(mutant.id, "pruning"))
                     found.append(mutant)
                     return
-                with contextlib.suppress(TimeoutError):  # the budget runs out in silence
+                with contextlib.suppress(TimeoutError):  # no event is recorded when the budget ends
                     async with asyncio.timeout(1.0):
                         await news.wait()
 
-        await self._desk.abide(find())
-        if self._desk.leaving:
+        await self._context.abide(find())
+        if self._context.leaving:
             raise CampaignStopping
         return found[0] if found else None
 
     def _spent(self) -> bool:
-        used, of = budget(self._desk.state, self._desk.now())
+        used, of = budget(self._context.state, self._context.now())
         return used >= of

@@ -1,4 +1,4 @@
-"""What ``target.build`` makes in a tree: the campaign's program, and what goes with it."""
+"""What ``target.build`` makes in a build tree: the program, and the files that it needs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Product"]
 
 
 class Product:
-    """The same program in every tree that is built as ``origin`` would be, of which it is a copy.
+    """The program in every build tree that is a copy of ``origin``.
 
-    Whatever asks for it raises :class:`SupervisorError` if no tree has it: it is made elsewhere.
+    All members raise :class:`SupervisorError` if the build makes the program outside its tree.
     """
 
     def __init__(self, campaign: Campaign, origin: BuildTree) -> None:
@@ -28,23 +28,20 @@ class Product:
 
     @property
     def name(self) -> Path:
-        """``build/prog``, or ``source/prog``: where a tree has it."""
+        """The program's path in a tree: ``build/prog`` or ``source/prog``."""
         return self._place(self._target["command"][0])
 
     def in_tree(self, tree: BuildTree) -> Path:
-        """The program of a tree."""
+        """Return the path of the program in a tree."""
         return tree.home / self.name
 
     def digest(self, tree: BuildTree) -> str:
-        """Of the program and the libraries that a mutant may be found in. Raises OSError."""
+        """Return the digest of the program and the shared objects of the build. Raises OSError."""
         made = [*shared_objects(tree.build), *self._libraries(tree)]
         return digest_of([self.in_tree(tree), *made])
 
     def settle(self, program: Path, tree: BuildTree, into: Path) -> None:
-        """Put a program, and what of its tree it needs when it runs, to where they stay.
-
-        Raises OSError.
-        """
+        """Copy a program, and the files of its tree that it needs, to ``into``. Raises OSError."""
         remove(into)
         into.mkdir(mode=0o700, parents=True)
         without = {self.in_tree(tree)}
@@ -54,7 +51,7 @@ class Product:
         settle(program, self.name, tree.home, beside, into)
 
     def _libraries(self, tree: BuildTree) -> list[Path]:
-        """Shared objects that a build has made in its source."""
+        """Return the shared objects that a build has made in its source directory."""
         there = self._origin.source
         found = shared_objects(tree.source)
         return [
@@ -67,6 +64,6 @@ class Product:
             if not inside.startswith(os.pardir):
                 return Path(place, inside)
         raise SupervisorError(
-            f"target.command: {program} is neither made in the build's directory nor in "
-            "target.source: mutants of it cannot be built in private"
+            f"target.command: {program} is made neither in the build's directory nor in "
+            "target.source, so mutants cannot be built in a private copy"
         )

@@ -1,4 +1,4 @@
-"""What a built program needs beside itself when it runs, and a place of its own for both."""
+"""Find the files that a built program needs at run time, and copy both to a separate directory."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _NOT_NAMES = frozenset(
 
 
 def shared_objects(directory: Path) -> list[Path]:
-    """The shared objects below ``directory``, in a lasting order. Raises OSError."""
+    """Return the shared objects below ``directory``, sorted. Raises OSError."""
     return [path for path, _ in _files(directory) if _SHARED.fullmatch(path.name)]
 
 
 def companions(build: Path, without: Collection[Path]) -> list[Path]:
-    """What a build made that programs may open when they run: libraries, data, no objects.
+    """Return files of a build that programs may open at run time: libraries and data.
 
-    Of a large build only the shared objects. Raises OSError.
+    Of a large build, only the shared objects. Raises OSError.
     """
     found = [(path, size) for path, size in _files(build) if path not in without]
     if sum(size for _, size in found) > MAX_BYTES or len(found) > MAX_FILES:
@@ -50,9 +50,9 @@ def companions(build: Path, without: Collection[Path]) -> list[Path]:
 
 
 def settle(program: Path, name: Path, home: Path, beside: list[Path], into: Path) -> None:
-    """Copy a program, as ``into / name``, and from below ``home`` what is to be beside it.
+    """Copy a program to ``into / name``, and the files ``beside``, which are below ``home``.
 
-    Copies, no links: a mutant may write to its own files. Raises OSError.
+    Copies, not links: a mutant may write to its files. Raises OSError.
     """
     for path, inside in [(program, name), *((path, path.relative_to(home)) for path in beside)]:
         target = into / inside
@@ -75,9 +75,9 @@ def _files(directory: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _look_here(path: Path, home: Path, depth: int) -> None:
-    """Let a program find its libraries in its new place, not where the next mutant is built.
+    """Let a program load its copied libraries, not those in the tree of the next mutant.
 
-    In its run path ``home`` becomes ``$ORIGIN``, as long as before with slashes.
+    Replaces ``home`` in its run path by ``$ORIGIN``, padded with slashes to the same length.
     """
     if path.is_symlink():
         return
@@ -99,9 +99,9 @@ def _look_here(path: Path, home: Path, depth: int) -> None:
 
 
 def _run_paths(file: BinaryIO) -> list[int]:
-    """Where in an ELF file of 64 bits its DT_RPATH and DT_RUNPATH are; [] in any other.
+    """Return the offsets of DT_RPATH and DT_RUNPATH in a 64-bit ELF file; [] for other files.
 
-    Raises struct.error for one that is cut off.
+    Raises struct.error for a truncated file.
     """
     end = file.seek(0, os.SEEK_END)
 

@@ -1,4 +1,4 @@
-"""The stricter oracle: a mutant is killed by another exit status or another output, too."""
+"""The stricter kill criterion: a different exit status or stdout kills a mutant, too."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from fuzztui.triage.sandbox import open_sandbox
 __all__ = ["MAX_OUTPUT", "Outputs"]
 
 MAX_OUTPUT = 1 << 20
-"""Bytes of a program's output that count."""
+"""Bytes of a program's output that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a program makes of an input. ``status`` as of subprocess."""
+    """A program's result on an input. ``status``: as in subprocess."""
 
     status: int
     digest: bytes
 
 
 class Outputs:
-    """Compares what mutants print with what the target prints, a process an input.
+    """Compares the output of mutants and target, with one process per input.
 
-    ``label`` marks the processes: no two may compare at the same time under one. Raises
+    ``label`` marks the processes: comparisons at the same time need different labels. Raises
     :class:`SupervisorError` for a target that cannot be run without AFL++.
     """
 
-    def __init__(self, campaign: Campaign, home: RunDir, label: str) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir, label: str) -> None:
         self._campaign = campaign
         self._subject = TargetProgram.of(campaign)
-        self._mark = ProcessMark(home.path, f"output-{label}")
+        self._mark = ProcessMark(run_dir.path, f"output-{label}")
         self._known: dict[str, _Answer | None] = {}
-        """Of the target; None where it had no end, or answered otherwise the second time."""
+        """The target's results by digest; None: it timed out, or the second run differed."""
 
     async def differing(
         self, command: Sequence[str], inputs: Sequence[Input], progress: Progress = silent
     ) -> dict[str, str]:
-        """Digests of inputs on which ``command``, a mutant, answers otherwise: "output".
+        """Return digests of inputs on which ``command``, a mutant, differs, each with "output".
 
-        An answer is exit status and stdout. Inputs that the target does not answer twice
-        in the same way tell nothing, nor does a run without end: that is another oracle's.
-        Raises :class:`SupervisorError` where one of the two cannot be run at all.
+        Compares exit status and stdout. Inputs on which two runs of the target differ do not
+        count, nor do timeouts, which are another kill criterion. Raises :class:`SupervisorError`
+        if mutant or target cannot be run at all.
         """
         target = {**self._campaign.target, "command": list(command)}
         mutant = TargetProgram.of(replace(self._campaign, target=target))
@@ -74,7 +74,7 @@ class Outputs:
         expected = self._known[digest]
         if expected is None:
             return False
-        # Twice: a machine that is short of memory for a moment kills no mutant.
+        # Twice: a temporary lack of memory must not kill a mutant.
         for _ in range(2):
             answer = await self._answer(mutant, data)
             if answer is None or answer == expected:
@@ -82,7 +82,7 @@ class Outputs:
         return True
 
     async def _answer(self, subject: TargetProgram, data: bytes) -> _Answer | None:
-        """None where it has no end in time."""
+        """Run the program; None if it times out."""
         output = bytearray()
 
         def take(more: bytes) -> None:
@@ -92,18 +92,18 @@ class Outputs:
             with open_sandbox(_silenced(subject), data, self._mark) as place:
                 outcome = await place.run(subject.hang_limit, stdout=True, on_output=take)
         except OSError as e:
-            words = f"{e.filename or subject.command[0]}: {e.strerror or e}"
-            raise SupervisorError(words) from None
+            message = f"{e.filename or subject.command[0]}: {e.strerror or e}"
+            raise SupervisorError(message) from None
         if outcome.status is None:
             return None
-        # Neither the program's name nor the input's is the same twice.
+        # The paths of the program and the input differ in each run.
         program = subject.command[0].encode(errors="surrogateescape")
         plain = output.replace(str(place.directory).encode(), b"/").replace(program, b"program")
         return _Answer(outcome.status, hashlib.sha256(plain).digest())
 
 
 def _silenced(subject: TargetProgram) -> TargetProgram:
-    """The same without its stderr."""
-    words = (subject.command[0], "@@") if subject.driver else subject.command
-    command = ("/bin/sh", "-c", 'exec "$@" 2>/dev/null', "sh", *words)
+    """Return the same program with its stderr discarded."""
+    argv = (subject.command[0], "@@") if subject.driver else subject.command
+    command = ("/bin/sh", "-c", 'exec "$@" 2>/dev/null', "sh", *argv)
     return replace(subject, command=command, driver=False)

@@ -1,4 +1,4 @@
-"""A corpus between programs: where its inputs come from, and which ones the next one survives."""
+"""Corpora between programs: gather inputs, prune those on which a program fails, write seeds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ORIGIN = re.compile(r"([A-Za-z0-9._-]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file in somebody's queue, crashes or hangs, with where its content comes from."""
+    """A file of a queue, ``crashes``, ``hangs`` or seeds, with the origin of its content."""
 
     path: Path
     origin: str
@@ -47,20 +47,20 @@ class Input:
     digest: str
     """sha256 of the content, hexadecimal."""
     parent: int = -1
-    """Of a finding: the id in its instance's queue that it was made of, -1 if it does not say."""
+    """Of a finding: the id of its parent in its instance's queue; -1: unknown."""
 
 
 @dataclass(slots=True)
 class Pruned:
-    """A corpus for a program. What is unfit as an input is in neither list."""
+    """A pruned corpus. Files that are unfit as inputs are in neither list."""
 
     kept: list[Input] = field(default_factory=list)
     aside: list[tuple[Input, str]] = field(default_factory=list)
-    """What it does not survive, with "crash" or "hang"."""
+    """Inputs on which the program fails, with "crash" or "hang"."""
 
 
 async def prune(batch: BatchRunner, corpus: Sequence[Input], progress: Progress = silent) -> Pruned:
-    """Part a corpus into what the batch's program survives, and what it does not. In order."""
+    """Separate the inputs on which the batch's program fails from the others, in order."""
     pruned = Pruned()
     async for some in run_all(batch, corpus, progress):
         for one, verdict in some:
@@ -74,7 +74,7 @@ async def prune(batch: BatchRunner, corpus: Sequence[Input], progress: Progress 
 async def run_all(
     batch: BatchRunner, corpus: Sequence[Input], progress: Progress = silent
 ) -> AsyncIterator[list[tuple[Input, InputResult]]]:
-    """Inputs with their verdicts, in order, a few hundred at a time: traces take memory."""
+    """Yield inputs with their results, in order, ``CHUNK`` at a time: traces take memory."""
     for at in range(0, len(corpus), CHUNK):
         some = corpus[at : at + CHUNK]
         done, part = at / len(corpus), len(some) / len(corpus)
@@ -84,27 +84,26 @@ async def run_all(
 
 
 def put_aside(pruned: Pruned, directory: Path) -> None:
-    """Copy what was pruned to ``directory``, for ever: ``crash:m7:000045``.
+    """Copy the pruned inputs to ``directory``, as ``crash:m7:000045``.
 
-    Doing it again, or with what is there by now, changes nothing. Raises
-    :class:`SupervisorError`.
+    Inputs that are already there are not copied again. Raises :class:`SupervisorError`.
     """
     for one, outcome in pruned.aside:
         if (data := read_input(one.path)) is not None:
             name = f"{outcome}:{file_name(one.origin).replace('+', ':')}"
             kept = directory / name
-            if kept.exists() and read_input(kept) != data:  # two seeds may be called alike
+            if kept.exists() and read_input(kept) != data:  # two seeds may have the same name
                 kept = directory / f"{name}:{hashlib.sha256(data).hexdigest()[:12]}"
             if not kept.exists():
                 write_whole(kept, data)
 
 
 def lay_out(inputs: Iterable[Input], directory: Path) -> int:
-    """Make ``directory`` again as seeds for afl-fuzz; returns how many there are.
+    """Replace ``directory`` by seeds for afl-fuzz; return their number.
 
-    By their names (``m7+000045``) afl-fuzz tells where its seeds come from (``orig:``), and
-    :func:`gather` and :func:`gather_seeds` know it again. It is there whole or not at all.
-    Inputs that are gone are left out. Raises :class:`SupervisorError`.
+    afl-fuzz repeats their names (``m7+000045``) in its queue (``orig:``), from which :func:`gather`
+    and :func:`gather_seeds` determine their origin. The directory is replaced as a whole. Inputs
+    whose files are gone are left out. Raises :class:`SupervisorError`.
     """
     fresh = directory.with_name(f"{directory.name}.new")
     old = directory.with_name(f"{directory.name}.old")
@@ -132,11 +131,11 @@ def lay_out(inputs: Iterable[Input], directory: Path) -> int:
 
 
 def gather(out: Path, names: Sequence[str], parts: Sequence[str] = ("queue",)) -> list[Input]:
-    """The inputs in AFL directories ``out/NAME/PART``, each content once: where it is first.
+    """Return the inputs in AFL directories ``out/NAME/PART``, each content once.
 
-    In the order given, those of a directory by id. Only what AFL would take: regular files
-    with 1 byte to 1 MiB. A part is also what a resumed afl-fuzz has put away
-    (``crashes.DATE``). To be run in a thread.
+    In the order given, those of a directory by id. Includes only what AFL would read: regular files
+    of 1 byte to 1 MiB. For findings also reads directories that a resumed afl-fuzz has renamed
+    (``crashes.DATE``). Blocks: call it in a thread.
     """
     found: dict[str, Input] = {}
     for name in names:
@@ -153,17 +152,17 @@ def gather(out: Path, names: Sequence[str], parts: Sequence[str] = ("queue",)) -
 
 
 def gather_seeds(directory: Path) -> list[Input]:
-    """The inputs in a directory of seeds, each content once, in order of name."""
+    """Return the inputs in a directory of seeds, each content once, sorted by name."""
     return _gather_named(directory, lambda name: name)
 
 
 def gather_aside(directory: Path) -> list[Input]:
-    """What :func:`put_aside` has left there, each content once."""
+    """Return the inputs that :func:`put_aside` has copied to a directory, each content once."""
     return _gather_named(directory, lambda name: name.partition(":")[2].replace(":", "+"))
 
 
 def _gather_named(directory: Path, seed: Callable[[str], str]) -> list[Input]:
-    """The inputs in a directory, in order of name; ``seed``: what each was called as a seed."""
+    """Return the inputs in a directory, sorted; ``seed`` maps a file name to a seed's name."""
     found: dict[str, Input] = {}
     for file in sorted(_files(directory)):
         if (data := read_input(file)) is not None:
@@ -173,17 +172,17 @@ def _gather_named(directory: Path, seed: Callable[[str], str]) -> list[Input]:
 
 
 def file_name(origin: str) -> str:
-    """An origin as a file name without ``:`` and ``,``: ``m7+000045``, or the seed's own."""
+    """Return a file name without ``:`` and ``,``: ``m7+000045``, or the seed's own name."""
     if of := _ORIGIN.fullmatch(origin):
         kind = f"{of[2]}+" if of[2] else ""
         return f"{of[1]}+{kind}{int(of[3]):06}"
     name = _UNFIT.sub("_", origin.removeprefix(SEED))[-100:].lstrip(".") or "_"
-    # A seed of somebody's that is called like one of ours.
+    # A user's seed can have a name that looks like one of fuzztui's.
     return name.replace("+", "_") if _SEED_NAME.fullmatch(name) else name
 
 
 def write_whole(file: Path, data: bytes) -> None:
-    """Write a file by a rename from beside its directory: it is there whole or not at all.
+    """Write a file atomically, by a rename from outside its directory.
 
     Raises :class:`SupervisorError`.
     """
@@ -195,7 +194,7 @@ def write_whole(file: Path, data: bytes) -> None:
 
 
 def _directories(instance: Path, part: str) -> list[Path]:
-    """The one of a part, and those of its findings that were put away: the oldest first."""
+    """Return a part's directory, after those of findings that afl-fuzz renamed, oldest first."""
     away = instance.glob(f"{part}.*") if part != "queue" else ()
     return [*sorted(away), instance / part]
 
@@ -209,7 +208,7 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _origin(instance: str, part: str, file: str) -> tuple[str, int]:
-    """Where a file's content comes from, and the entry that it was made of."""
+    """Return the origin of a file's content, and the id of its parent."""
     name = parse_name(file)
     if name.op.startswith("orig:"):
         return _of_seed(name.op[5:]), -1
@@ -224,7 +223,7 @@ def _origin(instance: str, part: str, file: str) -> tuple[str, int]:
 
 
 def _of_seed(name: str) -> str:
-    """What :func:`lay_out` has called so, or a seed."""
+    """Return the origin that :func:`lay_out` put into this name, or the name as a seed's."""
     if of := _SEED_NAME.fullmatch(name):
         return f"{of[1]}/{of[2]}/{int(of[3])}" if of[2] else f"{of[1]}/{int(of[3])}"
     return f"{SEED}{name}"

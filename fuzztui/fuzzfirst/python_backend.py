@@ -1,8 +1,8 @@
-"""Mutants of Python targets: a copy of their packages, in front of everything else on the path.
+"""The backend for Python targets: a mutant is a copy of their packages, first on the path.
 
-Nothing of the target is ever imported in this process: its own interpreter is asked where
-modules lie, whether a mutant compiles and can be imported, and what its code is without line
-numbers, by which equivalent and duplicate mutants are told.
+The target is never imported in this process. The target's own interpreter locates modules, and
+compiles and imports mutants. The digest of a mutant's code without line numbers shows whether the
+mutant is equivalent or a duplicate.
 """
 
 from __future__ import annotations
@@ -39,45 +39,45 @@ __all__ = ["PythonBackend"]
 
 MIN_LIMIT_S = 10.0
 TIMES_BASELINE = 20
-"""A mutant may take so many times as long to be imported as the program."""
+"""Time limit of a mutant's import, as a multiple of the original's import."""
 
 _LABEL = "mutant-builder"
 _SAID = 500
 
 
 class PythonBackend:
-    """See ``MutantBackend``. A mutant's command is its directory."""
+    """As ``MutantBackend``. A mutant's command is the directory of its copy."""
 
-    def __init__(self, campaign: Campaign, home: RunDir) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self._campaign = campaign
-        self._home = home
-        self._work = home.path.absolute() / "mutants" / "work" / "python"
-        self._mark = ProcessMark(home.path, _LABEL)
+        self._run_dir = run_dir
+        self._work = run_dir.path.absolute() / "mutants" / "work" / "python"
+        self._mark = ProcessMark(run_dir.path, _LABEL)
         self._lock = asyncio.Lock()
         self._twins = DuplicateMutants()
         self._state: dict[str, Any] = {}
 
     @property
     def tree(self) -> Path:
-        """A copy of the packages that are mutated: what goes in front of the path."""
+        """A copy of the packages that are mutated, which is put first on the path."""
         return self._work / "tree"
 
     @property
     def sources(self) -> list[tuple[str, str]]:
-        """What is mutated: files of the tree, and which lines ("" for all). Once prepared."""
+        """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""
         return [(row["name"], row["lines"]) for row in self._state["sources"]]
 
-    def known(self, digests: dict[str, str]) -> None:
-        """See :class:`Ground`."""
-        self._twins.known(digests)
+    def restore_digests(self, digests: dict[str, str]) -> None:
+        """As ``MutantBackend``: restore the digests of an earlier start."""
+        self._twins.restore_digests(digests)
 
     @property
     def digests(self) -> dict[str, str]:
-        """See :class:`Ground`: here of the code."""
+        """Digest of each mutant's code, by mutant id."""
         return dict(self._twins.digests)
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
-        """The copy first on the path; a harness file that was mutated is the mutant's."""
+        """Put the copy first on the path; a harness file that was copied is the copy's."""
         target = self._campaign.target
         into = command[0]
         moved = {
@@ -88,18 +88,18 @@ class PythonBackend:
         return {**target, **moved, "path": [into, *target["path"]]}
 
     def batch(self, command: Sequence[str], label: str) -> BatchRunner:
-        """In a separate process, by the engine's own way of running inputs."""
+        """As ``MutantBackend``: run inputs in a process of the campaign's engine."""
         if not command:
-            # The same cells in all batches: they are compared.
+            # The same numbers of cells in all batches, because their coverage is compared.
             edges = self._work.parent / "edges.json"
-            return PythonBatch(self._campaign, self._home, label, edges)
+            return PythonBatch(self._campaign, self._run_dir, label, edges)
         return self._batch(self.target(command), label)
 
     async def prepare(self, told: Callable[[str], None]) -> None:
-        """Find the modules, copy their packages, and see that the copy takes their place.
+        """Find the modules, copy their packages, and check that the target imports the copy.
 
-        What an earlier start of the run has done is not done again. Raises
-        :class:`SupervisorError` for what cannot be mutated.
+        Results of an earlier start of the run are used again. Raises :class:`SupervisorError` for
+        sources that cannot be mutated.
         """
         async with self._lock:
             try:
@@ -111,12 +111,12 @@ class PythonBackend:
                     replace_text(self._work / "state.json", json.dumps(state))
             except OSError as e:
                 raise SupervisorError(
-                    f"{e.filename or self._work}: mutants cannot be made there: {e.strerror or e}"
+                    f"{e.filename or self._work}: cannot make mutants here: {e.strerror or e}"
                 ) from None
             self._state = state
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:
-        """See :class:`Ground`: ``into`` is what goes in front of the path then."""
+        """As ``MutantBackend``: ``into`` becomes the mutant's copy of the packages."""
         async with self._lock:
             began = time.monotonic()
             built: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ class PythonBackend:
             return Build(built, error, time.monotonic() - began, twin)
 
     def outputs(self) -> PythonOutputs:
-        """By what the target's function returns."""
+        """As ``MutantBackend``: compares what the target's function returns."""
 
         def batch(command: Sequence[str]) -> PythonBatch:
             target = self.target(command) if command else self._campaign.target
@@ -142,7 +142,7 @@ class PythonBackend:
         return PythonOutputs(batch)
 
     async def reach(self, seeds: Sequence[Path]) -> BuildReach:
-        """See :class:`Ground`: functions by the sources, lines by the interpreter."""
+        """As ``MutantBackend``: functions from the sources, lines from the interpreter."""
         reach = BuildReach()
         for file, _ in self.sources:
             try:
@@ -163,7 +163,7 @@ class PythonBackend:
         self.tree.mkdir(mode=0o700, parents=True)
         found = await self._locate()
         for root, top in dict.fromkeys((row["root"], row["top"]) for row in found):
-            told(f"copying {visible(top)}: mutants are made of the copy")
+            told(f"copying {visible(top)}, to mutate the copy")
             place = Path(root, top)
             await in_thread(functools.partial(copy_package, place, self.tree / top))
         codes: dict[str, str] = {}
@@ -177,17 +177,17 @@ class PythonBackend:
             self._check(row, files.get(row["module"], ""))
             answer = await self._code(self.tree / row["name"])
             if "code" not in answer:
-                words = visible(str(answer.get("error")))[:_SAID]
-                raise SupervisorError(f"mutants.sources: {row['file']}: {words}")
+                message = visible(str(answer.get("error")))[:_SAID]
+                raise SupervisorError(f"mutants.sources: {row['file']}: {message}")
             codes[row["name"]] = _digest(row["name"], answer["code"])
         return self._state
 
     async def _locate(self) -> list[dict[str, str]]:
-        """Raises :class:`SupervisorError` for what is no module of the target's."""
+        """Return the location of each source. Raises :class:`SupervisorError` for unknown ones."""
         wanted: list[tuple[str, str]] = self._campaign.mutants["sources"]
         names = [self._path(name) for name, _ in wanted]
         asked = await ask(
-            self._campaign, self._home, lambda _: ["--locate", *names], self._mark, limit=LOAD_S
+            self._campaign, self._run_dir, lambda _: ["--locate", *names], self._mark, limit=LOAD_S
         )
         rows = [row for row in asked.answers if "module" in row or "error" in row]
         if len(rows) != len(wanted):
@@ -202,7 +202,7 @@ class PythonBackend:
         return found
 
     def _path(self, name: str) -> str:
-        """A file's name made absolute; a module's as it is."""
+        """Return a file's absolute path; a module's name unchanged."""
         if not (name.endswith(".py") or "/" in name):
             return name
         bases = [self._campaign.file.parent, *map(Path, self._campaign.target["path"])]
@@ -210,25 +210,28 @@ class PythonBackend:
         return os.path.abspath(next(there, bases[0] / name))  # noqa: PTH100 - links stay
 
     def _check(self, row: Mapping[str, str], file: str) -> None:
-        """Raise :class:`SupervisorError` where the target does not take the copy."""
+        """Raise :class:`SupervisorError` if the target does not import the copy."""
         copy = self.tree / row["name"]
         if file and os.path.realpath(file) == os.path.realpath(copy):
             return
         module, top = visible(row["module"]), visible(row["top"].removesuffix(".py"))
-        words = f"it takes {visible(file)}" if file else "it cannot import it"
+        message = f"imports {visible(file)}" if file else "cannot import the module"
         raise SupervisorError(
-            f"mutants.sources: {module}: a copy of it does not take its place, so no mutant of it "
-            f"would be run: the target, with the copy before all else on its path, {words}. If "
-            f"fuzztui's own engine has imported {top} before, name it in target.include"
+            f"mutants.sources: {module}: no mutant would be run, because the target {message} "
+            f"although a copy is first on its path. If fuzztui's engine has imported {top} before, "
+            "name it in target.include"
         )
 
     # ------------------------------------------------------------------------- one mutant
 
     async def _build(self, mutant: SourceMutant, into: Path) -> str:
-        """Returns the twin. Raises OSError, TreeError, :class:`SupervisorError`."""
+        """Return what the mutant duplicates, or "".
+
+        Raises OSError, :class:`BuildTreeError`, :class:`SupervisorError`.
+        """
         row = next((row for row in self._state["sources"] if row["name"] == mutant.file), None)
         if row is None:
-            raise BuildTreeError(f"{visible(mutant.file)} is none of mutants.sources")
+            raise BuildTreeError(f"{visible(mutant.file)} is not in mutants.sources")
         text = mutated(await in_thread(lambda: self._text(mutant.file)), mutant)
         await in_thread(lambda: self._lay_out(into, mutant.file, text))
         answer = await self._code(into / mutant.file)
@@ -253,19 +256,19 @@ class PythonBackend:
     # ----------------------------------------------------------------------- the interpreter
 
     def _batch(self, target: Mapping[str, Any], label: str) -> PythonBatch:
-        return PythonBatch(replace(self._campaign, target=dict(target)), self._home, label)
+        return PythonBatch(replace(self._campaign, target=dict(target)), self._run_dir, label)
 
     async def _code(self, file: Path) -> dict[str, Any]:
         """``{"code"}`` or ``{"error"}``. Raises :class:`SupervisorError`."""
         asked = await ask(
-            self._campaign, self._home, lambda _: ["--code", str(file)], self._mark, limit=LOAD_S
+            self._campaign, self._run_dir, lambda _: ["--code", str(file)], self._mark, limit=LOAD_S
         )
         if not asked.answers:
             raise SupervisorError(asked.reason)
         return asked.answers[-1]
 
     def _moved(self, reference: str, into: str) -> str:
-        """``file.py:function`` with the copy's file, if it was copied."""
+        """Return ``file.py:function`` with the copy's file, if the file was copied."""
         file, colon, function = reference.rpartition(":")
         file, function = (file, function) if colon else (function, "")
         for row in self._state["sources"]:
@@ -277,5 +280,5 @@ class PythonBackend:
 
 
 def _digest(name: str, code: str) -> str:
-    """Of one file's code: the same in another file is another program."""
+    """Return the digest of one file's code; equal code in another file has another digest."""
     return hashlib.sha256(f"{name}\0{code}".encode(errors="surrogateescape")).hexdigest()[:32]

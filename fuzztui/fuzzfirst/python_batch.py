@@ -1,4 +1,4 @@
-"""Many inputs on a Python target, by its interpreter (:mod:`fuzztui.engines.process.batch`)."""
+"""Run many inputs on a Python target, by its interpreter: :mod:`fuzztui.engines.process.batch`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 __all__ = ["BatchReply", "PythonBatch", "ask"]
 
 LOAD_S = 120.0
-"""Importing the target may take so long, as in a campaign."""
+"""Time limit of the target's import, in seconds, as in a campaign."""
 
 _OUTCOMES = {
     "success": "ok",
@@ -40,54 +40,54 @@ _OUTCOMES = {
 _MAX_CELLS = 16 << 20
 _LONGEST_LINE = 32 << 20
 _VALID = 7
-"""The bucket that tells that an input is valid: zest looks at what those cover apart."""
+"""The bucket that marks a valid input: zest counts the coverage of valid inputs separately."""
 
 
 @dataclass(slots=True)
 class BatchReply:
-    """What an engine has answered."""
+    """The replies of an engine process, and how it ended."""
 
     outcome: ProcessResult
     answers: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def reason(self) -> str:
-        """The engine's last words to the user, or the last line that there is."""
+        """The engine's last message for the user, or why and with what last line it ended."""
         lines = self.outcome.output.decode(errors="replace").splitlines()
-        words = [line for line in lines if line.startswith("fuzztui: ")]
-        if words:
-            return visible(words[-1].removeprefix("fuzztui: "))
+        messages = [line for line in lines if line.startswith("fuzztui: ")]
+        if messages:
+            return visible(messages[-1].removeprefix("fuzztui: "))
         if self.outcome.stopped:
             return stopped_text(self.outcome.stopped)
         if self.outcome.status is None:
-            return f"it took more than {self.outcome.seconds:.0f} s"
+            return f"the engine took more than {self.outcome.seconds:.0f} s"
         told = [line for line in lines if line.strip() and not line.startswith("{")]
-        last = visible(told[-1])[:300] if told else "it said nothing"
-        return f"it ended with exit status {self.outcome.status}: {last}"
+        last = visible(told[-1])[:300] if told else "without any output"
+        return f"the engine ended with exit status {self.outcome.status}: {last}"
 
 
 async def ask(
     campaign: Campaign,
-    home: RunDir,
-    question: Callable[[Path], Sequence[str]],
+    run_dir: RunDir,
+    arguments_for: Callable[[Path], Sequence[str]],
     mark: ProcessMark,
     *,
     limit: float = LOAD_S,
-    hear: Callable[[dict[str, Any]], None] | None = None,
+    on_reply: Callable[[dict[str, Any]], None] | None = None,
 ) -> BatchReply:
-    """Run the campaign's engine with the arguments that ``question`` gives.
+    """Run the campaign's engine with the arguments that ``question`` returns.
 
-    That gets a directory, in which it is run, and which is removed then. ``hear`` gets the
-    answers, JSON objects, as they come; else they are in what is returned. Raises
-    :class:`SupervisorError` where it cannot be started.
+    ``question`` is called with a temporary directory, which is removed afterwards. ``hear`` is
+    called with each reply, a JSON object, as it arrives; None: the replies are in the result.
+    ``limit``: seconds. Raises :class:`SupervisorError` if the engine cannot be started.
     """
     answers: list[dict[str, Any]] = []
-    lines = _Lines(hear or answers.append)
-    with scratch(home.path) as directory:
+    lines = _Lines(on_reply or answers.append)
+    with scratch(run_dir.path) as directory:
         try:
             spec = directory / "spec.json"
             write_spec(spec, campaign, directory)
-            arguments = await asyncio.to_thread(question, directory)
+            arguments = await asyncio.to_thread(arguments_for, directory)
             (directory / "cwd").mkdir()
             outcome = await execute(
                 [campaign.target["python"], "-P", "-m", "fuzztui.engines", str(spec), *arguments],
@@ -98,7 +98,7 @@ async def ask(
                     "PYTHONHASHSEED": "0",  # as in a campaign
                     "PYTHONDONTWRITEBYTECODE": "1",
                     **campaign.target["env"],
-                    "PYTHONPATH": str(home.expose_package(campaign.kind)),
+                    "PYTHONPATH": str(run_dir.expose_package(campaign.kind)),
                 },
                 stdout=True,
                 on_output=lines.take,
@@ -109,28 +109,28 @@ async def ask(
 
 
 class PythonBatch:
-    """Runs the target that ``campaign`` names, with its limits.
+    """Runs the target of ``campaign``, with the campaign's limits.
 
-    ``label`` tells programs apart that are run at the same time ("m7"). One object runs one
-    batch at a time. Cells have the same numbers in all batches that share the file ``edges``.
+    ``label`` distinguishes programs that are run at the same time ("m7"). One object runs one
+    batch at a time. Edges have the same numbers in all batches that share the file ``edges``.
     """
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, label: str, edges: Path | None = None
+        self, campaign: Campaign, run_dir: RunDir, label: str, edges: Path | None = None
     ) -> None:
         self._campaign = campaign
-        self._home = home
+        self._run_dir = run_dir
         self._edges = edges
-        self._mark = ProcessMark(home.path, f"batch-{label}")
+        self._mark = ProcessMark(run_dir.path, f"batch-{label}")
         self._turn = asyncio.Lock()
         self._swept = False
 
     async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
-        """See :class:`~fuzztui.fuzzfirst.batch.BatchRunner`. Cancelling ends it at once."""
+        """As ``BatchRunner``. Cancelling ends the process at once."""
         async with self._turn:
-            if not self._swept:  # what an earlier supervisor was killed at
+            if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._mark.kill_leftovers)
-                await asyncio.to_thread(sweep_scratch, self._home.path)
+                await asyncio.to_thread(sweep_scratch, self._run_dir.path)
                 self._swept = True
             return await self._run(inputs, progress)
 
@@ -142,16 +142,16 @@ class PythonBatch:
             part = inputs[done : done + 1] if alone else inputs[done:]
             run = await self._pass(part, done, found, lambda n: progress(n / len(inputs)))
             if not run.loaded:
-                raise Unrunnable(f"{self._campaign.subject}: {run.asked.reason}")
+                raise Unrunnable(f"{self._campaign.subject}: {run.reply.reason}")
             before, done = done, max(found, default=-1) + 1
             if not alone or done > before:
-                # What ended the process of all, not only its own, may not be the next one.
+                # The input that ended the process of all inputs may not be the next one.
                 alone = not alone and done < len(inputs)
                 continue
             stalls += 1
             if stalls > MAX_STALLS:
-                reason = run.asked.reason
-                raise Unrunnable(f"{self._campaign.subject}: inputs end fuzztui: {reason}")
+                reason = run.reply.reason
+                raise Unrunnable(f"{self._campaign.subject}: inputs end the engine: {reason}")
             found[done] = InputResult("crash")
             done, alone = done + 1, False
         return [found.get(at, InputResult("unfit")) for at in range(len(inputs))]
@@ -163,70 +163,70 @@ class PythonBatch:
         found: dict[int, InputResult],
         progress: Callable[[int], None],
     ) -> _Pass:
-        def hear(answer: dict[str, Any]) -> None:
+        def on_reply(answer: dict[str, Any]) -> None:
             if "loaded" in answer:
-                heard.loaded = True
+                result.loaded = True
             elif (verdict := _verdict(answer)) and verdict[0] < len(inputs):
                 found[first + verdict[0]] = verdict[1]
                 progress(first + verdict[0] + 1)
 
-        heard = _Pass()
-        heard.asked = await ask(
+        result = _Pass()
+        result.reply = await ask(
             self._campaign,
-            self._home,
+            self._run_dir,
             lambda directory: _request(directory, inputs, edges=self._edges),
             self._mark,
             limit=self._limit(len(inputs)),
-            hear=hear,
+            on_reply=on_reply,
         )
-        return heard
+        return result
 
     async def load(self, modules: Sequence[str], limit: float) -> Mapping[str, str]:
-        """Import the target; returns the files of its modules. Raises :class:`SupervisorError`."""
+        """Import the target; return the files of ``modules``. Raises :class:`SupervisorError`."""
         async with self._turn:
-            asked = await ask(
+            reply = await ask(
                 self._campaign,
-                self._home,
+                self._run_dir,
                 lambda directory: _request(directory, [], modules=modules),
                 self._mark,
                 limit=limit,
             )
-        for answer in asked.answers:
+        for answer in reply.answers:
             match answer:
-                case {"loaded": dict(files)} if asked.outcome.status == 0:
+                case {"loaded": dict(files)} if reply.outcome.status == 0:
                     return {str(name): str(file) for name, file in files.items()}
-        raise SupervisorError(asked.reason)
+        raise SupervisorError(reply.reason)
 
-    async def words(self, file: Path) -> dict[str, str]:
-        """What becomes of one input, if it fails: as FindingDescribed has it; {} if it does not.
+    async def describe(self, file: Path) -> dict[str, str]:
+        """Describe the failure of one input, with the fields of FindingDescribed.
 
-        Raises :class:`SupervisorError`.
+        Returns {} if the input does not fail. Raises :class:`SupervisorError`.
         """
-        for answer in await self._told([file], words=True):
+        for answer in await self._replies([file], describe=True):
             match answer:
-                case {"words": [int(), dict(words)]}:
-                    return {str(key): str(value) for key, value in words.items()}
+                case {"words": [int(), dict(description)]}:
+                    return {str(key): str(value) for key, value in description.items()}
         return {}
 
     async def answers(self, inputs: Sequence[Path]) -> dict[int, str]:
-        """Digests of what the target answers, by the input's number, of those that do not fail.
+        """Return digests of the target's results by the input's index, without failing inputs.
 
         Raises :class:`SupervisorError`.
         """
         found: dict[int, str] = {}
-        for answer in await self._told(inputs, answers=True):
+        for answer in await self._replies(inputs, answers=True):
             match answer:
                 case {"answer": [int(at), str(digest)]}:
                     found[at] = digest
         return found
 
     async def lines(self, inputs: Sequence[Path], below: Path) -> dict[str, set[int]]:
-        """By file below a directory, the lines that are executed: at import, or by any input.
+        """Return the lines executed by the import or any input, by file below a directory.
 
         Raises :class:`SupervisorError`.
         """
         found: dict[str, set[int]] = {}
-        for answer in await self._told(inputs, lines=below):
+        for answer in await self._replies(inputs, lines=below):
             match answer:
                 case {"lines": dict(files)}:
                     for file, numbers in files.items():
@@ -234,48 +234,48 @@ class PythonBatch:
                         found.setdefault(inside, set()).update(map(int, numbers))
         return found
 
-    async def _told(
+    async def _replies(
         self,
         inputs: Sequence[Path],
         *,
-        words: bool = False,
+        describe: bool = False,
         answers: bool = False,
         lines: Path | None = None,
     ) -> list[dict[str, Any]]:
-        """What one process tells of inputs. Raises :class:`SupervisorError` if it runs none."""
+        """Return one process's replies on inputs. Raises :class:`Unrunnable` if it runs none."""
         async with self._turn:
-            asked = await ask(
+            reply = await ask(
                 self._campaign,
-                self._home,
+                self._run_dir,
                 lambda directory: _request(
-                    directory, inputs, words=words, answers=answers, lines=lines
+                    directory, inputs, describe=describe, answers=answers, lines=lines
                 ),
                 self._mark,
                 limit=self._limit(len(inputs)),
             )
-        if not any("loaded" in answer for answer in asked.answers):
-            raise Unrunnable(f"{self._campaign.subject}: {asked.reason}")
-        return asked.answers
+        if not any("loaded" in answer for answer in reply.answers):
+            raise Unrunnable(f"{self._campaign.subject}: {reply.reason}")
+        return reply.answers
 
     def _limit(self, inputs: int) -> float:
-        """More seconds than a batch can take that continues."""
+        """Return a time limit, in seconds, that no batch exceeds while it makes progress."""
         timeout: float = self._campaign.target["timeout_s"]
         return LOAD_S + inputs * 2 * (5 + 3 * timeout)
 
 
 @dataclass(slots=True)
 class _Pass:
-    """One process."""
+    """The result of one process; ``loaded``: the target could be imported."""
 
     loaded: bool = False
-    asked: BatchReply = field(default_factory=lambda: BatchReply(ProcessResult(None, 0.0, b"")))
+    reply: BatchReply = field(default_factory=lambda: BatchReply(ProcessResult(None, 0.0, b"")))
 
 
 class _Lines:
-    """JSON objects in a stream; what else the target prints is passed over."""
+    """Finds JSON objects in a stream, and skips what else the target prints."""
 
-    def __init__(self, hear: Callable[[dict[str, Any]], None]) -> None:
-        self._hear = hear
+    def __init__(self, on_reply: Callable[[dict[str, Any]], None]) -> None:
+        self._on_reply = on_reply
         self._rest = bytearray()
 
     def take(self, data: bytes) -> None:
@@ -288,7 +288,7 @@ class _Lines:
                 answer = None
             self._rest.clear()
             if isinstance(answer, dict):
-                self._hear(answer)
+                self._on_reply(answer)
         self._rest += rest
         if len(self._rest) > _LONGEST_LINE:
             self._rest.clear()
@@ -300,30 +300,30 @@ def _request(
     *,
     edges: Path | None = None,
     modules: Sequence[str] = (),
-    words: bool = False,
+    describe: bool = False,
     answers: bool = False,
     lines: Path | None = None,
 ) -> list[str]:
-    """Raises OSError."""
+    """Write copies of inputs and the request; return the engine's arguments. Raises OSError."""
     copies = directory / "in"
     copies.mkdir()
     names = []
     for at, path in enumerate(inputs):
         copy = copies / f"{at:06}"
-        # Copies: the files may be gone or others the next moment.
+        # Copies: the files may be removed or replaced at any moment.
         if (data := read_input(path)) is not None:
             copy.write_bytes(data)
         names.append(str(copy))
-    asked = {
+    request_data = {
         "inputs": names,
         "edges": str(edges or ""),
         "modules": list(modules),
-        "words": words,
+        "words": describe,
         "answers": answers,
         "lines": str(lines or ""),
     }
     request = directory / "request.json"
-    request.write_text(json.dumps(asked))
+    request.write_text(json.dumps(request_data))
     return ["--batch", str(request)]
 
 
@@ -337,7 +337,7 @@ def _verdict(answer: Mapping[str, Any]) -> tuple[int, InputResult] | None:
 
 
 def _trace(text: str, *, valid: bool) -> frozenset[int]:
-    """``cell * 8 + bucket``; 7 is an input's that is valid, more than 31 hits are one bucket."""
+    """Return ``edge * 8 + bucket``; bucket 6: more than 31 hits; 7: covered by a valid input."""
     try:
         cells = zlib.decompressobj().decompress(base64.b64decode(text), _MAX_CELLS)
     except (ValueError, binascii.Error, zlib.error):

@@ -1,4 +1,4 @@
-"""The stricter oracle for Python targets: a mutant is killed by another answer, too."""
+"""The stricter kill criterion for Python targets: a different return value kills, too."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ __all__ = ["PythonOutputs"]
 
 
 class PythonOutputs:
-    """As :class:`~fuzztui.fuzzfirst.program_output.Outputs`, by what the function returns.
+    """As :class:`~fuzztui.fuzzfirst.program_output.Outputs`, for Python functions.
 
-    An answer is the value that it returns, as ``repr`` has it without addresses, or the class
-    of the exception, if that is an expected one. ``batch`` gives what runs the mutant with a
-    command, or the target for ().
+    Compares the ``repr`` of the return value, without addresses, or the class of an expected
+    exception. ``batch`` returns a runner for a mutant's command, or for the target if called with
+    ().
     """
 
     def __init__(self, batch: Callable[[Sequence[str]], PythonBatch]) -> None:
         self._batch = batch
         self._known: dict[str, str] = {}
-        """Of the target, by digest; "" where that is not the same each time."""
+        """The target's results by digest; "": it failed, or two runs differed."""
 
     async def differing(
         self, command: Sequence[str], inputs: Sequence[Input], progress: Progress = silent
     ) -> dict[str, str]:
-        """Digests of inputs on which ``command``, a mutant, answers otherwise: "output".
+        """Return digests of inputs on which ``command``, a mutant, differs, each with "output".
 
-        What either of the two fails on tells nothing here. Raises
-        :class:`~fuzztui.campaign.rundir.SupervisorError` where it cannot be run at all.
+        Inputs on which mutant or target fail are not compared. Raises
+        :class:`~fuzztui.campaign.rundir.SupervisorError` if one of them cannot be run at all.
         """
         await self._learn([one for one in inputs if one.digest not in self._known])
         progress(0.4)
         suspects = [one for one in inputs if self._known.get(one.digest)]
         mutant = self._batch(command)
-        for done in (0.7, 1.0):  # twice: what an earlier input has left behind kills no mutant
+        for done in (0.7, 1.0):  # in two orders: effects of an earlier input must not kill
             answers = await mutant.answers(_paths(suspects))
             suspects = [
                 one
@@ -50,7 +50,7 @@ class PythonOutputs:
         return {one.digest: "output" for one in inputs if one.digest in telling}
 
     async def _learn(self, inputs: Sequence[Input]) -> None:
-        """Run the target, the second time in another order."""
+        """Record the target's results of two runs, the second one in reverse order."""
         if not inputs:
             return
         target = self._batch(())

@@ -1,4 +1,4 @@
-"""A private copy of a Python package, or of a module that is one file."""
+"""Make a private copy of a Python package, or of a module that is one file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["copy_package"]
 
 MAX_BYTES = 64 << 20
 MAX_FILES = 10_000
-"""Each mutant is a copy of all that."""
+"""Limits of a package, because each mutant is a copy."""
 
 _LEFT_OUT = ("__pycache__", ".git", ".hg", ".svn")
 
 
 def copy_package(place: Path, copy: Path) -> None:
-    """Copy a file, or a directory with what is below it, links followed, without bytecode.
+    """Copy a file, or a directory without bytecode; symbolic links are followed.
 
-    Raises OSError, and :class:`SupervisorError` for what is too much.
+    Raises OSError, and :class:`SupervisorError` if the package exceeds the limits.
     """
     if place.is_file():
         shutil.copyfile(place, copy)
@@ -29,7 +29,7 @@ def copy_package(place: Path, copy: Path) -> None:
     above: dict[str, frozenset[str]] = {str(place): frozenset()}
     for where, directories, names in os.walk(place, followlinks=True):
         real = os.path.realpath(where)
-        if real in above[where]:  # a link to a directory that it is in itself
+        if real in above[where]:  # a link to a directory above
             directories.clear()
             continue
         directories[:] = sorted(set(directories) - set(_LEFT_OUT))
@@ -46,6 +46,6 @@ def copy_package(place: Path, copy: Path) -> None:
             if size > MAX_BYTES or number > MAX_FILES:
                 raise SupervisorError(
                     f"mutants.sources: {place} has more than {MAX_BYTES >> 20} MiB or "
-                    f"{MAX_FILES:,} files, too much for a private copy for each mutant"
+                    f"{MAX_FILES:,} files, too much for a copy for each mutant"
                 )
             shutil.copyfile(file, into / name)

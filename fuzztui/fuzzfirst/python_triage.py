@@ -1,7 +1,7 @@
-"""What mutants' inputs do to a Python target: nobody else describes that.
+"""Describe transferred findings of Python targets.
 
-An engine describes what it finds itself; what was transferred was found by a batch, so it is
-run once more, by the same code, for its words and its signature.
+An engine describes the findings that it saves. A transferred finding was saved by the supervisor,
+so it is run again, by the engine's code, for its title and signature.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["TransferTriage"]
 
 
 class TransferTriage:
-    """See :class:`~fuzztui.instances.launcher.Triage`: for what is in ``out/handed``."""
+    """As :class:`~fuzztui.instances.launcher.Triage`, for the findings in ``out/handed``."""
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> None:
-        self._home = home
+        self._run_dir = run_dir
         self._record, self._state = record, state
-        self._batch = PythonBatch(campaign, home, "triage")
+        self._batch = PythonBatch(campaign, run_dir, "triage")
         self._waiting: deque[FindingSaved] = deque()
         self._known: set[str] = set()
         self._more = asyncio.Event()
@@ -37,18 +37,18 @@ class TransferTriage:
 
     @property
     def left(self) -> int:
-        """With the one that is being run."""
+        """Number of findings to describe, including the one that is being run."""
         return len(self._waiting) + self._one.locked()
 
     def saw(self, event: FindingSaved) -> None:
-        """A finding was saved."""
+        """Queue a saved finding, if it was transferred."""
         if event.instance == HANDED and event.file not in self._known:
             self._known.add(event.file)
             self._waiting.append(event)
             self._more.set()
 
     async def run(self) -> None:
-        """Describe what there is and what comes, for ever. To be cancelled."""
+        """Describe present and future findings until cancelled."""
         for row in list(self._state.findings.values()):
             if row.saved and not row.signature:
                 self.saw(FindingSaved(row.instance, row.category, row.file))
@@ -58,34 +58,34 @@ class TransferTriage:
             await self._more.wait()
 
     async def finish(self) -> None:
-        """Describe what is left. May be cancelled."""
+        """Describe the queued findings. Can be cancelled."""
         while self._waiting:
             async with self._one:
                 if not self._waiting:
                     return
                 finding = self._waiting[0]
-                words = await self._words(finding)
+                description = await self._describe(finding)
                 self._waiting.popleft()
                 self._record(
                     FindingDescribed(
                         finding.instance,
                         finding.category,
                         finding.file,
-                        words.get("signature", ""),
-                        words.get("title", ""),
-                        words.get("place", ""),
-                        words.get("detail", ""),
-                        words.get("input", ""),
+                        description.get("signature", ""),
+                        description.get("title", ""),
+                        description.get("place", ""),
+                        description.get("detail", ""),
+                        description.get("input", ""),
                     )
                 )
 
-    async def _words(self, finding: FindingSaved) -> dict[str, str]:
+    async def _describe(self, finding: FindingSaved) -> dict[str, str]:
         try:
-            words = await self._batch.words(self._home.instance(HANDED) / finding.file)
+            description = await self._batch.describe(self._run_dir.instance(HANDED) / finding.file)
         except SupervisorError as e:
             # No signature: the next supervisor tries again.
             return {"title": "could not be run again", "detail": visible(str(e), lines=True)}
-        if not words:
+        if not description:
             again = f"did not {finding.category} again"
             return {"signature": again.replace(" ", "-"), "title": again}
-        return words
+        return description

@@ -1,4 +1,4 @@
-"""The ranking of a campaign's mutants as the supervisor sees it: they come while it works."""
+"""Run the ranking process, and pass on its mutants as they arrive."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _FIELDS = ("id", "file", "line", "operator", "before", "after")
 
 
 class Ranking:
-    """The process of :mod:`fuzztui.fuzzfirst.ranking_process`, for the sources in ``tree``.
+    """Runs :mod:`fuzztui.fuzzfirst.ranking_process` on the sources in ``tree``.
 
-    :param sources: names below ``tree``, and which of their lines, "" for all.
-    :param found: called with each mutant, in the order of their rank.
+    :param sources: file names below ``tree``, each with its lines ("": all).
+    :param found: called with each mutant, in ranking order.
     """
 
     def __init__(
         self,
-        home: RunDir,
+        run_dir: RunDir,
         tree: Path,
         sources: Sequence[tuple[str, str]],
         reach: BuildReach,
         found: Callable[[SourceMutant], None],
     ) -> None:
-        self._home = home
+        self._run_dir = run_dir
         self._reach = reach
         self._tree = tree
         self._sources = sources
@@ -46,21 +46,26 @@ class Ranking:
         self._rest = b""
         self._error = ""
         self.ready = asyncio.Event()
-        """It has read the sources, or has come to its end."""
+        """Set when the process has read the sources, or has ended."""
         self.notes: list[str] = []
         self.figures: Mapping[str, float] = {}
 
     async def run(self) -> None:
-        """To its end. Raises :class:`SupervisorError` where there are no mutants."""
-        words = [sys.executable, "-P", "-m", "fuzztui.fuzzfirst.ranking_process"]
-        reach = self._home.mutants / "reach.json"
-        words += [str(self._home.campaign), str(self._tree), json.dumps(self._sources), str(reach)]
+        """Run to the end. Raises :class:`SupervisorError` if there are no mutants."""
+        command = [sys.executable, "-P", "-m", "fuzztui.fuzzfirst.ranking_process"]
+        reach = self._run_dir.mutants / "reach.json"
+        command += [
+            str(self._run_dir.campaign),
+            str(self._tree),
+            json.dumps(self._sources),
+            str(reach),
+        ]
         try:
             await asyncio.to_thread(replace_text, reach, json.dumps(self._reach.to_json()))
             outcome = await execute(
-                words,
-                ProcessMark(self._home.path, "ranking"),
-                cwd=self._home.path,
+                command,
+                ProcessMark(self._run_dir.path, "ranking"),
+                cwd=self._run_dir.path,
                 limit=_LIMIT_S,
                 stdout=True,
                 on_output=self._take,
@@ -92,5 +97,5 @@ class Ranking:
                 self._found(SourceMutant(*(fields[name] for name in _FIELDS)))
             case {"figures": dict(figures)}:
                 self.figures = figures
-            case {"error": str(words)}:
-                self._error = words
+            case {"error": str(message)}:
+                self._error = message

@@ -1,11 +1,10 @@
-"""Making and ranking the mutants of a campaign, in a separate process.
+"""Generate and rank the mutants of a campaign, in a separate process.
 
-What compiles is asked of each mutant just before it would be next, so the first is known in
-a moment, and the order is that of those that compile (paper: "Choosing the Mutants"). That
-keeps a core busy for a while, and the supervisor has better things to do:
-``python -m fuzztui.fuzzfirst.ranking_process RUN/campaign.toml TREE SOURCES REACH`` prints
-them as JSON
-lines; the sources are ``[[FILE, LINES], ...]``, and the reach is as :class:`BuildReach` writes it.
+Each mutant is compiled just before it would be next, so that the first one is known at once and
+only mutants that compile are ranked (paper: "Choosing the Mutants"). Ranking keeps a core busy, so
+it runs outside the supervisor: ``python -m fuzztui.fuzzfirst.ranking_process RUN/campaign.toml TREE
+SOURCES REACH`` prints mutants as JSON lines. SOURCES: ``[[FILE, LINES], ...]``; REACH: a file
+written by :meth:`BuildReach.to_json`.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ _TOLD = 200
 
 @dataclass(slots=True)
 class RankingProcess:
-    """The mutants of files below ``tree``, in the order of their rank.
+    """Iterates over the mutants of files below ``tree``, in ranking order.
 
-    :param sources: the files, and which of their lines, "" for all.
-    :param reach: where functions are, and what the seeds execute.
+    :param sources: the files, each with its lines ("": all).
+    :param reach: the functions of the files, and the lines that the seeds execute.
     """
 
     campaign: Campaign
@@ -45,16 +44,16 @@ class RankingProcess:
     sources: Sequence[tuple[str, str]]
     reach: BuildReach = field(default_factory=BuildReach)
     notes: list[str] = field(default_factory=list)
-    """What the person should know of it."""
+    """Messages for the user."""
     made: int = 0
     blank: int = 0
     rejected: int = 0
-    """Mutants that do not compile, of those that were asked about."""
+    """Mutants that were compiled without success."""
     _mutants: list[SourceMutant] = field(init=False)
     _checker: Check | None = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read the sources: later a mutant of one may be in its place while it is built.
+        """Read the sources now: later a build may have put a mutant in their place.
 
         Raises :class:`SupervisorError`.
         """
@@ -62,7 +61,7 @@ class RankingProcess:
         self._checker = self._check()
 
     def __iter__(self) -> Iterator[SourceMutant]:
-        """One by one, as they are found. Raises :class:`SupervisorError`."""
+        """Yield each mutant as it is ranked. Raises :class:`SupervisorError`."""
         mutants, check = self._mutants, self._checker
 
         def accept(index: int) -> bool:
@@ -92,7 +91,7 @@ class RankingProcess:
         try:
             for name, lines in self.sources:
                 if not self._language and language_of(Path(name)) == "none":
-                    raise MutantError(f"{name}: its name tells no language: set mutants.language")
+                    raise MutantError(f"{name}: unknown language; set mutants.language")
                 generate(
                     self.tree / name,
                     name=name,
@@ -105,32 +104,32 @@ class RankingProcess:
         self.made, self.blank = len(found.mutants), found.blank
         mutants = [mutant for mutant in found.mutants if self._wants(mutant)]
         if not mutants:
-            where = " in what mutants.functions and mutants.covered leave" if found.mutants else ""
+            where = " within mutants.functions and mutants.covered" if found.mutants else ""
             known = ", ".join(f[0] for rows in self.reach.functions.values() for f in rows)
-            there = f"; the functions there are: {visible(known)[:_TOLD]}" if known else ""
+            there = f"; the functions are: {visible(known)[:_TOLD]}" if known else ""
             if not found.mutants and any(lines for _, lines in self.sources):
-                where = " in the lines that it names"
+                where = " in these lines"
             elif found.mutants and not known:
-                there = "; no function was found in what the build compiles"
-            raise SupervisorError(f"mutants.sources: there is nothing to mutate{where}{there}")
+                there = "; no function was found in the compiled sources"
+            raise SupervisorError(f"mutants.sources: nothing to mutate{where}{there}")
         return mutants
 
     def _wants(self, mutant: SourceMutant) -> bool:
-        """Whether it is where the campaign wants mutants."""
+        """Whether a mutant is in the campaign's functions and covered lines."""
         functions: list[str] = self.campaign.mutants["functions"]
         covered: bool = self.campaign.mutants["covered"]
         return self.reach.wants(mutant.file, mutant.line, functions, covered=covered)
 
     def _check(self) -> Check | None:
-        """The cheap filter; None where a file cannot be compiled on its own."""
+        """Return the compile check; None if a file cannot be compiled on its own."""
         check = Check()
         for name in dict.fromkeys(name for name, _ in self.sources):
             try:
                 check.prepare(self.tree / name, self._language)
             except MutantError as e:
                 self.notes.append(
-                    "mutants are ranked before it is known whether they compile, which is seen "
-                    f"when they are built: {visible(str(e))[:_TOLD]}"
+                    "mutants are ranked without a compile check, so some of them may not build: "
+                    f"{visible(str(e))[:_TOLD]}"
                 )
                 return None
         return check
@@ -151,9 +150,9 @@ class RankingProcess:
 
 
 def main(arguments: list[str]) -> int:
-    """Print ``{"mutant"}`` lines, after ``{"ready"}`` and before ``{"figures"}``; or ``{"error"}``.
+    """Print ``{"ready"}``, ``{"mutant"}`` lines and ``{"figures"}``; or ``{"error"}``.
 
-    Once it is ready it reads no source any more: a mutant may take its place.
+    Reads no source after ``ready``: a build may then put a mutant in its place.
     """
 
     def say(**line: object) -> None:

@@ -1,8 +1,8 @@
-"""Where mutants may be: which functions a program has, and which lines its seeds execute.
+"""Determine where mutants may be: the functions of a program, and the lines that seeds execute.
 
-A Python target's functions are in its source, and its interpreter tells the lines. A program
-is built once more, by gcc with ``--coverage`` (AFL++'s package brings it along), and
-run on the seeds; gcov tells the rest. What AFL++'s compilers define is defined here too.
+Functions of Python targets are read from the source, and the interpreter reports lines. A C target
+is built once more, by gcc with ``--coverage`` (which AFL++'s package installs), and run on the
+seeds; functions and lines are gcov's. The build defines the macros of AFL++'s compilers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LIMIT_S = 6 * 3600.0
 MAX_SEEDS = 2000
 
 _COMPILERS = {"gcc": ("cc", "clang", "gcc"), "g++": ("c++", "clang++", "g++")}
-"""What stands in for compilers of these names, and for those of AFL++ of such names."""
+"""The compiler that replaces AFL++'s compilers of these names."""
 
 _HEADER = f"""\
 #pragma once
@@ -104,18 +104,18 @@ exec {compiler} -w -include {header} "$@" --coverage -O0
 
 @dataclass(slots=True)
 class BuildReach:
-    """By file: where functions are (name, first and last line), and lines that were executed."""
+    """By file: the functions (name, first and last line), and the lines that were executed."""
 
     functions: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
     lines: dict[str, set[int]] = field(default_factory=dict)
 
     def function_of(self, file: str, line: int) -> str:
-        """The innermost function that a line is in, "" for none."""
+        """Return the innermost function that contains a line, "" if none does."""
         around = (f for f in self.functions.get(file, ()) if f[1] <= line <= f[2])
         return max(around, key=lambda f: f[1], default=("", 0, 0))[0]
 
     def wants(self, file: str, line: int, functions: Sequence[str], *, covered: bool) -> bool:
-        """Whether a line is in one of these functions, and executed if that is asked for."""
+        """Whether a line is in one of ``functions`` ([]: any), and executed if ``covered``."""
         if covered and line not in self.lines.get(file, ()):
             return False
         if not functions:
@@ -127,7 +127,7 @@ class BuildReach:
         return any(fnmatchcase(name, pattern) for pattern in functions for name in names)
 
     def to_json(self) -> dict[str, Any]:
-        """For a file."""
+        """Return a JSON object."""
         lines = {file: sorted(numbers) for file, numbers in self.lines.items()}
         return {"functions": self.functions, "lines": lines}
 
@@ -139,7 +139,7 @@ class BuildReach:
 
 
 def python_functions(source: bytes) -> list[tuple[str, int, int]]:
-    """The functions of a Python source, as ``functions`` has them. Raises SyntaxError."""
+    """Return a Python source's functions, as in :class:`BuildReach`. Raises SyntaxError."""
     found: list[tuple[str, int, int]] = []
 
     def visit(node: ast.AST, inside: str) -> None:
@@ -157,14 +157,11 @@ def python_functions(source: bytes) -> list[tuple[str, int, int]]:
 
 
 async def reach_by_gcov(
-    campaign: Campaign, home: RunDir, source: Path, seeds: Iterable[Path]
+    campaign: Campaign, run_dir: RunDir, source: Path, seeds: Iterable[Path]
 ) -> BuildReach:
-    """Build the target in ``source`` for gcov, run the seeds.
-
-    Raises :class:`SupervisorError` where that cannot be done.
-    """
-    place = home.mutants.absolute() / "work" / "reach"
-    mark = ProcessMark(home.path, "mutant-reach")
+    """Build the target in ``source`` for gcov, run the seeds. Raises :class:`SupervisorError`."""
+    place = run_dir.mutants.absolute() / "work" / "reach"
+    mark = ProcessMark(run_dir.path, "mutant-reach")
     tree = BuildTree(place, source)
     try:
         await asyncio.to_thread(tree.make)
@@ -189,8 +186,8 @@ async def reach_by_gcov(
             lines = outcome.output.decode(errors="replace").splitlines()
             said = "".join(f"\n  {visible(line)}" for line in telling_lines(filter(None, lines)))
             raise SupervisorError(
-                "mutants.functions, mutants.covered: to know them the target is built with gcc "
-                f"--coverage, which failed:{said}"
+                "mutants.functions, mutants.covered: the build with gcc --coverage, which they "
+                f"need, failed:{said}"
             )
         await _run_seeds(campaign, mark, program, seeds)
         return await asyncio.to_thread(_read, place, tree.source)
@@ -223,8 +220,8 @@ def _make_tools(place: Path) -> None:
     for tool in ("gcc", "g++", "gcov", "ar"):
         if shutil.which(tool) is None:
             raise SupervisorError(
-                f"mutants.functions, mutants.covered: they need {tool}, which is not installed "
-                "(Debian: apt install build-essential); or leave both keys out"
+                f"mutants.functions, mutants.covered: {tool} is not installed; install it "
+                "(Debian: apt install build-essential), or leave out both keys"
             )
     directory = place / "bin"
     directory.mkdir(mode=0o700)
@@ -260,7 +257,7 @@ def _do(argv: list[str], place: Path) -> bytes:
 
 
 def _read(place: Path, source: Path) -> BuildReach:
-    """What gcov makes of the notes and counts. Raises OSError, :class:`SupervisorError`."""
+    """Run gcov on the notes and counts. Raises OSError, :class:`SupervisorError`."""
     reach = BuildReach()
     base = os.path.realpath(source)
     for notes in sorted(place.rglob("*.gcno")):
@@ -276,7 +273,7 @@ def _read(place: Path, source: Path) -> BuildReach:
 
 
 def _files(told: Any, base: str, place: Path) -> Iterator[tuple[str, Any]]:
-    """Of gcov's object the files below ``base``, by their names there."""
+    """Yield gcov's files below ``base``, with their names relative to ``base``."""
     where = told.get("current_working_directory", str(place))
     for file in told["files"]:
         real = os.path.realpath(Path(where) / file["file"])
@@ -287,7 +284,7 @@ def _files(told: Any, base: str, place: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _copied_from(file: Path, base: Path) -> str:
-    """The file below ``base`` that a build has made this copy of, before it compiled that."""
+    """Return the file below ``base`` of which ``file`` is a copy made by the build; "" if none."""
     try:
         text = file.read_bytes()
         return next((str(p) for p in base.rglob(file.name) if p.read_bytes() == text), "")

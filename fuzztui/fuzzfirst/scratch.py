@@ -1,4 +1,4 @@
-"""Inputs as files that strangers have named, and directories to run copies of them in."""
+"""Read input files with untrusted names, and make temporary directories for copies of them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fuzztui.campaign.rundir import SupervisorError
 __all__ = ["MAX_INPUT", "read_input", "scratch", "sweep_scratch"]
 
 MAX_INPUT = 1 << 20
-"""Bytes; AFL reads no more of a file."""
+"""Maximum size of an input in bytes, as in AFL."""
 
 
 def read_input(path: Path) -> bytes | None:
-    """What is in a file, if AFL would take it for an input."""
+    """Return the content of a file; None if AFL would not accept the file as an input."""
     try:
         data = read_regular(path, MAX_INPUT + 1)
     except (OSError, ValueError):
@@ -29,9 +29,9 @@ def read_input(path: Path) -> bytes | None:
 
 @contextmanager
 def scratch(run: Path) -> Iterator[Path]:
-    """A directory that :func:`sweep_scratch` removes if we do not come to it.
+    """Context manager: a temporary directory of a run.
 
-    Raises :class:`SupervisorError` where none can be made.
+    If this process is killed, :func:`sweep_scratch` removes it. Raises :class:`SupervisorError`.
     """
     place = _place(run)
     try:
@@ -46,7 +46,7 @@ def scratch(run: Path) -> Iterator[Path]:
 
 
 def sweep_scratch(run: Path) -> None:
-    """Remove what passes of an earlier supervisor of a run have left."""
+    """Remove the temporary directories that an earlier supervisor of a run left."""
     for left in _place(run).glob("*-*"):
         if not left.name.startswith(f"{os.getpid()}-"):
             shutil.rmtree(left, ignore_errors=True)

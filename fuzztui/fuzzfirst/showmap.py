@@ -1,9 +1,9 @@
-"""One afl-showmap over a directory of inputs: a fork server, not a process an input.
+"""Run one afl-showmap over a directory of inputs: one fork server, not one process per input.
 
-Told to be neither quiet nor afl-cmin's helper, it says of each input how it ended, with the
-signal, and writes the trace whatever happened, in a form that has stayed the same over the
-versions (measured: 4.04c, 4.22a). ``-Z``, as afl-cmin has it, would need a second pass to
-tell crashes from hangs, and changed its form on the way.
+Without ``-q`` and ``-Z`` afl-showmap prints how each input ended, with the signal, and always
+writes the trace, in a format that did not change between versions (measured: 4.04c, 4.22a). With
+``-Z``, which afl-cmin uses, a second pass would have to distinguish crashes from hangs, and the
+format differs between versions.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from fuzztui.triage.program import TargetProgram
 __all__ = ["InputResult", "Pass", "Showmap", "Unrunnable"]
 
 START_S = 30.0
-"""The fork server may take so long to come up."""
+"""Seconds that the fork server may take to start."""
 
 STALL_S = 10.0
-"""And so much longer than the timeout may one input take, on a busy machine."""
+"""Seconds that an input may take in addition to its timeouts, on a busy machine."""
 
 MAX_TASKS = 1000
-"""More processes and threads than before on the machine: the target forks without end."""
+"""New processes and threads on the machine above which the target counts as a fork bomb."""
 
 _MAX_TRACE = 32 << 20
 _MARKS = re.compile(
@@ -57,46 +57,46 @@ _UNWANTED = (
 
 
 class Unrunnable(SupervisorError):
-    """A program that cannot be run on inputs at all; says why. Nothing else is wrong."""
+    """A program cannot be run on any input; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputResult:
-    """How a program took an input."""
+    """The result of a program on one input."""
 
     outcome: str
-    """"ok", "crash" or "hang"; "unfit": no file, empty, larger than 1 MiB, or gone by now."""
+    """"ok", "crash" or "hang"; "unfit": not a file, empty, larger than 1 MiB, or removed."""
     trace: frozenset[int] = frozenset()
-    """``edge * 8 + bucket`` of all that was covered, the bucket of the hit count from 0 to 7.
+    """``edge * 8 + bucket`` of the covered edges; the bucket of the hit count is 0 to 7.
 
-    Of crashes and hangs too: until then. Empty for what ended the fork server.
+    Of crashes and hangs, the edges until then. Empty if the input ended the fork server.
     """
     sig: int = 0
-    """The signal that a crash died of, 0 if it is not known."""
+    """The signal of a crash; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one afl-showmap came to. ``verdicts``: of the first inputs, in order."""
+    """The result of one afl-showmap. ``verdicts``: of the first inputs, in order."""
 
     verdicts: list[InputResult]
     trouble: str
-    """Why those are not all, in words; "" if they are."""
+    """Why the remaining inputs have no result; "" if there are none."""
     begun: bool
-    """Whether any input was run: else it is the program that cannot be."""
+    """Whether any input was run; if not, the program itself cannot be run."""
     endless: bool
-    """It was ended by us, as it stood still or forked without end."""
+    """Whether fuzztui killed afl-showmap, because of a stall or a fork bomb."""
 
 
 class Showmap:
-    """afl-showmap on one program, with a campaign's limits and environment.
+    """Runs afl-showmap on one program, with a campaign's limits and environment.
 
-    ``label`` marks its processes: no two may run at the same time under one. Raises
-    :class:`SupervisorError` for what afl-showmap cannot run.
+    ``label`` marks its processes: objects used at the same time need different labels. Raises
+    :class:`SupervisorError` for a target that afl-showmap cannot run.
     """
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, command: Sequence[str], label: str
+        self, campaign: Campaign, run_dir: RunDir, command: Sequence[str], label: str
     ) -> None:
         target = {**campaign.target, "command": list(command)}
         self.subject = TargetProgram.of(replace(campaign, target=target))
@@ -104,23 +104,26 @@ class Showmap:
         if self.subject.blind or nyx:
             option = "-n" if self.subject.blind else min(nyx)
             raise SupervisorError(
-                f"{campaign.file}: engine.extra_args: with {option} nothing tells what an input "
-                "covers, and mutants' corpora cannot be transferred: leave it out"
+                f"{campaign.file}: engine.extra_args: with {option} coverage is unknown, so "
+                "corpora of mutants cannot be transferred; leave out the option"
             )
         tool = self.subject.tool("afl-showmap")
         if tool is None:
             raise SupervisorError(
-                "afl-showmap is not found: install afl++, or name its directory in engine.afl_path"
+                "afl-showmap: not found; install afl++, or set engine.afl_path to its directory"
             )
         self._tool = tool
-        self._run = home.path
-        self.mark = ProcessMark(home.path, f"batch-{label}")
+        self._run = run_dir.path
+        self.mark = ProcessMark(run_dir.path, f"batch-{label}")
         self._known: dict[bytes, int] = {}
 
     async def run(
         self, files: Sequence[Path], timeout: float, progress: Callable[[int], None]
     ) -> Pass:
-        """Run inputs in order; ``timeout`` in seconds for each, ``progress`` gets their number."""
+        """Run inputs in order, each with a timeout in seconds.
+
+        ``progress`` is called with the number of inputs that are done.
+        """
         if why := self.subject.missing():
             raise Unrunnable(why)
         with scratch(self._run) as directory:
@@ -133,7 +136,7 @@ class Showmap:
             ends = told.ends[: len(fit)]
             killed = outcome.status is None or outcome.status < 0
             if killed and len(ends) == told.begun:
-                # Perhaps before it had said how the last one ended, or had written all of it.
+                # The last input's result may be wrong, and its trace incomplete.
                 ends = ends[:-1]
             traces = await asyncio.to_thread(self._traces, directory / "out", len(ends))
         done = {
@@ -166,7 +169,7 @@ class Showmap:
                 limit=START_S + number * (timeout + 1.0) + 60.0,
                 env=env,
                 stdout=True,
-                terminal=True,  # else it tells in blocks of 4 KiB
+                terminal=True,  # else afl-showmap buffers its output in blocks of 4 KiB
                 on_output=told.take,
                 meanwhile=told.watch,
             )
@@ -177,7 +180,7 @@ class Showmap:
         return [self._trace(directory / f"{at:06}") for at in range(number)]
 
     def _trace(self, file: Path) -> frozenset[int]:
-        """Of lines ``EDGE:BUCKET``; they are mostly the same ones in all files."""
+        """Read lines ``EDGE:BUCKET``; parsed lines are cached, as files mostly repeat them."""
         known = self._known
         try:
             lines = read_regular(file, _MAX_TRACE).split()
@@ -185,13 +188,13 @@ class Showmap:
                 if line not in known:
                     edge, _, bucket = line.partition(b":")
                     known[line] = int(edge) * 8 + (int(bucket) - 1) % 8
-        except (OSError, ValueError):  # the target has had its hands on it
+        except (OSError, ValueError):  # the target may have changed the file
             return frozenset()
         return frozenset(map(known.__getitem__, lines))
 
 
 def _tasks() -> int:
-    """Processes and threads on this machine, 0 where it does not tell."""
+    """Number of processes and threads on this machine; 0: unknown."""
     try:
         return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
     except (OSError, ValueError, IndexError):
@@ -200,7 +203,7 @@ def _tasks() -> int:
 
 @dataclass(slots=True)
 class _Told:
-    """What afl-showmap says while it runs, and when it has said nothing for too long."""
+    """Reads what afl-showmap prints, and kills it if it stalls or the target is a fork bomb."""
 
     timeout: float
     progress: Callable[[int], None]
@@ -230,17 +233,17 @@ class _Told:
             self.progress(len(self.ends))
 
     def watch(self, pid: int) -> None:
-        """End it where it makes no way. Its target can stop the fork server, and fork."""
+        """Kill afl-showmap if no input ends, or if the number of processes explodes."""
         if self.stopped:
             return
         patience = 3 * self.timeout + STALL_S + (0 if self.begun else START_S)
         if time.monotonic() - self._at > patience:
             self.stopped = f"nothing happened for {patience:.0f} s"
         elif _tasks() > self._tasks + MAX_TASKS:
-            self.stopped = f"there were {MAX_TASKS:,} processes more than before"
+            self.stopped = f"more than {MAX_TASKS:,} new processes"
         if self.stopped:
-            # The fork server leads a group that all forks of the target are in: they die
-            # at once, while one after the other they would multiply.
+            # All forks of the target are in the fork server's process group. Killed one after
+            # the other, they would multiply.
             servers = _children(pid)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -250,9 +253,10 @@ class _Told:
 
 
 def _stage(files: Sequence[Path], directory: Path) -> list[int]:
-    """Copy inputs under numbers, which are told in that order; returns which ones are fit.
+    """Copy inputs to numbered files; return the indexes of those that are fit.
 
-    Copies: the names are strangers', and the files may be gone or others the next moment.
+    afl-showmap reads the files in this order. Copies, because names are untrusted, and files may be
+    removed or replaced at any moment.
     """
     fit: list[int] = []
     try:
@@ -267,15 +271,15 @@ def _stage(files: Sequence[Path], directory: Path) -> list[int]:
 
 
 def _reason(outcome: ProcessResult) -> str:
-    """afl-showmap's own words."""
+    """Return afl-showmap's error message, or its last line."""
     text = _ESCAPES.sub("", outcome.output.decode(errors="replace"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in reversed(lines):
         if found := _REASON.search(line):
             return visible(found[1].strip())[:300]
     if outcome.signal:
-        return f"it died of signal {outcome.signal}"
-    return visible(lines[-1])[:300] if lines else f"it ended with status {outcome.status}"
+        return f"killed by signal {outcome.signal}"
+    return visible(lines[-1])[:300] if lines else f"exit status {outcome.status}"
 
 
 def _children(pid: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""The supply of mutants: ranked as they come, and the next few of the queue built ahead."""
+"""The supply of mutants: records mutants as they are ranked, and builds the next few ahead."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from fuzztui.wire.events import Message, MutantProgress, MutantsFound, MutantSta
 __all__ = ["MutantSupply"]
 
 LISTED_EVERY_S = 0.5
-"""Mutants are told in batches: those that were ranked in so many seconds."""
+"""Seconds between two records of ranked mutants."""
 
 AGAIN_S = 5.0
-"""Between two tries to build a mutant when the disk is full."""
+"""Seconds between two attempts to build a mutant when the disk is full."""
 
 MIN_ROOM = 32 << 20
-"""Bytes: with less a build that fails tells nothing of the mutant."""
+"""Free bytes on the disk below which a failed build is not the mutant's fault."""
 
 FAILED_IN_A_ROW = 25
-"""So many mutants that do not build are told: the fault may be elsewhere."""
+"""Mutants in a row that do not build, after which the user is warned."""
 
 SAME_IN_A_ROW = 25
-"""And so many that are the same program as the original."""
+"""Mutants in a row that are equal to the original, after which the user is warned."""
 
 _TWINS = "digests.json"
 _BUILD = "build.json"
@@ -50,44 +50,48 @@ _SHAPING = ("sources", "functions", "covered", "order", "weights", "language", "
 
 
 class MutantSupply:
-    """Fills the queue, and builds what is at its head. :meth:`start` it once."""
+    """Fills the worklist, and builds its first mutants. Call :meth:`start` once."""
 
     def __init__(
-        self, campaign: Campaign, home: RunDir, ground: MutantBackend, desk: MutantPhaseContext
+        self,
+        campaign: Campaign,
+        run_dir: RunDir,
+        backend: MutantBackend,
+        context: MutantPhaseContext,
     ) -> None:
         self._campaign = campaign
-        self._home = home
-        self._ground = ground
-        self._desk = desk
+        self._run_dir = run_dir
+        self._backend = backend
+        self._context = context
         self._news = asyncio.Event()
         self._jobs: list[asyncio.Future[None]] = []
         self._found: list[SourceMutant] = []
-        """Ranked, and not yet in the log."""
+        """Mutants that are ranked and not yet recorded."""
         self._reach = BuildReach()
         self._failed = self._same = 0
         self.whole = False
-        """All mutants that there will be are in the log."""
+        """Whether all mutants are recorded."""
         self.failure: SupervisorError | None = None
-        """Why there are no more."""
+        """Why ranking or building has stopped; None: no error."""
 
     @property
     def news(self) -> asyncio.Event:
-        """Set when the queue may be another one; a fresh one comes for who waits next."""
+        """Set when the worklist may have changed; replaced by a new event at the same time."""
         return self._news
 
     def wake(self) -> None:
-        """The queue may be another one."""
+        """Wake the tasks that wait for a change of the worklist."""
         self._news.set()
         self._news = asyncio.Event()
 
     async def start(self, seeds: list[Path]) -> None:
-        """Begin to rank, unless that was done; sources are read when it returns.
+        """Start to build, and to rank unless an earlier start did; return once sources are read.
 
         Raises :class:`SupervisorError`.
         """
-        digests = read_json(self._home.mutants / _TWINS) or {}
-        self._ground.known({k: v for k, v in digests.items() if isinstance(v, str)})
-        before = read_json(self._home.mutants / _LISTING) or {}
+        digests = read_json(self._run_dir.mutants / _TWINS) or {}
+        self._backend.restore_digests({k: v for k, v in digests.items() if isinstance(v, str)})
+        before = read_json(self._run_dir.mutants / _LISTING) or {}
         self.whole = before == {"key": self._key(), "whole": True}
         if not self.whole:
             other = bool(before) and before.get("key") != self._key()
@@ -95,13 +99,13 @@ class MutantSupply:
         self._jobs.append(asyncio.ensure_future(self._guarded(self._build_ahead())))
 
     async def close(self) -> None:
-        """End what is in progress."""
+        """Cancel ranking and building."""
         for job in self._jobs:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
 
     async def _guarded(self, job: Awaitable[None]) -> None:
-        """What nobody foresaw must not leave those waiting who wait for mutants."""
+        """Run ``job``. On an error, set ``failure`` and wake the tasks that wait for mutants."""
         try:
             await job
         except SupervisorError as e:
@@ -119,26 +123,27 @@ class MutantSupply:
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
-        ground, mutants = self._ground, self._campaign.mutants
+        backend, mutants = self._backend, self._campaign.mutants
         if mutants["functions"] or mutants["covered"]:
-            self._reach = await ground.reach(seeds)
-        ranking = Ranking(self._home, ground.tree, ground.sources, self._reach, self._take)
-        listing = self._home.mutants / _LISTING
+            self._reach = await backend.reach(seeds)
+        ranking = Ranking(self._run_dir, backend.tree, backend.sources, self._reach, self._take)
+        listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": False}))
         self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))
         await ranking.ready.wait()
-        self._desk.record(*(Message("info", note) for note in ranking.notes))
+        self._context.record(*(Message("info", note) for note in ranking.notes))
 
     def _take(self, mutant: SourceMutant) -> None:
         self._found.append(mutant)
 
     async def _rank(self, ranking: Ranking, *, other: bool) -> None:
-        """List the mutants in the order of their rank, as they come.
+        """Record the mutants in ranking order, as they arrive.
 
-        The order is the same again after a restart, so what is in the log is left as it is.
-        ``other``: the campaign wants other mutants than before; those of before make room.
+        The order is the same after a restart, so mutants that are recorded are not recorded again.
+        ``other``: the campaign's settings for mutants have changed, so earlier mutants that are not
+        listed again are skipped.
         """
-        state = self._desk.state
+        state = self._context.state
         known = set() if other else set(state.mutants)
         listed: set[str] = set()
         work = asyncio.ensure_future(ranking.run())
@@ -149,98 +154,103 @@ class MutantSupply:
                 places = enumerate(found, len(listed))
                 news = [(place, mutant) for place, mutant in places if mutant.id not in known]
                 listed |= {mutant.id for mutant in found}
-                self._desk.record(*_listing(news, self._ground.tree, self._reach))
+                self._context.record(*_listing(news, self._backend.tree, self._reach))
             await work
         finally:
             work.cancel()
         if other:
-            words = "it is not among the campaign's mutants any more"
+            message = "no longer among the campaign's mutants"
             gone = [m for m in state.mutants.values() if m.id not in listed]
             waiting = (m for m in gone if m.state == "pending")
-            self._desk.record(*(MutantState("", m.id, "skipped", reason=words) for m in waiting))
-        listing = self._home.mutants / _LISTING
+            self._context.record(
+                *(MutantState("", m.id, "skipped", reason=message) for m in waiting)
+            )
+        listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": True}))
         self.whole = True
         figures = {"listed": len(listed), **ranking.figures}
-        self._desk.record(PhaseStarted("mutants", {**state.plan, **figures}))
+        self._context.record(PhaseStarted("mutants", {**state.plan, **figures}))
 
     # ----------------------------------------------------------------- building
 
     def command(self, mutant: Mutant) -> tuple[str, ...]:
-        """How the built mutant is run; () if it is not there (any more)."""
+        """Return the command of the built mutant; () if its program does not exist."""
         match read_json(self.into(mutant) / _BUILD):
             case {"command": [str(program), *rest]} if Path(program).exists():
                 return (program, *map(str, rest))
         return ()
 
     def is_built(self, mutant: Mutant) -> bool:
-        """Whether its turn can come."""
+        """Whether a mutant is ready for its turn."""
         return mutant.stage == "built" and bool(self.command(mutant))
 
     def into(self, mutant: Mutant) -> Path:
-        """Where its program is."""
-        return self._home.mutants / "built" / directory_name(mutant.id)
+        """Return the directory of the mutant's program."""
+        return self._run_dir.mutants / "built" / directory_name(mutant.id)
 
     async def _build_ahead(self) -> None:
-        """Keep the next few of the queue built, whatever order it is put into."""
+        """Keep the first mutants of the worklist built, also after the user has moved mutants."""
         while True:
             news = self._news
-            ahead = head(self._desk.state, self._campaign.mutants["ahead"])
+            ahead = head(self._context.state, self._campaign.mutants["ahead"])
             todo = next((m for m in ahead if not self.is_built(m)), None)
             if todo is None:
                 await news.wait()
                 continue
             try:
                 await self._build(todo)
-            except OSError as e:  # a full disk: what is fuzzed continues meanwhile
-                words = f"{e.filename or self._home.mutants}: {e.strerror or e}"
-                self._desk.record(Message("error", f"a mutant cannot be built: {words}"))
+            except OSError as e:  # a full disk: fuzzing continues, building is tried again later
+                message = f"{e.filename or self._run_dir.mutants}: {e.strerror or e}"
+                self._context.record(Message("error", f"cannot build a mutant: {message}"))
                 await asyncio.sleep(AGAIN_S)
 
     async def _build(self, mutant: Mutant) -> None:
-        """Raises OSError where that is no fault of the mutant."""
-        record, into = self._desk.record, self.into(mutant)
+        """Build a mutant and record the result. Raises OSError if the mutant is not to blame."""
+        record, into = self._context.record, self.into(mutant)
         record(MutantProgress(mutant.id, "building"))
-        built = await self._ground.build(_text(mutant), into)
-        if built.error and shutil.disk_usage(self._home.mutants).free < MIN_ROOM:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._home.mutants))
+        built = await self._backend.build(_text(mutant), into)
+        if built.error and shutil.disk_usage(self._run_dir.mutants).free < MIN_ROOM:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._run_dir.mutants))
         costs = {"build": round(built.seconds, 3)}
-        replace_text(self._home.mutants / _TWINS, json.dumps(self._ground.digests))
+        replace_text(self._run_dir.mutants / _TWINS, json.dumps(self._backend.digests))
         self._failed = self._failed + 1 if built.error else 0
         self._same = self._same + 1 if built.twin == "original" else 0
         if built.error:
             record(
-                MutantState("", mutant.id, "invalid", reason="it does not build"),
+                MutantState("", mutant.id, "invalid", reason="does not build"),
                 MutantProgress(mutant.id, "failed", reason=built.error, costs=costs),
             )
             if self._failed == FAILED_IN_A_ROW:
-                words = f"{self._failed} mutants in a row do not build: is it their fault?"
-                record(Message("warning", f"{words} The last one: {built.error}"))
+                message = f"{self._failed} mutants in a row do not build; check target.build."
+                record(Message("warning", f"{message} The last error: {built.error}"))
         elif built.twin == "original":
-            words = "it is the same program once it is compiled"
+            message = "equal to the original once compiled"
             record(
-                MutantState("", mutant.id, "equivalent", reason=words),
-                MutantProgress(mutant.id, "dropped", reason=words, costs=costs),
+                MutantState("", mutant.id, "equivalent", reason=message),
+                MutantProgress(mutant.id, "dropped", reason=message, costs=costs),
             )
             if self._same == SAME_IN_A_ROW:
-                words = f"{self._same} mutants in a row are the same program once compiled"
-                record(Message("warning", f"{words}: is {mutant.file} compiled, and all of it?"))
+                message = f"{self._same} mutants in a row are equal to the original once compiled"
+                record(
+                    Message("warning", f"{message}; check that all of {mutant.file} is compiled")
+                )
         elif built.twin:
-            words = f"the same program as {built.twin} once it is compiled"
+            # The model finds the id in this text.
+            message = f"the same program as {built.twin} once it is compiled"
             record(
-                MutantState("", mutant.id, "invalid", reason=words),
-                MutantProgress(mutant.id, "dropped", reason=words, costs=costs),
+                MutantState("", mutant.id, "invalid", reason=message),
+                MutantProgress(mutant.id, "dropped", reason=message, costs=costs),
             )
         else:
             replace_text(into / _BUILD, json.dumps({"command": built.command}))
-            # A user may have skipped it meanwhile, or begun something else with it.
+            # The fold keeps what a user did with the mutant meanwhile, such as skipping it.
             record(MutantProgress(mutant.id, "built", costs=costs))
 
 
 def _listing(
     mutants: list[tuple[int, SourceMutant]], tree: Path, reach: BuildReach
 ) -> list[MutantsFound]:
-    """Events that tell of mutants and their places, file by file."""
+    """Return events with mutants and their positions, one event per file."""
     by_file: dict[str, list[dict[str, object]]] = {}
     for place, mutant in mutants:
         by_file.setdefault(mutant.file, []).append(

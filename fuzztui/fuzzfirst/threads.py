@@ -1,4 +1,4 @@
-"""Blocking work that changes what we know: waited for even when nobody wants it any more."""
+"""Run blocking work in a thread and wait for it even after cancellation: it may change files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T], stop: Callable[[], None] = lambda: None) -> T:
-    """Do it in a thread, and wait for its end even if cancelled: files are not left to it."""
+    """Run ``work`` in a thread. If cancelled: call ``stop``, wait for the thread, then raise."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(task)

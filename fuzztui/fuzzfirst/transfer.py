@@ -1,8 +1,7 @@
-"""What mutants' corpora bring to the target: run on it at once, and what is new is kept.
+"""The transfer: run the corpora of mutants on the target, and keep what is new.
 
-``OUT/handed`` looks like an instance that never fuzzes. The target's instances take over
-from its ``queue`` what they lack, as from any sibling (its ids have no gaps); what is in its
-``crashes`` and ``hangs`` are findings of the target.
+``OUT/handed`` is a passive instance. The target's instances import from its ``queue``, as from any
+peer (its ids have no gaps); its ``crashes`` and ``hangs`` are findings of the target.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.observe.afl_names import parse_name
 
-__all__ = ["Transfer", "Transferred", "handed_by"]
+__all__ = ["Transfer", "Transferred", "transferred_by_turn"]
 
 
 TRACELESS = 20
-"""So many findings without a trace are kept of one transfer: nothing tells them apart."""
+"""Crashes, and hangs, without a trace that one transfer keeps: they cannot be distinguished."""
 
 _PARTS = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
 _ID = re.compile(r"id:([0-9]{1,10})")
@@ -38,24 +37,25 @@ _ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
 
 @dataclass(slots=True)
 class Transferred:
-    """What one transfer has brought to the target."""
+    """The result of one transfer."""
 
     entries: int = 0
-    """Inputs that cover something new, an edge or another bucket of hits."""
+    """Inputs that cover a new edge, or an edge with a new bucket of hits."""
     edges: int = 0
     """New edges."""
     crashes: int = 0
     hangs: int = 0
     alike: int = 0
-    """Crashes and hangs that were not kept: they cover nothing that one before did not."""
+    """Crashes and hangs that were not kept, because they cover no new edge."""
     verdicts: dict[str, str] = field(default_factory=dict)
-    """Digest -> outcome on the target ("ok", "crash", "hang"), of all that can be run."""
+    """Digest -> outcome on the target ("ok", "crash", "hang"), of all fit inputs."""
 
 
-def handed_by(out: Path) -> Mapping[str, dict[str, int]]:
-    """How many entries, crashes and hangs of the target there are by what each slot has found.
+def transferred_by_turn(out: Path) -> Mapping[str, dict[str, int]]:
+    """Return the target's entries, crashes and hangs by the turn that is credited with them.
 
-    Its secondaries count, too (``m7-s1``). By the names of files: interrupted or not.
+    Includes the turn's secondary instances (``m7-s1``). Counts files, so interrupted transfers are
+    included.
     """
     words = {"queue": "entries", "crashes": "crashes", "hangs": "hangs"}
     found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(words.values(), 0))
@@ -71,20 +71,20 @@ def handed_by(out: Path) -> Mapping[str, dict[str, int]]:
 
 @dataclass(slots=True)
 class _Part:
-    """A directory of the fake instance."""
+    """A directory of the passive instance."""
 
     directory: Path
     next_id: int = 0
     seen: set[int] = field(default_factory=set)
-    """What is covered by what is in it; of the queue, by the seeds too."""
+    """Coverage of the files in the directory; of the queue, including the seeds."""
 
 
 class Transfer:
-    """Keeps ``out/handed``. Raises :class:`SupervisorError` where that cannot be.
+    """Writes ``out/handed``. Raises :class:`SupervisorError`.
 
-    What was run once is never run again for a verdict: they are in
-    ``RUN/mutants/verdicts.jsonl``. A file is written before its verdict is, so that an
-    interrupted :meth:`take` that is made again adds what was missed, and nothing twice.
+    Outcomes are kept in ``RUN/mutants/verdicts.jsonl``, so that no input is run twice. A file is
+    written before its outcome, so that repeating an interrupted :meth:`take` adds what is missing,
+    and nothing twice.
     """
 
     def __init__(self, out: Path, batch: BatchRunner) -> None:
@@ -102,14 +102,11 @@ class Transfer:
 
     @property
     def verdicts(self) -> Mapping[str, str]:
-        """Digest -> outcome on the target, of all that was ever run on it in this run."""
+        """Digest -> outcome on the target, of all inputs of this run that were run on it."""
         return self._verdicts
 
     async def start(self, seeds: Sequence[Input], progress: Progress = silent) -> None:
-        """Learn what the target covers by its seeds, and by what was transferred before.
-
-        To be called once, before anything is taken.
-        """
+        """Measure the coverage of the seeds, and of earlier transfers. Call once, at first."""
         async with self._turn:
             inputs = [*seeds, *await asyncio.to_thread(self._look)]
             async for some in run_all(self._batch, inputs, progress):
@@ -120,10 +117,10 @@ class Transfer:
     ) -> Transferred:
         """Run inputs on the target and keep what is new, in the order given.
 
-        ``time_ms``: when they were found, for their names. Cancelled, it keeps what it has
-        transferred so far.
+        ``time_ms``: when the inputs were found, for their names. If cancelled, the inputs that were
+        already transferred are kept.
         """
-        handed = Transferred()
+        transferred = Transferred()
         room = {"crash": TRACELESS, "hang": TRACELESS}
         async with self._turn:
             fresh: dict[str, Input] = {}
@@ -131,14 +128,14 @@ class Transfer:
                 if one.digest not in self._verdicts:
                     fresh.setdefault(one.digest, one)
             async for some in run_all(self._batch, list(fresh.values()), progress):
-                await in_thread(partial(self._keep, some, handed, room, time_ms))
+                await in_thread(partial(self._keep, some, transferred, room, time_ms))
             for one in inputs:
                 if outcome := self._verdicts.get(one.digest):
-                    handed.verdicts[one.digest] = outcome
-        return handed
+                    transferred.verdicts[one.digest] = outcome
+        return transferred
 
     def _look(self) -> list[Input]:
-        """What is there of earlier transfers."""
+        """Return the inputs of earlier transfers, and set the next ids."""
         for part in self._parts.values():
             part.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             ids = (_ID.match(file.name) for file in part.directory.iterdir())
@@ -157,11 +154,11 @@ class Transfer:
     def _keep(
         self,
         some: Sequence[tuple[Input, InputResult]],
-        handed: Transferred,
+        transferred: Transferred,
         room: dict[str, int],
         time_ms: int,
     ) -> None:
-        """Files first, then verdicts: an input whose verdict is known is not looked at again."""
+        """Write new files first, then outcomes: an input with an outcome is never run again."""
         rows: list[dict[str, str]] = []
         try:
             for one, verdict in some:
@@ -170,14 +167,14 @@ class Transfer:
                     continue
                 blind = outcome != "ok" and not verdict.trace
                 if not blind and not self._news(verdict):
-                    handed.alike += outcome != "ok"
+                    transferred.alike += outcome != "ok"
                 elif blind and not room[outcome]:
-                    handed.alike += 1
+                    transferred.alike += 1
                 else:
                     data = read_input(one.path)
                     if data is None or hashlib.sha256(data).hexdigest() != one.digest:
-                        continue  # it is another input by now: that was not run
-                    self._write(one, verdict, data, handed, time_ms)
+                        continue  # the file has changed since it was run
+                    self._write(one, verdict, data, transferred, time_ms)
                     if blind:
                         room[outcome] -= 1
                 rows.append(self._remember(one, verdict))
@@ -185,19 +182,19 @@ class Transfer:
             self._ledger.append(rows)
 
     def _write(
-        self, one: Input, verdict: InputResult, data: bytes, handed: Transferred, time_ms: int
+        self, one: Input, verdict: InputResult, data: bytes, transferred: Transferred, time_ms: int
     ) -> None:
         part = self._parts[verdict.outcome]
         edges = len({tuple_ >> 3 for tuple_ in verdict.trace} - self._edges)
         name = _name(part.next_id, one, verdict.sig, time_ms)
         if verdict.outcome == "ok":
             name += ",+cov" if edges else ""
-            handed.entries += 1
-            handed.edges += edges
+            transferred.entries += 1
+            transferred.edges += edges
         elif verdict.outcome == "crash":
-            handed.crashes += 1
+            transferred.crashes += 1
         else:
-            handed.hangs += 1
+            transferred.hangs += 1
         write_whole(part.directory / name, data)
         part.next_id += 1
         self._cover(verdict)
@@ -216,17 +213,17 @@ class Transfer:
 
 
 def _coverage(verdict: InputResult) -> set[int]:
-    """By what an input is told from others, as afl-fuzz has it: findings by edges alone."""
+    """Return what makes an input new, as in afl-fuzz: of findings, edges without hit counts."""
     if verdict.outcome == "ok":
         return set(verdict.trace)
     return {tuple_ >> 3 for tuple_ in verdict.trace}
 
 
 def _name(number: int, one: Input, sig: int, time_ms: int) -> str:
-    """As afl-fuzz names an import: ``id:000012,sync:m7,src:000045,time:0,execs:0,op:...``.
+    """Return a name like afl-fuzz's: ``id:000012,sync:m7,src:000045,time:0,execs:0,op:...``.
 
-    ``src`` is the entry of the mutant's queue that it is, or that its finding was made of;
-    what it is exactly stands behind ``op:``.
+    ``src``: the entry's id in the turn's queue, or the id of the finding's parent; ``op``: the
+    exact origin.
     """
     fields = [f"id:{number:06}"]
     fields += [f"sig:{sig:02}"] if sig else []

@@ -1,4 +1,4 @@
-"""How long one mutant may be fuzzed: its budget, what is left for all, and whether it pays."""
+"""The turn budget: when a turn ends, by its own budget, the budget of all, or lack of success."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from fuzztui.campaign import Campaign
-from fuzztui.fuzzfirst.budget_plan import LONGEST
+from fuzztui.fuzzfirst.budget_plan import ADAPTIVE_FACTOR
 from fuzztui.fuzzfirst.context import MutantPhaseContext
 from fuzztui.model.fuzzfirst import budget, fuzzed_for, share_of
 from fuzztui.model.state import Mutant
@@ -14,86 +14,89 @@ from fuzztui.model.state import Mutant
 __all__ = ["UNWANTED", "TurnBudget"]
 
 UNWANTED = ("skipped", "equivalent")
-"""A person's words that end a turn."""
+"""Mutant states set by a user that end the mutant's turn."""
 
 IDLE_S = 300.0
-"""Of a budget in executions: a turn without one for so long is over."""
+"""Seconds without an execution after which a turn ends, if the budget counts executions."""
 
 
 class TurnBudget:
-    """Of the mutant ``key``, which the instances ``names`` fuzz. Looks at the state only."""
+    """The budget of the mutant ``key``, which the instances ``names`` fuzz."""
 
     def __init__(
-        self, campaign: Campaign, desk: MutantPhaseContext, key: str, names: Sequence[str]
+        self, campaign: Campaign, context: MutantPhaseContext, key: str, names: Sequence[str]
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._key = key
         self._names = names
         self._adaptive: bool = campaign.mutants["adaptive"]
         self.in_trials = bool(campaign.budget_trials)
-        """The budget is one of executions, else of time."""
+        """Whether the budget counts executions; if not, it counts seconds."""
         self._news_at = 0.0
         self._last_find = -1.0
         self._moved = (-1.0, 0.0)
 
     @property
     def _mutant(self) -> Mutant:
-        return self._desk.state.mutants[self._key]
+        return self._context.state.mutants[self._key]
 
     def begin(self) -> None:
-        """Fuzzing begins, or continues."""
+        """Called when fuzzing starts or continues."""
         self._news_at = self.used()
         self._moved = (-1.0, 0.0)
 
     def used(self) -> float:
-        """Of the mutant's budget, in its unit."""
+        """Return the used part of the budget, in seconds or executions."""
         if self.in_trials:
             return float(self.executed())
-        return fuzzed_for(self._desk.state, self._mutant, self._desk.now())
+        return fuzzed_for(self._context.state, self._mutant, self._context.now())
 
     def executed(self) -> int:
-        """How many executions the turn had."""
-        known = self._desk.state.instances
+        """Return the number of executions of the turn."""
+        known = self._context.state.instances
         return sum(known[name].execs for name in self._names if name in known)
 
-    def share(self) -> float:
-        """The most that it may use: no more than there is for all mutants."""
-        most = share_of(self._desk.state, self._mutant)
+    def limit(self) -> float:
+        """Return the turn's maximum budget, in seconds or executions.
+
+        Executions are also limited by what is left for all mutants.
+        """
+        most = share_of(self._context.state, self._mutant)
         if self._adaptive:
-            most *= LONGEST
+            most *= ADAPTIVE_FACTOR
         if self.in_trials:
-            used, of = budget(self._desk.state)
+            used, of = budget(self._context.state)
             most = min(most, self.used() + max(1.0, of - used))
         return most
 
-    def enough(self) -> str:
-        """Why the turn is over, in words; "" while it is not."""
-        mutant, desk = self._mutant, self._desk
+    def end_reason(self) -> str:
+        """Return why the turn is over; "" if it is not."""
+        mutant, context = self._mutant, self._context
         if mutant.state in UNWANTED:
             return mutant.state
-        used, of = budget(desk.state, desk.now())
+        used, of = budget(context.state, context.now())
         if used >= of:
             return "the mutants' budget is used up"
         used = self.used()
-        if used >= self.share():
-            return "its budget is used up"
+        if used >= self.limit():
+            return "the turn's budget is used up"
         return self._idle(used) or (self._no_longer_pays(used) if self._adaptive else "")
 
     def _idle(self, used: float) -> str:
-        """A budget of executions has no clock of its own."""
+        """Return a reason if the budget counts executions and none happens; "" otherwise."""
         now = time.monotonic()
-        if used != self._moved[0] or self._desk.state.state == "paused":
+        if used != self._moved[0] or self._context.state.state == "paused":
             self._moved = (used, now)
         elif self.in_trials and now - self._moved[1] >= IDLE_S:
             return f"nothing was executed for {IDLE_S:.0f} s"
         return ""
 
     def _no_longer_pays(self, used: float) -> str:
-        """Adaptive: left early when a third of a budget has brought nothing."""
-        known = self._desk.state.instances
+        """Return a reason if the turn found nothing for a third of its budget; "" otherwise."""
+        known = self._context.state.instances
         finds = [known[name].last_find_t for name in self._names if name in known]
         if (last := max(finds, default=-1.0)) > self._last_find:
             self._last_find, self._news_at = last, used
-        if used - self._news_at >= share_of(self._desk.state, self._mutant) / LONGEST:
-            return "it has found nothing for a third of its budget"
+        if used - self._news_at >= share_of(self._context.state, self._mutant) / ADAPTIVE_FACTOR:
+            return "nothing was found for a third of the turn's budget"
         return ""

@@ -1,6 +1,7 @@
-"""Compilers in front of the real ones: they note each call, and compile without AFL's passes.
+"""Compiler wrappers, which record each call, and compile without AFL++'s passes on request.
 
-A build finds them as ``$CC`` and ``$CXX``, or by AFL++'s own names first on its PATH.
+A build finds them as ``$CC`` and ``$CXX``, or by AFL++'s names first on its PATH. Each call runs
+``sh`` and one ``env``, which takes about 2 ms.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _TIMEOUT_S = 60
 
 _RECORD = """\
 #!/bin/sh
-# Written by fuzztui. Notes the call, then does it.
+# Written by fuzztui. Records the call, then runs the compiler.
 record={records}/$$
 while [ -e "$record" ]; do record=$record.; done
 printf '%s\\0' "$PWD" "$#" "$@" > "$record"
@@ -34,8 +35,8 @@ printf '%s\\0' "$PWD" "$#" "$@" > "$record"
 _UNINSTRUMENTED = """\
 #!/bin/sh
 # Written by fuzztui: {plain} COMPILER ARGUMENT...
-# What the instrumented program does, to be compared: AFL++'s macros and sanitizers are in,
-# its passes are not, nor is what differs without a difference.
+# For comparing programs: with AFL++'s macros and sanitizers; without its passes, debug
+# information and build ids.
 compiler=$1; shift
 link=yes
 inputs=
@@ -74,10 +75,10 @@ AFL_MACROS = """\
 #define __AFL_COVERAGE_SKIP()
 #define __AFL_LEAK_CHECK()
 """
-"""What AFL++'s compilers define that means nothing outside of the fuzzer."""
+"""Macros of AFL++'s compilers that have no effect without the fuzzer."""
 
 _HEADER = f"""\
-/* Written by fuzztui: what AFL++'s compilers define, for a program that never runs. */
+/* Written by fuzztui: the macros of AFL++'s compilers, for a program that never runs. */
 #pragma once
 {AFL_MACROS}
 #define __AFL_FUZZ_INIT() extern unsigned int *__afl_fuzz_len; \\
@@ -106,7 +107,7 @@ int main(void) { return LLVMFuzzerTestOneInput((const unsigned char *)"", 0); }
 _CACHED = """\
 if [ -z "${{AFL_LLVM_DICT2FILE-}}${{AFL_LLVM_DOCUMENT_IDS-}}${{AFL_LLVM_ALLOWLIST-}}\
 ${{AFL_LLVM_DENYLIST-}}${{AFL_LLVM_INSTRUMENT_FILE-}}" ]; then
-    # ccache knows nothing of AFL++'s variables: AFL_USE_ASAN=1 made another object.
+    # ccache ignores AFL++'s variables, but with AFL_USE_ASAN=1 the object differs.
     export CCACHE_DIR={directory} CCACHE_MAXSIZE=1G
     export CCACHE_COMPILERCHECK="string:{identity} $(env | grep '^AFL_' | LC_ALL=C sort)"
     exec {ccache} {real} "$@"
@@ -115,19 +116,19 @@ fi
 
 
 class Tools:
-    """AFL++'s compilers, by name, and what is put in front of them."""
+    """AFL++'s compilers, by name, and the files that their wrappers use."""
 
     def __init__(self, directory: Path, real: Mapping[str, str], env: Mapping[str, str]) -> None:
         self.directory = directory
         self.real = real
         self.env = env
-        """What every build finds in its environment, beside ours."""
+        """Environment variables of every build, in addition to the supervisor's."""
         self.plain = directory / "plain-cc"
         self.ccache = ""
         self._cache = directory.with_name("ccache")
 
     def make(self) -> None:
-        """Write what does not depend on a tree. Raises OSError or :class:`SupervisorError`."""
+        """Write the files shared by all build trees. Raises OSError, :class:`SupervisorError`."""
         if self.directory.is_dir():
             shutil.rmtree(self.directory)
         self.directory.mkdir(mode=0o700, parents=True)
@@ -152,7 +153,7 @@ class Tools:
         self._run(["ar", "rcD", library.name, *objects])
 
     def try_ccache(self, command: str) -> str:
-        """Find out whether ccache can be used; returns why not, "" if it is or is not there."""
+        """Use ccache if it works; return why it does not, "" if it does or is not installed."""
         program = shutil.which("ccache", path=self.env["PATH"])
         if program is None or "ccache" in command:
             return ""
@@ -168,9 +169,9 @@ class Tools:
                 self._run([compiler, "-O1", "-c", source.name, "-o", "probe.o"], variable)
                 made.append((self.directory / "probe.o").read_bytes())
             if any(b"__sancov" not in data and b"__afl" not in data for data in made):
-                reason = "what comes out of it is not instrumented"
+                reason = "its object files are not instrumented"
             elif b"__asan" in made[2] or b"__asan" not in made[1]:
-                reason = "it does not tell AFL++'s variables apart"
+                reason = "it ignores AFL++'s variables"
             else:
                 return ""
         except (OSError, SupervisorError) as e:
@@ -179,7 +180,7 @@ class Tools:
         return reason
 
     def wrap(self, place: Path, records: Path, *, plain: bool) -> None:
-        """Make ``place``, a directory for PATH, whose compilers note calls in ``records``."""
+        """Write wrappers to the directory ``place``, which record their calls in ``records``."""
         if place.is_dir():
             shutil.rmtree(place)
         place.mkdir(mode=0o700)
@@ -200,7 +201,10 @@ class Tools:
             _script(place / name, text)
 
     def environment(self, place: Path, source: Path) -> dict[str, str]:
-        """For a build with the compilers in ``place``. They have no path: it may have blanks."""
+        """Return the environment of a build with the wrappers in ``place``.
+
+        CC and CXX are names without a directory, because the directory may contain blanks.
+        """
         return {
             **self.env,
             "CC": "afl-cc",
@@ -222,14 +226,14 @@ class Tools:
                     check=False,
                 )
         except (OSError, subprocess.SubprocessError) as e:
-            raise SupervisorError(f"{argv[0]} cannot be run: {e}") from None
+            raise SupervisorError(f"cannot run {argv[0]}: {e}") from None
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines()
             raise SupervisorError(f"{argv[0]} fails: {said[-1] if said else done.returncode}")
 
 
 def find_tools(directory: Path, env: Mapping[str, str], afl_path: str) -> Tools:
-    """AFL++'s compilers as a build would find them. Raises :class:`SupervisorError`."""
+    """Find AFL++'s compilers as a build would. Raises :class:`SupervisorError`."""
     real = {}
     for name in _NAMES:
         found = shutil.which(name, path=afl_path) if afl_path else None
@@ -238,14 +242,14 @@ def find_tools(directory: Path, env: Mapping[str, str], afl_path: str) -> Tools:
     for name in ("afl-cc", "afl-c++"):
         if name not in real:
             raise SupervisorError(
-                f"{name} is not there, which builds mutants: install AFL++ (Debian: apt install "
-                "afl++), or name its directory in engine.afl_path"
+                f"{name}: not found, but mutants are built with it; install AFL++ (Debian: apt "
+                "install afl++), or set engine.afl_path to its directory"
             )
     return Tools(directory, real, {**env, "PATH": env.get("PATH", os.defpath)})
 
 
 def _identity(compiler: str) -> str:
-    """Changes when AFL++ is installed again."""
+    """Return a hash of the compiler's path, size and time: another one after an update."""
     status = Path(compiler).stat()
     words = f"{compiler} {status.st_size} {status.st_mtime_ns}"
     return hashlib.sha256(words.encode(errors="surrogateescape")).hexdigest()[:20]

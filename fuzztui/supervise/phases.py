@@ -53,7 +53,7 @@ class CampaignPhases:
 
     def living(self) -> bool:
         """Whether any engine of the run is alive, started by an earlier supervisor."""
-        return self._target_lives() or bool(self.first and self.first.living())
+        return self._target_lives() or bool(self.first and self.first.running_instances())
 
     async def run(self) -> None:
         """Fuzz the mutants first, if the campaign has the mutant phase, then the target."""

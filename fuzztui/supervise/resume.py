@@ -65,8 +65,8 @@ class CampaignStartup:
         adopted = [] if fresh else [n for n, life in lives.items() if life.adopt()]
         if adopted:
             clock.count_gap()
-        elif first and (adopted := first.living()):
-            notes += _overtime(adopted, clock.count_gap(first.unwatched()))
+        elif first and (adopted := first.running_instances()):
+            notes += _overtime(adopted, clock.count_gap(first.remaining_turn_s()))
         if fresh or not state.engine:  # a damaged log may have lost this record
             record(_started(campaign))
         elif changed:

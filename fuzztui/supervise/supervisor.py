@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.handlers import queue_deeds
+from fuzztui.fuzzfirst.handlers import worklist_handlers
 from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.fuzzfirst import HANDED
@@ -132,7 +132,7 @@ class Supervisor:
         self.pending_work = self._pending_checks.message
         self.handlers: Mapping[str, Handler] = {
             **launcher.handlers(campaign, run_dir),
-            **(queue_deeds(self.state, self.record) if campaign.mutants else {}),
+            **(worklist_handlers(self.state, self.record) if campaign.mutants else {}),
         }
         self._router = CommandRouter(self)
         self._server = ControlServer(run_dir.path, self._router.submit)
@@ -275,7 +275,7 @@ class Supervisor:
     def _react(self, event: Event) -> None:
         """Act on an event that was recorded and is in the state."""
         if first := self._phases.first:
-            first.heard(event)
+            first.on_event(event)
         life = self.lives.get(getattr(event, "instance", ""))
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)

@@ -1,1 +1,1 @@
-"""Type targeting (SpotOn): which types influence which branches of a Python target."""
+"""Type targeting (SpotOn): find the types that influence the goals of a Python target."""

@@ -1,6 +1,6 @@
-"""The run's ``targets.json``: found before its first start, and again when the program has changed.
+"""Write the run's ``targets.json``: before the first start, and again when the target has changed.
 
-What was read for it is kept beside the supervisor's files, by module: the hash of its source.
+The hashes of all sources that were read are kept in the supervisor's directory, by module.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from fuzztui.wire.events import Message
 __all__ = ["analyse", "analyse_again"]
 
 MAX_ANALYSES: Final = 2
-"""At one start: who continues editing need not be waited for."""
+"""Maximum number of analyses at one start, while the user keeps editing sources."""
 
 _NONE: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What comes of parsing what is no program, or not yet."""
+"""Errors of parsing a text that is not a Python program."""
 
 Progress = Callable[[str], None]
 Hashes = dict[str, str]
@@ -36,10 +36,10 @@ Hashes = dict[str, str]
 def analyse(
     campaign: Campaign, home: RunDir, progress: Progress
 ) -> tuple[TargetingAnalysis, list[Message]]:
-    """Find the goals; returns what is written, and what the log is to be told.
+    """Find the goals and write them; return them, and messages for the log.
 
-    A failure is a document, too: nothing is aimed at then, and the engine tells why. Raises
-    :class:`SupervisorError` if it cannot be written.
+    If the analysis fails, a document without goals is written, whose reason the engine reports.
+    Raises :class:`SupervisorError` if the document cannot be written.
     """
     analysis = _Analysis(campaign, home, progress)
     try:
@@ -52,19 +52,18 @@ def analyse(
 
 
 def analyse_again(campaign: Campaign, home: RunDir, progress: Progress) -> list[Message]:
-    """The same where a source has changed since, or where it failed; else nothing is touched.
+    """Analyse again if a source has changed or the last analysis failed; return log messages.
 
-    Costs a start of the target's interpreter, and reading the sources. Where it fails, what there
-    is stays. Constants stay what they were in any case: what queue entries mean depends on all of
-    them. Returns what the log is to be told.
+    Starts the target's interpreter, and reads the sources. If the analysis fails, the document
+    stays. Constants always stay, because the meaning of queue entries depends on them.
     """
     try:
         before = TargetingAnalysis.loads(home.targets.read_bytes())
     except (OSError, DocumentError):
-        return []  # the engine says what is wrong with it
+        return []  # the engine reports the error
     analysis = _Analysis(campaign, home, progress)
-    failed = "the types could not be analysed the last time"
-    words = "the program may have changed" if before.modules else failed
+    failed = "the last analysis of types failed"
+    words = "the target may have changed" if before.modules else failed
     try:
         analysis.read = analysis.sources()
         changed = analysis.changed_since(before) if before.modules else []
@@ -73,32 +72,32 @@ def analyse_again(campaign: Campaign, home: RunDir, progress: Progress) -> list[
         elif before.modules:
             return []
         analysis.check_syntax()
-        whose = "their types" if len(changed) > 1 else "its types" if changed else "they"
+        whose = "their types" if len(changed) > 1 else "its types" if changed else "types"
         analysis.tell("info", f"{words}: {whose} are analysed again")
         found = analysis.find(constants=before)
     except (TargetsError, SupervisorError) as e:
-        left = "; targets in what has not changed count as before" if before.modules else ""
-        analysis.tell("warning", f"{words}, and cannot be analysed now: {e}{left}")
+        left = "; goals in unchanged modules stay" if before.modules else ""
+        analysis.tell("warning", f"{words}, but the analysis fails: {e}{left}")
         return analysis.told
     if not any(t.types for t in found.targets):
-        why = "; ".join(found.notes[:3]) or "no branch is left that a type decides"
-        analysis.tell("warning", f"no mutation aims at a type now, all are random: {why}")
+        why = "; ".join(found.notes[:3]) or "no type decides any goal"
+        analysis.tell("warning", f"no mutation is targeted now, all are random: {why}")
     return analysis.told
 
 
 class _Analysis:
-    """One start's: what it reads, what it tells."""
+    """The analysis at one start of a campaign, with its messages."""
 
     def __init__(self, campaign: Campaign, home: RunDir, progress: Progress) -> None:
         self._campaign, self._home, self._progress = campaign, home, progress
         self._kept = home.supervisor / "analysed.json"
         self.told: list[Message] = []
         self.read: dict[str, ModuleSource] = {}
-        """By name, as the sources were when it began."""
+        """Sources by module name, as they were before the analysis."""
         self._changed: list[str] = []
 
     def tell(self, level: str, words: str) -> None:
-        """Whoever waits for the start, and the log."""
+        """Add a message for the log, and show it to the waiting user."""
         self._progress(words)
         self.told.append(Message(level, words))
 
@@ -107,7 +106,7 @@ class _Analysis:
         return Request.of_target(self._campaign.target, engine=self._campaign.engine)
 
     def sources(self) -> dict[str, ModuleSource]:
-        """What an analysis would read now. Raises :class:`TargetsError`."""
+        """Return the sources that an analysis reads. Raises :class:`TargetsError`."""
         try:
             found = gather(self._request, lambda words: None)
         except subprocess.SubprocessError as e:
@@ -115,11 +114,11 @@ class _Analysis:
         return {**found.around, **found.sources}
 
     def changed_since(self, before: TargetingAnalysis) -> list[str]:
-        """What is not what it was when the run's document was made, as people call it."""
+        """Return the files that have changed since the run's document was made."""
         kept = read_json(self._kept)
         known = {m.name: m.sha for m in before.modules}
         now = _hashes(self.read)
-        if kept is None:  # a run of an older fuzztui: of harness and generator nothing is known
+        if kept is None:  # a run of an older fuzztui, which kept no hashes of harness and generator
             now = {name: sha for name, sha in now.items() if name in known}
         else:
             known = {str(name): str(sha) for name, sha in kept.items()}
@@ -127,7 +126,7 @@ class _Analysis:
         return self._files(self._changed)
 
     def check_syntax(self) -> None:
-        """Raises :class:`TargetsError` if what has changed is no program at the moment."""
+        """Raise :class:`TargetsError` if a changed source cannot be parsed."""
         for source in (self.read[name] for name in self._changed if name in self.read):
             try:
                 source.parse()
@@ -137,30 +136,33 @@ class _Analysis:
                 raise TargetsError(f"{source.shown}{line}: {words}") from None
 
     def find(self, constants: TargetingAnalysis | None = None) -> TargetingAnalysis:
-        """Find and write the document; again if somebody changes sources meanwhile.
+        """Analyse and write the document; repeat if sources change during the analysis.
 
-        Raises :class:`TargetsError`; nothing is written then.
+        Raises :class:`TargetsError` without writing.
         """
         for left in reversed(range(MAX_ANALYSES)):
             found = find_targets(self._request, self._progress)
-            # Of harness and generator nobody says what was read: what was there before counts.
+            # The document has no hashes of harness and generator: use those from before.
             read = _hashes(self.read) | {m.name: m.sha for m in found.modules}
             self.read = self.sources()
             changed = self._files(_differing(read, _hashes(self.read)))
             if not changed:
                 break
-            words = f"{have_changed(changed)} while types were analysed"
+            words = f"{have_changed(changed)} during the analysis of types"
             if left:
-                self.tell("info", f"{words}: that is done once more")
+                self.tell("info", f"{words}: analysing once more")
             else:
-                self.tell("warning", f"{words}, again: stop and start the campaign when it is done")
+                self.tell("warning", f"{words}, again; restart the campaign when editing is done")
         if constants is not None:
             found = replace(found, constants=constants.constants)
         self.keep(found, read)
         return found
 
     def keep(self, found: TargetingAnalysis, read: Hashes) -> None:
-        """Write it. Killed between the two files, it is analysed again. Raises SupervisorError."""
+        """Write the document and the hashes. Raises :class:`SupervisorError`.
+
+        If the process is killed between the two files, the next start analyses again.
+        """
         try:
             replace_text(self._home.targets, found.dumps())
             replace_text(self._kept, json.dumps(read))
@@ -170,7 +172,7 @@ class _Analysis:
             ) from None
 
     def _files(self, names: Sequence[str]) -> list[str]:
-        """As locations have them; of what is gone its module's name tells."""
+        """Return files as in locations; of a module without a file, its name."""
         return [self.read[n].shown if n in self.read else n for n in names]
 
 

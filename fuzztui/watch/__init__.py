@@ -1,4 +1,4 @@
-"""Campaigns that someone else runs: any AFL or AFL++ output directory, looked at only.
+"""Watch campaigns that someone else runs: any AFL or AFL++ output directory, read only.
 
-Nothing is ever written to, or kept locked, below such a directory.
+Nothing below such a directory is ever written, or kept locked.
 """

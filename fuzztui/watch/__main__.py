@@ -1,7 +1,7 @@
 """The watcher's process: ``python -m fuzztui.watch LOG DIR...``.
 
-Of its own, so that keys never wait for a listing. It lives as long as its stdin is open: a
-screen that is killed leaves no process behind, and with ``--remove`` no files.
+Separate from the screen, so that keys never wait for a directory listing. The process ends when its
+stdin is closed: a screen that is killed leaves no process behind, and with ``--remove`` no files.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from fuzztui.watch.watcher import CampaignWatcher
 
 
 def main(arguments: list[str]) -> int:
-    """Watch until stdin ends; 1 with words on stderr when that cannot be done."""
+    """Watch until stdin ends. Returns 1, with a message on stderr, if watching is impossible."""
     remove = arguments[:1] == ["--remove"]
     home, *directories = map(Path, arguments[remove:])
-    # The terminal's keys are the screen's business.
+    # Ctrl-C and a closed terminal are handled by the screen.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    # Told along with the screen: what is ours must go anyway.
+    # Sent to the screen and this process: files must be removed nevertheless.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         watch = CampaignWatcher(Trees(directories), home / "log")

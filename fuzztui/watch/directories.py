@@ -1,4 +1,4 @@
-"""Which directories are instances, and what they are called in the log."""
+"""Find the directories that are instances, and their names in the log."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["Trees", "WatchError", "WatchedDirectory", "is_instance"]
 MAX_INSTANCES = 1000
 
 MAX_NAMED = 3
-"""Directories that a message names."""
+"""Maximum number of directories that a message names."""
 
 FEW = 100
-"""Names by which a directory is known for AFL's."""
+"""Files of a ``queue/`` of which one must have a name of AFL's."""
 
 
 class WatchError(Exception):
-    """A directory that cannot be watched: what is wrong, and what to do."""
+    """A directory cannot be watched; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedDirectory:
-    """One instance: its name in the log and its directory. ``prefix`` + a sibling is its name.
+    """One instance: its name in the log and its directory.
 
-    ``path`` of a symlinked instance is where the link leads.
+    ``path``: for a symbolic link, its target. ``prefix``: precedes names of peers in the log.
     """
 
     name: str
@@ -40,8 +40,7 @@ class WatchedDirectory:
 class Trees:
     """The directories that the user named: instances, or sync directories of instances.
 
-    Raises :class:`WatchError` where there is no directory. What is in them is found by
-    :meth:`places`, now and later.
+    Raises :class:`WatchError` if one is not a directory. :meth:`places` finds the instances.
     """
 
     def __init__(self, directories: Iterable[Path]) -> None:
@@ -49,7 +48,7 @@ class Trees:
         for given in directories:
             path = os.path.abspath(given)  # noqa: PTH100 - a symlink keeps its name
             if not os.path.isdir(path):  # noqa: PTH112
-                there = "is not a directory" if given.exists() else "there is no such directory"
+                there = "not a directory" if given.exists() else "no such directory"
                 raise WatchError(f"{given}: {there}")
             parent, name = os.path.split(path)
             if is_instance(path) and name:
@@ -62,27 +61,27 @@ class Trees:
 
     @property
     def title(self) -> str:
-        """What the campaign may be called."""
+        """A name for the campaign."""
         return " + ".join(self._labels.values())
 
     def places(self) -> list[WatchedDirectory]:
-        """The instances that are there now, in order; each once, however many links lead to it."""
+        """Return the present instances, in order; each once, even if several links lead to it."""
         found: list[WatchedDirectory] = []
         links: list[bool] = []
         for root, only in self._roots.items():
-            # No slash in a name: it separates an instance from its files.
+            # A slash separates an instance from its files, so names must not contain one.
             prefix = self._labels[root].replace("/", ":") + ":" if len(self._roots) > 1 else ""
             for name, path, link in _instances(root, only):
                 found.append(WatchedDirectory(prefix + name, path, prefix))
                 links.append(link)
-        # A directory itself comes before the links to it: its own name is the one to show.
+        # A directory precedes links to it, so that its own name is shown.
         first: dict[str, int] = {}
         for n in sorted(range(len(found)), key=links.__getitem__):
             first.setdefault(os.path.realpath(found[n].path), n)
         return [found[n] for n in sorted(first.values())][:MAX_INSTANCES]
 
     def nothing(self) -> WatchError | None:
-        """Why there is nothing to watch, unless the directories are empty and may be filled."""
+        """Return why nothing can be watched; None if instances exist, or may appear later."""
         if self.places():
             return None
         roots = list(self._roots)
@@ -91,20 +90,20 @@ class Trees:
                 if not os.listdir(root):  # noqa: PTH208
                     return None
             except OSError as e:
-                return WatchError(f"{root} cannot be read: {e.strerror or e}")
+                return WatchError(f"{root}: cannot be read: {e.strerror or e}")
         below = list(islice((path for root in roots for path in _holding_some(root)), MAX_NAMED))
         named = f": {', '.join(below)}" if below else ""
         return WatchError(
-            f"{', '.join(roots)}: no AFL instance in there (a directory with fuzzer_stats, or "
-            f"with queue/ and crashes/); name the directory that was given to afl-fuzz -o{named}"
+            f"{', '.join(roots)}: contains no AFL instance (a directory with fuzzer_stats, or "
+            f"with queue/ and crashes/); name the directory given to afl-fuzz -o{named}"
         )
 
 
 def is_instance(path: str) -> bool:
-    """Whether AFL writes, or wrote, its finds there.
+    """Whether AFL saves, or saved, inputs in this directory.
 
-    Many a project has a ``queue/``: it takes more than that. Our own ``added/`` is one too
-    by its looks, but nobody fuzzes there: it hands seeds to its siblings.
+    A ``queue/`` alone is not enough, as many projects have one. fuzztui's ``added/`` is a passive
+    instance, in which nothing fuzzes: False.
     """
     if os.path.lexists(f"{path}/fuzzer_stats"):
         return True
@@ -115,7 +114,7 @@ def is_instance(path: str) -> bool:
 
 
 def _is_afls(queue: str) -> bool:
-    """Whether a file in there is named as AFL names them, by the first few."""
+    """Whether one of the first ``FEW`` files has a name of AFL's."""
     try:
         with os.scandir(queue) as entries:
             return any(parse_name(e.name).id >= 0 for e in islice(entries, FEW))
@@ -124,18 +123,18 @@ def _is_afls(queue: str) -> bool:
 
 
 def _instances(root: str, only: set[str] | None) -> Iterator[tuple[str, str, bool]]:
-    """Name, directory, and whether ``root`` has a symlink of that name."""
+    """Yield name, directory, and whether the name is a symbolic link in ``root``."""
     if only is None and is_instance(root):
         yield os.path.basename(root), root, False  # noqa: PTH119
     for name, link in _folders(root) if only is None else _named(root, only):
         path = f"{root}/{name}"
         if only is not None or is_instance(path):
-            # afl-fuzz imports through links too; its lock is on the directory itself.
+            # afl-fuzz imports through links, too; its lock is on the link's target.
             yield name, os.path.realpath(path) if link else path, link
 
 
 def _folders(root: str) -> list[tuple[str, bool]]:
-    """The visible directories in a directory, and which of them are symlinks; by name."""
+    """Return the visible directories in a directory, sorted, and whether they are links."""
     try:
         with os.scandir(root) as entries:
             return sorted((e.name, e.is_symlink()) for e in entries if _is_visible_dir(e))
@@ -150,19 +149,19 @@ def _named(root: str, names: set[str]) -> list[tuple[str, bool]]:
 def _is_visible_dir(entry: os.DirEntry[str]) -> bool:
     try:
         return not entry.name.startswith(".") and entry.is_dir()
-    except OSError:  # a link that leads to itself
+    except OSError:  # a link to itself
         return False
 
 
 def _holding_some(root: str) -> Iterator[str]:
-    """The directories in a directory that instances are in."""
+    """Yield the subdirectories that contain instances."""
     for name, _ in _folders(root):
         if next(_instances(f"{root}/{name}", None), None):
             yield f"{root}/{name}"
 
 
 def _labels(roots: list[str]) -> dict[str, str]:
-    """A short unique name for each: its own, after as many of its parents as distinguish it."""
+    """Return a short unique label for each: its name, preceded by as many parents as needed."""
     parts = {root: root.strip("/").split("/") for root in roots}
     deep = dict.fromkeys(roots, 1)
 

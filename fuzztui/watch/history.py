@@ -1,7 +1,7 @@
-"""What happened before we came, as events at their own times.
+"""Reconstruct the events from before the watcher started, with their times.
 
-Campaign time 0 is when the first instance began. An instance's own clock says how long it
-ran; a start after a break continues with it, so that the break is left out.
+Campaign time 0 is the start of the first instance. An instance's own clock counts its run time and
+continues after a resume, so breaks are left out.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceState, 
 __all__ = ["Times", "began", "ended", "found_at", "history"]
 
 ROWS = 6_000
-"""Rows of plot_data over all instances; a series of the model has 512 points at most."""
+"""Rows of plot_data for all instances together; a series of the model has at most 512 points."""
 
 MAX_ROWS, FEWEST_ROWS = 600, 60
+"""Limits of the rows of one instance."""
 
 ENTRIES = 10_000
-"""Entries of the queues over all instances, besides ancestors of findings."""
+"""Queue entries of all instances together, besides ancestors of findings."""
 
 
 class Times:
-    """Campaign time of what happened at a Unix time, or by an instance's own clock."""
+    """Converts Unix times, and times of an instance's own clock, to campaign times."""
 
     def __init__(self, began: Mapping[str, float], now: float, zero: float | None = None) -> None:
-        """``zero``: Unix time of a campaign that has started already."""
+        """``zero``: Unix time of campaign time 0; None: the first start in ``began``."""
         known = [t for t in began.values() if t > 0]
         self.zero = min(known, default=now) if zero is None else zero
         self.now = max(0.0, now - self.zero)
         self._offsets = {name: t - self.zero if t > 0 else 0.0 for name, t in began.items()}
 
     def began(self, name: str) -> float:
-        """When the instance began."""
+        """Return the campaign time at which the instance started."""
         return self._offsets[name]
 
     def own(self, name: str, seconds: float) -> float:
-        """At ``seconds`` on its own clock."""
+        """Convert ``seconds`` on the instance's own clock."""
         return self._between(self._offsets[name] + seconds)
 
     def wall(self, unix: float) -> float:
-        """At a Unix time."""
+        """Convert a Unix time."""
         return self._between(unix - self.zero)
 
     def _between(self, t: float) -> float:
@@ -57,11 +58,11 @@ class Times:
 
 
 def began(instance: WatchedInstance, now: float) -> float:
-    """Unix time at which its clock stood at 0, by its figures or else by its files."""
+    """Return the Unix time of 0 on the instance's clock, from its statistics or else its files."""
     told = instance.figures.began(now)
     if not told:
         told = min([now, *_oldest(instance.path), *_oldest(f"{instance.path}/queue")])
-    # AFL 2.5x: rows have Unix times, and the figures only know of the last start.
+    # AFL 2.5x: rows have Unix times, and fuzzer_stats contains only the last start.
     rows = instance.figures.plot.history(1)
     if rows and rows[0].unix and rows[0].seconds > FIRST_AFL:
         told = min(told, rows[0].seconds)
@@ -69,7 +70,7 @@ def began(instance: WatchedInstance, now: float) -> float:
 
 
 def _oldest(directory: str) -> Iterator[float]:
-    """When the directory and the first file in it were last written to."""
+    """Yield the modification times of the directory and of the first file in it."""
     for path in (directory, f"{directory}/{_first(directory)}"):
         with contextlib.suppress(OSError, ValueError):
             yield os.lstat(path).st_mtime
@@ -85,9 +86,9 @@ def _first(directory: str) -> str:
 def history(
     instances: Mapping[str, WatchedInstance], times: Times
 ) -> tuple[list[tuple[float, Event]], dict[str, WatchedQueue]]:
-    """Everything up to now in the order of time, and what was taken of the queues.
+    """Return all events until now, sorted by campaign time, and what was chosen from the queues.
 
-    Afterwards the instances know what was told and tell no part of it again.
+    Afterwards the instances do not report these events again.
     """
     timed: list[tuple[float, Event]] = []
     parents: list[tuple[str, int]] = []
@@ -105,11 +106,11 @@ def history(
     for name, queue in queues.items():
         instance = instances[name]
         entries = list(_entries(instance, instance.chosen_entries(queue), times))
-        # A resume gives every find a new name: the old one is in it, and tells when it was.
+        # A resume renames every entry (orig:): these are not new, nor are imports.
         own = (t for t, e in entries if not e.sync and not e.op.startswith("orig:"))
         instance.last_find = max(own, default=-1.0)
         timed += entries
-    # Stable: of one time, findings and entries stay in the order of their ids.
+    # Stable: findings and entries of the same time stay in the order of their ids.
     timed.sort(key=lambda pair: pair[0])
     return timed, queues
 
@@ -127,20 +128,20 @@ def _figures(
         if before is None:
             stats = replace(stats, execs_per_sec=_first_rate(row))
         elif "total_execs" in row.values:
-            # The average since the row above, most of which we have not read.
+            # The average since the previous row that was read.
             done = stats.execs - before.count("total_execs")
             rate = done / (row.seconds - before.seconds)
             stats = replace(stats, execs_per_sec=round(max(0.0, rate), 2))
         before = row
         yield t, stats
     events = instance.changed_state()
-    # Of one that is dead: it has no rate from then on, whatever its last figures say.
+    # A stopped instance has no rate from its end on, whatever its last statistics contain.
     end = times.now if instance.alive else ended(instance, times)
     yield from ((end, event) for event in events)
 
 
 def ended(instance: WatchedInstance, times: Times) -> float:
-    """When the newest figures of a dead one are of; without any, when it began."""
+    """Return the campaign time of a stopped instance's newest statistics, or of its start."""
     unix = instance.figures.ended(times.zero + times.now)
     return max(times.began(instance.name), times.wall(unix) if unix else 0.0)
 
@@ -148,9 +149,9 @@ def ended(instance: WatchedInstance, times: Times) -> float:
 def _entries(
     instance: WatchedInstance, entries: list[EntrySaved], times: Times
 ) -> Iterator[tuple[float, EntrySaved]]:
-    """With the times at which they were found."""
-    # Numbers count up with the time. The name of an import has no time, and how long
-    # afl-fuzz stood still between its file's and that of a resume, nobody knows.
+    """Yield entries with the campaign times at which they were found."""
+    # Ids increase with time. The name of an import contains no time, and the break between its
+    # file's time and a resume is unknown, so the time of the entry before it is used.
     timely = sorted((e.first if e.first >= 0 else e.id, e.time_ms) for e in entries if e.time_ms)
     for entry in entries:
         place = bisect_left(timely, (entry.first, 0))
@@ -161,14 +162,14 @@ def _entries(
 
 
 def _first_rate(row: PlotRow) -> float:
-    """The average up to the first row; AFL's own figure there may be that of the seeds."""
+    """Return the average rate up to the first row; AFL's own may only cover the seeds."""
     if row.unix or row.seconds < MIN_S or "total_execs" not in row.values:
         return UNKNOWN
     return round(row.count("total_execs") / row.seconds, 2)
 
 
 def found_at(instance: WatchedInstance, find: EntrySaved | FindingSaved, times: Times) -> float:
-    """When a file appeared: by its name, or else by its mtime."""
+    """Return the campaign time of a saved input, from its name, or else its mtime."""
     if find.time_ms:
         return times.own(instance.name, find.time_ms / 1000)
     if isinstance(find, EntrySaved) and find.op.startswith("orig:"):
@@ -177,5 +178,5 @@ def found_at(instance: WatchedInstance, find: EntrySaved | FindingSaved, times: 
         found = times.wall(os.lstat(f"{instance.path}/{find.file}").st_mtime)
     except (OSError, ValueError):
         return times.began(instance.name)
-    # A copy's files are younger than what they tell of.
+    # The files of a copied directory are newer than the events.
     return min(found, ended(instance, times)) if instance.state == STOPPED else found

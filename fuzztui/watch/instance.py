@@ -1,4 +1,4 @@
-"""One instance of a foreign campaign: what it is, how it is, and what is new about it."""
+"""One instance of a watched campaign: its state, and what is new in its directory."""
 
 from __future__ import annotations
 
@@ -34,21 +34,22 @@ from fuzztui.wire.events import (
 __all__ = ["STOPPED", "WatchedInstance", "with_signal"]
 
 STALE_S = 180.0
-"""AFL rewrites a file every minute at least: figures of a living one are not older."""
+"""Age of statistics above which a running instance counts as stalled: AFL writes each minute."""
 
 UNSEEN_S = 150.0
-"""Where locks tell nothing, an instance with figures younger than this is taken to live."""
+"""Age of the statistics below which an instance counts as running, if locks are not visible."""
 
 PEERS_S = 60.0
+"""Seconds between two reads of what was imported from peers."""
 
 SHARE = 0.01
-"""The part of one core that listing all the directories of a campaign may cost."""
+"""Share of one core that listing all directories of a campaign may use."""
 
 RENEW_S = 5.0
-"""AFL fills a new ``queue/`` with what was in the old one: time for that."""
+"""Seconds to wait after ``queue/`` was replaced: AFL fills it with the entries of the old one."""
 
 NEWEST = 1000
-"""Entries that are reported a queue that is met in the middle of things."""
+"""Maximum number of entries that are reported of a queue that was replaced."""
 
 FINDS_AT_ONCE = 5000
 MAX_FINDINGS = 1_000_000
@@ -56,18 +57,18 @@ MAX_FINDINGS = 1_000_000
 STOPPED = "stopped"
 
 SIGNALS = 127
-"""No kernel has more: a name with another number is not of AFL's making."""
+"""Highest signal number: a file name with a higher one is not AFL's."""
 
 _MUTANTS = {command.name for command in MUTANT_COMMANDS}
 _UNABLE = {
-    name: "watched only: fuzztui did not start it" for name in COMMAND_NAMES if name not in _MUTANTS
+    name: "watched only: not started by fuzztui" for name in COMMAND_NAMES if name not in _MUTANTS
 }
 
 
 class WatchedInstance:
-    """The instance at ``place``. For one thread.
+    """Reads the instance at ``place``. Not thread-safe.
 
-    :param siblings: how many instances there are about: they share what may be spent.
+    :param siblings: approximate number of instances, which share the allowed CPU time.
     """
 
     def __init__(self, place: WatchedDirectory, watcher: Watching, siblings: int = 1) -> None:
@@ -93,20 +94,20 @@ class WatchedInstance:
         self._unsaid: list[Message] = []
         self._renew_at = math.inf
         self.last_find = -1.0
-        """Campaign time of the last find of its own that :mod:`history` told of."""
+        """Campaign time of the last entry of its own in :mod:`history`; -1: none."""
 
     @property
     def alive(self) -> bool:
-        """Whether a process works on it, be it paused or stalled."""
+        """Whether a process works on the directory; it may be paused or stalled."""
         return self.state in ("running", "paused", "stalled")
 
     @property
     def gone(self) -> bool:
-        """Whether its directory was not there when it was looked at last."""
+        """Whether the directory did not exist at the last look."""
         return self.reason == DIRECTORY_GONE
 
     def look(self) -> list[Event]:
-        """What is new: its state first, its finds last."""
+        """Return new events: first the state, then saved inputs, at last the statistics."""
         stats = self.figures.look()
         events: list[Event] = [*self.changed_state(stats)]
         if synced := self.peers.look():
@@ -125,13 +126,13 @@ class WatchedInstance:
         return events
 
     def present(self, t: float) -> list[Event]:
-        """What :meth:`look` brings, its figures in any case: for who was just told its past.
+        """Return the events of :meth:`look`, always with statistics; called after the history.
 
-        ``t``: campaign time of the present.
+        ``t``: the present campaign time.
         """
         events = self.look()
         if not any(isinstance(event, Stats) for event in events):
-            # Without any, at least this is known: nobody tells its rate.
+            # Without a statistics file, the rate is reported as unknown.
             latest = self.figures.latest or Stats(self.name, execs_per_sec=UNKNOWN)
             events.append(self.counted(latest))
         if self.last_find < 0:
@@ -140,7 +141,7 @@ class WatchedInstance:
         return [replace(e, find_age=find_age) if isinstance(e, Stats) else e for e in events]
 
     def new_finds(self) -> list[Event]:
-        """Entries and findings that were not told yet."""
+        """Return new entries and findings."""
         now = time.monotonic()
         if self.finds.renewed:
             self.finds.renewed = False
@@ -154,16 +155,16 @@ class WatchedInstance:
         return events
 
     def newest_entries(self, findings: Iterable[FindingSaved] = ()) -> list[EntrySaved]:
-        """The newest of all that ``queue/`` has, whatever was told; all of it is known then.
+        """Return the newest entries, and the ancestors of ``findings`` that are in this queue.
 
-        And what ``findings`` were made of, as far as that is in this queue.
+        Includes entries that were reported before; all entries count as reported afterwards.
         """
         queue = WatchedQueue(f"{self.path}/queue")
         choose({self.name: queue}, [(self.name, f.src[0]) for f in findings if f.src], NEWEST)
         return self.chosen_entries(queue)
 
     def chosen_entries(self, queue: WatchedQueue) -> list[EntrySaved]:
-        """What was chosen of its queue, in the order of ids; all the rest is known too then."""
+        """Return the chosen entries of a queue, by id; all its entries count as reported then."""
         self.seen.take_over(queue.seen)
         self.finds.know_queue(queue.mtime_ns)
         events, odd = [], 0
@@ -175,7 +176,7 @@ class WatchedInstance:
         return events
 
     def old_findings(self) -> list[FindingSaved]:
-        """The findings that are there, which are then known. What ``queue/`` has is left out."""
+        """Return the present findings, which are not reported again."""
         found = self.finds.look(MAX_FINDINGS, entries=False, last=True)
         self._unsaid += (e for e in found if isinstance(e, Message))
         findings = [e for e in found if isinstance(e, FindingSaved)]
@@ -183,11 +184,11 @@ class WatchedInstance:
         return findings
 
     def told(self, folder: str, file: str) -> list[Event]:
-        """The watcher says that a file is complete."""
+        """Called when inotify reports that a file is complete; return its events."""
         return self._as_logged(self.finds.file_completed(folder, file))
 
     def hello(self) -> InstanceHello:
-        """Its introduction."""
+        """Return the event that introduces the instance."""
         pid = self.figures.pid if self.alive else 0
         return InstanceHello(
             self.name,
@@ -199,7 +200,7 @@ class WatchedInstance:
         )
 
     def counted(self, stats: Stats) -> Stats:
-        """Figures over all its starts: AFL counts its crashes from 0 again when it is resumed."""
+        """Return statistics over all starts: a resumed AFL counts its crashes from 0 again."""
         crashes = max(stats.crashes, self.finds.count("crashes"))
         hangs = max(stats.hangs, self.finds.count("hangs"))
         return replace(stats, crashes=crashes, hangs=hangs)
@@ -207,32 +208,32 @@ class WatchedInstance:
     # ----------------------------------------------------------------------- state
 
     def standing(self) -> tuple[str, str]:
-        """Its state and why, in words."""
+        """Return the present state and its reason."""
         written, age = self.figures.written, self.figures.age
         if self._probe() is False:
             if self._gate is None:
                 return STOPPED, DIRECTORY_GONE
             if not written:
-                return STOPPED, "no figures: not afl-fuzz's, or not begun"
-            return STOPPED, f"last figures {ago(self.figures.silent)} ago"
+                return STOPPED, "no statistics: not afl-fuzz's, or not started"
+            return STOPPED, f"last statistics {ago(self.figures.silent)} ago"
         process = process_is(self.figures.pid)
         if process == "paused":
             return "paused", "stopped by a signal (SIGSTOP)"
         if self._lock is None and not process and not age < UNSEEN_S:
             silent = ago(self.figures.silent)
-            return STOPPED, f"last figures {silent} ago" if written else "no figures"
+            return STOPPED, f"last statistics {silent} ago" if written else "no statistics"
         if STALE_S < age < math.inf:
-            return "stalled", f"it lives, but its figures are {ago(age)} old"
+            return "stalled", f"the process exists, but its statistics are {ago(age)} old"
         return "running", ""
 
     def changed_state(self, stats: Stats | None = None) -> list[Event]:
-        """Its state, if it is another than before."""
+        """Return events for a state that differs from the one before."""
         before, was = self.state, self.reason
         state, reason = self.standing()
         self.state, self.reason = state, reason
         pid = self.figures.pid if self.alive else 0
         events: list[Event] = []
-        who = (pid or self._introduced[0], self.figures.version)  # an end is no introduction
+        who = (pid or self._introduced[0], self.figures.version)  # an end is not an introduction
         if who != self._introduced:
             self._introduced = who
             events.append(self.hello())
@@ -246,14 +247,14 @@ class WatchedInstance:
         return events
 
     def _probe(self) -> bool | None:
-        """Whether the directory's lock is held; asked again where that may have changed."""
+        """Whether the directory's lock is held; tested again only if that may have changed."""
         try:
             status = os.lstat(self.path)
         except OSError:
             self._gate, self._lock = None, False
             return False
         gate = (status.st_ino, status.st_mtime_ns, self.figures.written)
-        # One that starts makes files: without that, a free lock is still free.
+        # A starting afl-fuzz makes files: without a change, a free lock is still free.
         if self._lock is not False or gate != self._gate:
             self._gate = gate
             self._lock = held(self.path)
@@ -265,8 +266,8 @@ class WatchedInstance:
         return self.place.prefix + sibling
 
     def _count(self, finds: Iterable[EntrySaved | FindingSaved]) -> None:
-        """Names tell how many executions there were: more than a file that is a minute old."""
-        # What a resume has named again may be a seed from another campaign's queue.
+        """Read executions from file names, which are newer than fuzzer_stats of a minute ago."""
+        # An entry that a resume has renamed may be a seed from another campaign's queue.
         own = [f for f in finds if not (isinstance(f, EntrySaved) and f.first >= 0)]
         latest = max(own, key=lambda f: f.execs, default=None)
         if latest is not None and latest.execs:
@@ -285,16 +286,16 @@ class WatchedInstance:
         return events
 
     def in_log(self, entry: EntrySaved) -> EntrySaved:
-        """The same event with the peer's name as the log has it."""
+        """Return the event with the peer's name in the log."""
         if self.place.prefix and entry.sync:
             return replace(entry, sync=self._log_name(entry.sync))
         return entry
 
 
 def with_signal(finding: FindingSaved) -> list[Event]:
-    """The event, and what the name says of the cause.
+    """Return the event, and a description by the signal in the file's name.
 
-    What is only watched is never run: crashes of one signal are one group, and called that.
+    Findings of a watched campaign are never run: crashes with the same signal are one group.
     """
     if finding.category != "crash" or not 0 < finding.sig <= SIGNALS:
         return [finding]

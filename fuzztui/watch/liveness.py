@@ -1,4 +1,4 @@
-"""Whether an afl-fuzz works on a directory, without disturbing it."""
+"""Determine whether an afl-fuzz works on a directory, without disturbing it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _DEAD = frozenset("ZX")
 
 
 def held(directory: str) -> bool | None:
-    """Whether somebody holds afl-fuzz's lock on its directory; None if that cannot be told.
+    """Whether a process holds afl-fuzz's lock on its directory; None: unknown.
 
-    The probe is a shared lock that is let go of in the same breath. An afl-fuzz that was
-    to start in that instant would take the directory for one in use, so a directory
-    without a holder should only be probed again when something in it has changed.
+    The probe takes a shared lock and releases it at once. An afl-fuzz that starts at that instant
+    would find the directory in use, so a directory without a holder should only be probed again
+    when something in it has changed.
     """
     try:
         fd = os.open(directory, _FLAGS)
@@ -33,7 +33,7 @@ def held(directory: str) -> bool | None:
         return True if e.errno in (errno.EWOULDBLOCK, errno.EAGAIN) else None
     finally:
         os.close(fd)
-    # A lock of another machine may not be seen here: "free" means nothing then.
+    # A lock of another machine may not be visible here, so "free" means unknown.
     return None if _remote(directory) else False
 
 
@@ -51,9 +51,9 @@ def _remote(directory: str) -> bool:
 
 
 def process_is(pid: int) -> str:
-    """What an afl-fuzz with that number does: "running", "paused" (SIGSTOP), or "" for none.
+    """Return the state of the afl-fuzz with this pid: "running", "paused" (SIGSTOP), "": none.
 
-    The number comes from a file: another program that has it now is none.
+    The pid comes from a file, and may now belong to another program: "".
     """
     if not 0 < pid < 1 << 31:
         return ""

@@ -1,8 +1,8 @@
-"""``plot_data``: the history of an instance, and its freshest figures.
+"""Read ``plot_data``: the history of an instance, and its newest statistics.
 
-The columns are those of the header, which AFL changes now and then: 11 with ``unix_time``
-(2.5x), 13 with ``relative_time`` (4.04c), 15 later. A file of a day is 1.5 MB: rows are
-read here and there, and at the end, never all.
+The header names the columns, which differ between versions of AFL: 11 with ``unix_time`` (2.5x), 13
+with ``relative_time`` (4.04c), 15 later. A day's file has 1.5 MB, so only rows spread over the
+file, and at its end, are read.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from fuzztui.wire.codec import MAX_T
 __all__ = ["Plot", "PlotRow"]
 
 ROW_BYTES = 512
-"""More than a row has."""
+"""Upper bound of a row's length, in bytes."""
 
 MAX_READ = 1 << 20
-"""Bytes that are read in one go."""
+"""Bytes up to which a file is read as a whole."""
 
 _OLD_NAMES = {
     "paths_total": "corpus_count",
@@ -36,35 +36,35 @@ _TIMES = ("relative_time", "unix_time")
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """One line. ``seconds`` since the instance began, or Unix time where ``unix``."""
+    """One row. ``seconds``: since the instance's start, or the Unix time if ``unix``."""
 
     seconds: float
     unix: bool
     values: Mapping[str, float]
 
     def count(self, name: str, missing: int = -1) -> int:
-        """A column as a whole number."""
+        """Return a column as an integer; ``missing`` if the row does not have it."""
         return whole(int(self.values.get(name, missing)), missing)
 
     def rate(self, missing: float) -> float:
-        """Executions a second, by AFL's own measure."""
+        """Return AFL's own executions per second; ``missing`` if the row has none."""
         return real(self.values.get("execs_per_sec"), missing)
 
 
 class Plot:
-    """One ``plot_data``; it may appear, grow, be replaced, or be anything at all."""
+    """Reads one ``plot_data``, which may appear, grow, be replaced, and contain anything."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._columns: list[str] = []
         self._gate = (0, 0, 0)
         self.mtime = 0.0
-        """When its last row was written."""
+        """Unix time at which the last row was written; 0: never."""
         self.problem = ""
-        """Why there is no history in it, in words."""
+        """Why the file yields no history; "" if it does, or does not exist."""
 
     def history(self, most: int) -> list[PlotRow]:
-        """About ``most`` rows spread evenly over the file, in order, the last one among them."""
+        """Return about ``most`` rows spread evenly over the file, in order, including the last."""
         try:
             fd = open_regular(self._path)
         except FileNotFoundError:
@@ -85,11 +85,11 @@ class Plot:
         found = [row for line in lines if (row := self._row(line)) is not None]
         rows = _in_order(found)
         if not rows and len(lines) > 1:
-            self.problem = "plot_data holds no row that fits its header"
+            self.problem = "plot_data has no row that fits its header"
         return rows
 
     def news(self) -> PlotRow | None:
-        """The last row, if there may be another one than last time."""
+        """Return the last row, if the file has changed since the last call."""
         try:
             found = os.lstat(self._path)
             gate = (found.st_mtime_ns, found.st_size, found.st_ino)
@@ -113,7 +113,7 @@ class Plot:
         return row
 
     def ending(self) -> list[PlotRow]:
-        """The rows at its very end, in order: some two minutes."""
+        """Return the rows of about the last two minutes, in order."""
         try:
             fd = open_regular(self._path)
         except OSError:
@@ -130,10 +130,10 @@ class Plot:
         self.problem, self._columns = "", []
         line = os.pread(fd, 4096, 0).partition(b"\n")[0].decode(errors="replace")
         if not line:
-            return False  # made a moment ago
+            return False  # just created
         names = [name.strip() for name in line.lstrip("# ").split(",")]
         if not line.startswith("#") or names[0] not in _TIMES:
-            self.problem = f"plot_data has another header than AFL's: {line[:80]!r}"
+            self.problem = f"plot_data does not have AFL's header: {line[:80]!r}"
             return False
         self._columns = [_OLD_NAMES.get(name, name) for name in names]
         return True
@@ -153,10 +153,9 @@ class Plot:
 
 
 def _in_order(rows: list[PlotRow]) -> list[PlotRow]:
-    """Most of the rows, each later than the one before.
+    """Return the longest sequence of rows in which each is later than the one before.
 
-    What goes back is of an older start in the same file, or a clock was wrong for a
-    while: whatever fits in with the most others stays (the longest rising sequence).
+    Other rows are from an earlier start in the same file, or from a time when the clock was wrong.
     """
     lowest: list[float] = []  # the lowest end of a rising sequence of each length
     ends: list[int] = []
@@ -175,13 +174,13 @@ def _in_order(rows: list[PlotRow]) -> list[PlotRow]:
 
 
 def _spread(fd: int, size: int, most: int) -> list[bytes]:
-    """About ``most`` whole lines from all over the file, without the header."""
+    """Return about ``most`` whole lines from all over the file, without the header."""
     if size <= min(MAX_READ, most * ROW_BYTES):
         lines = _lines(os.pread(fd, size, 0))[1:]
         return lines[:: max(1, math.ceil(len(lines) / most))]
     found = []
     for k in range(most):
-        # The first line may be half a one, or the header.
+        # The first line may be incomplete, or the header.
         part = _lines(os.pread(fd, 2 * ROW_BYTES, size * k // most))[1:2]
         found += part
     return found
@@ -193,5 +192,5 @@ def _tail(fd: int, size: int) -> list[bytes]:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Whole lines only: of a torn one the last number may be cut."""
+    """Return the whole lines: in an incomplete one, the last number may be cut off."""
     return data.split(b"\n")[:-1]

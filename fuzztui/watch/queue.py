@@ -1,7 +1,7 @@
-"""Which entries of a deep queue are worth a record: the newest, and the ancestors of findings.
+"""Choose the entries of a large queue to record: the newest, and the ancestors of findings.
 
-50 instances with 20,000 entries each would be a log of a million records before the first
-screen. Nothing is looked at but names: a ``stat`` of each takes five seconds.
+50 instances with 20,000 entries each would yield a million records before the first screen. Only
+names are read: a ``stat`` of each file takes five seconds.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from fuzztui.observe.afl_names import parse_name
 __all__ = ["Numbered", "WatchedQueue", "choose", "number_of"]
 
 MAX_ANCESTORS = 5_000
-"""Of one queue."""
+"""Maximum number of ancestors chosen from one queue."""
 
 CLIMB_S = 1.0
-"""Seconds for looking for ancestors in the queues of peers: the screen waits."""
+"""Maximum seconds to search ancestors in the queues of peers, while the screen waits."""
 
 
 class Numbered:
-    """Names that were seen, in little room: AFL's ids count up.
+    """A compact set of file names that were seen, because AFL's ids count up.
 
-    All ids up to ``floor`` were seen; of those beyond, and of names without an id, each
-    is remembered.
+    All ids up to ``floor`` were seen; higher ids, and names without an id (``odd``), are stored.
     """
 
     def __init__(self, floor: int = -1, odd: Iterable[str] = ()) -> None:
@@ -37,7 +36,7 @@ class Numbered:
         self._odd = set(odd)
 
     def take_over(self, other: Numbered) -> None:
-        """Know what ``other`` knows, and nothing else."""
+        """Replace the content by the content of ``other``."""
         self._floor, self._beyond, self._odd = other._floor, other._beyond, other._odd
 
     def __contains__(self, name: object) -> bool:
@@ -48,7 +47,7 @@ class Numbered:
         return number <= self._floor or number in self._beyond
 
     def add(self, name: str) -> None:
-        """``name`` has been seen."""
+        """Add a name."""
         number = number_of(name)
         if number < 0:
             self._odd.add(name)
@@ -60,7 +59,7 @@ class Numbered:
 
 
 def number_of(name: str) -> int:
-    """The id in a name, -1 without one."""
+    """Return the id in a file name; -1: none."""
     key = name.partition(",")[0]
     digits = key[3:]
     if key[:3] == "id:" and digits.isdigit() and digits.isascii() and len(digits) <= 10:
@@ -73,29 +72,29 @@ _USUAL = re.compile("(?:id:[0-9]{6},)*")
 
 @dataclass(slots=True)
 class WatchedQueue:
-    """What was chosen of one instance's queue."""
+    """The entries chosen from one instance's queue."""
 
     path: str
     prefix: str = ""
-    """What the log puts before the name of a sibling."""
+    """Precedes the names of peers in the log."""
     seen: Numbered = field(default_factory=Numbered)
     mtime_ns: int = -1
-    """Of the directory, before it was listed."""
+    """Modification time of the directory before it was listed; -1: unknown."""
     count: int = 0
     chosen: set[str] = field(default_factory=set)
     wanted: set[int] = field(default_factory=set)
-    """Ids of ancestors that are still to be looked for."""
+    """Ids of ancestors to search."""
     climbed: set[int] = field(default_factory=set)
-    """Ids of ancestors that were looked for."""
+    """Ids of ancestors that were found."""
 
 
 def choose(
     queues: Mapping[str, WatchedQueue], parents: Iterable[tuple[str, int]], most: int
 ) -> None:
-    """List every queue and fill in what is to be told of it.
+    """List every queue and choose the entries to record.
 
-    ``parents``: instance and id of what the findings were made of. ``most``: how many of
-    the newest entries over all instances; what a small queue leaves goes to those after it.
+    ``parents``: instance and id of the parents of findings. ``most``: the number of newest entries
+    of all instances together; what a small queue does not use goes to the queues after it.
     """
     for name, number in parents:
         if name in queues:
@@ -113,7 +112,7 @@ def choose(
         queue.chosen.update(odd[: share - len(queue.chosen)])
         most -= len(queue.chosen)
         _climb(queue, queues, by_key)
-    # A peer's entry was made in the peer's queue, and its parent perhaps in another one.
+    # The parent of an imported entry is in the peer's queue, and its parent perhaps in another.
     end = time.monotonic() + CLIMB_S
     while time.monotonic() < end:
         wanting = [q for q in queues.values() if q.wanted]
@@ -124,9 +123,9 @@ def choose(
 
 
 def _by_key(names: list[str]) -> tuple[dict[str, str], bool]:
-    """Names by what is before the first comma (``id:000012``); and whether all begin like that.
+    """Return names by the part before the first comma, and whether all start like ``id:000012,``.
 
-    Done with a million names while the screen waits: no call for each.
+    Called with a million names while the screen waits, so there is no call for each name.
     """
     if _USUAL.fullmatch("".join([name[:10] for name in names])):
         return {name[:9]: name for name in names}, True
@@ -134,7 +133,7 @@ def _by_key(names: list[str]) -> tuple[dict[str, str], bool]:
 
 
 def _newest(by_key: Mapping[str, str], usual: bool, most: int) -> list[str]:
-    """The keys with the highest ids, those first."""
+    """Return the keys with the highest ids, highest first."""
     if usual:
         return nlargest(most, by_key)
     numbered = [key for key in by_key if number_of(key) >= 0]  # beyond a million: more digits
@@ -144,7 +143,7 @@ def _newest(by_key: Mapping[str, str], usual: bool, most: int) -> list[str]:
 def _climb(
     queue: WatchedQueue, queues: Mapping[str, WatchedQueue], by_key: Mapping[str, str]
 ) -> None:
-    """Choose what is wanted of one queue, and what that was made of."""
+    """Choose the wanted entries of one queue, and their ancestors."""
     todo, queue.wanted = list(queue.wanted), set()
     while todo and len(queue.climbed) < MAX_ANCESTORS:
         number = todo.pop()
@@ -155,7 +154,7 @@ def _climb(
         queue.chosen.add(entry)
         parsed = parse_name(entry)
         if parsed.first >= 0:
-            continue  # its parents have other numbers now
+            continue  # a resume has renumbered its parents
         for parent in parsed.src[:1]:  # along the first one, as a lineage is shown
             if not parsed.sync:
                 todo.append(parent)

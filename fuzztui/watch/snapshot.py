@@ -1,4 +1,4 @@
-"""A foreign campaign as it is now, for a page of text: its figures and findings, no history."""
+"""The present state of a watched campaign, for ``status``: statistics and findings, no history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Snapshot", "snapshot"]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The folded state, and by instance how old its figures are (seconds, -1: it has none)."""
+    """The folded state, and the age of each instance's statistics (seconds; -1: none)."""
 
     state: State
     ages: dict[str, float]
@@ -28,7 +28,7 @@ class Snapshot:
 
 
 class _NoWatcher:
-    """We are gone before anything could be told."""
+    """Replaces inotify: a snapshot ends before any file could be reported."""
 
     def add(self, directory: str) -> str:
         return ""
@@ -38,7 +38,7 @@ class _NoWatcher:
 
 
 def snapshot(trees: Trees) -> Snapshot:
-    """Look at everything once. No queue is listed, but of an instance without figures."""
+    """Read everything once. Only queues of instances without statistics are listed."""
     now = time.time()
     places = trees.places()
     instances = {p.name: WatchedInstance(p, _NoWatcher(), len(places)) for p in places}
@@ -55,7 +55,7 @@ def snapshot(trees: Trees) -> Snapshot:
     present: list[Event] = []
     for name, instance in instances.items():
         present += instance.changed_state()
-        if figures[name] is None:  # names are all there is to say how much was executed
+        if figures[name] is None:  # only file names contain the number of executions
             instance.newest_entries()
         stats = instance.figures.latest or Stats(name, execs_per_sec=UNKNOWN)
         corpus = stats.corpus or _files(f"{instance.path}/queue")

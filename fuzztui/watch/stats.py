@@ -1,10 +1,10 @@
-"""A foreign instance's figures: ``fuzzer_stats`` once a minute, ``plot_data`` every 5 seconds.
+"""A watched instance's statistics: ``fuzzer_stats`` once a minute, ``plot_data`` every 5 seconds.
 
-AFL 4.04c writes its first row after a minute, AFL 2.5x rows without executions, and only
-where something else has changed: then its own figure of a row has to do for the rate.
+AFL 4.04c writes its first row after a minute. AFL 2.5x writes rows without executions, and only if
+another column has changed: then the rate in the row is used.
 
-Executions are the most that any of them tells, names of finds among them (``execs:23829``):
-``fuzzer_stats`` may be a minute old, hold no number, or not be there at all (``-n``).
+The number of executions is the maximum of both files and of file names (``execs:23829``), because
+``fuzzer_stats`` may be a minute old, contain no number, or not exist (``-n``).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from fuzztui.wire.events import Stats
 __all__ = ["WatchedStats"]
 
 FIRST_AFL = 1384000000
-"""November 2013: no campaign began before."""
+"""Unix time of AFL's first release, in November 2013: no campaign started before."""
 
 DAY = 86400.0
 
 _GAPS = ("pending", "edges", "cycles", "cur_item", "max_depth")
-"""Fields that are -1 where nobody tells them, and that a row has."""
+"""Fields that are -1 if ``fuzzer_stats`` does not contain them, and that a row has."""
 
 ROWS_S = 20.0
-"""Longer than that between two rows, and it did not run in between."""
+"""Seconds between two rows above which the instance did not run in between."""
 
 
 class _Age:
-    """How old a file is: by the wall clock when we saw it change, since then by one that
-    nobody sets. So a clock that jumps makes no file newer than another, and none stale.
+    """The age of a file: by the wall clock when a change was seen, from then on by the monotonic
+    clock, so that setting the wall clock makes no file newer than another, and none stale.
     """
 
     def __init__(self) -> None:
@@ -43,18 +43,18 @@ class _Age:
         self._seen = 0.0
 
     def changed(self, mtime: float) -> None:
-        """It was written to at that Unix time."""
+        """Set the Unix time of the last change."""
         self._then = max(0.0, time.time() - mtime)
         self._seen = time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """As of now; infinite without the file."""
+        """The present age; infinite if the file does not exist."""
         return self._then + time.monotonic() - self._seen
 
 
 class WatchedStats:
-    """The figures of the instance ``name`` in the directory ``path``."""
+    """Reads the statistics of the instance ``name`` in the directory ``path``."""
 
     def __init__(self, path: str, name: str) -> None:
         self._name = name
@@ -70,15 +70,16 @@ class WatchedStats:
         self._by_files = Pace(FILES_S)
         self._process = (0, 0)
         self._run = 0
-        """Its run_time, when that was last read."""
+        """``run_time`` when ``fuzzer_stats`` was last read."""
         self._named = 0
-        """Executions that the name of a find tells of."""
+        """The highest number of executions in a file name."""
         self._told = 0
+        """Executions that were last reported."""
         self._begun = False
-        """Whether it ran all the time from one row to the last."""
+        """Whether the instance ran without a break since an earlier row."""
 
     def look(self) -> Stats | None:
-        """The newest figures if there are any that were not told, else None."""
+        """Return the newest statistics; None if nothing is new."""
         stats, row = self._file.read(), self.plot.news()
         if stats is None and row is None and self._named <= self._told:
             return None
@@ -96,70 +97,66 @@ class WatchedStats:
         return latest
 
     def named(self, execs: int, at: float) -> None:
-        """A find at that Unix time was made after so many executions, as its name says."""
+        """Set the number of executions in the name of a file that was saved at a Unix time."""
         if execs > self._named:
             self._named = execs
             self._named_age.changed(at)
 
     def interrupted(self) -> None:
-        """It is paused, or no longer: no rate spans that."""
+        """Called when the instance is paused or continues: no rate is measured across that."""
         self._by_rows.interrupted()
         self._by_files.interrupted()
         self._begun = False
 
     @property
     def latest(self) -> Stats | None:
-        """The newest figures with their age as of now; None if there are none."""
+        """The newest statistics with their present age; None: there are none."""
         if self._stats is None and self._row is None and not self._named:
             return None
         return replace(self._merged(), execs_per_sec=self._rate)
 
     @property
     def written(self) -> float:
-        """Unix time of the newest figures, 0 without any."""
+        """Unix time of the newest statistics; 0: none."""
         return max(self._file.mtime, self.plot.mtime)
 
     @property
     def age(self) -> float:
-        """Seconds since then, infinite without any."""
+        """Seconds since the newest statistics; infinite: none."""
         return min(self._stats_age.seconds, self._row_age.seconds)
 
     @property
     def pid(self) -> int:
-        """The process that says it writes them."""
+        """Process id of afl-fuzz in ``fuzzer_stats``."""
         return self._whole("fuzzer_pid")
 
     @property
     def version(self) -> str:
-        """Of AFL, "" if the file does not say."""
+        """Version of AFL; "": unknown."""
         return self._file.values.get("afl_version", "")[:100]
 
     @property
     def target(self) -> str:
-        """The program that is fuzzed, as AFL's banner names it."""
+        """The target's name in AFL's banner."""
         return self._file.values.get("afl_banner", "")[:200]
 
     def began(self, now: float) -> float:
-        """Unix time at which the instance's own clock stood at 0; 0 if nothing says so.
+        """Return the Unix time of 0 on the instance's own clock; 0: unknown.
 
-        A campaign that was resumed continues where it had stopped: its own clock leaves the
-        time between out.
+        The clock of a resumed instance leaves out the break, so this is later than the first start.
         """
         if not self._file.values:
             return 0.0
         last, start = self._last_update(now), self._whole("start_time")
         run = self._whole("run_time")
-        if not run and self._row and not self._row.unix:  # the file holds no number
+        if not run and self._row and not self._row.unix:  # the file contains no number
             run = int(self._row.seconds)
         if "run_time" in self._file.values and last - run > FIRST_AFL:
             return float(last - run)
         return float(start) if FIRST_AFL < start <= last else float(last)
 
     def ended(self, now: float) -> float:
-        """Unix time of the newest figures by what they say: a copy's files are younger.
-
-        0 without any.
-        """
+        """Return the Unix time in the newest statistics, as a copy's files are newer; 0: none."""
         if not self._file.values:
             return min(self.written, now)
         last, row = float(self._last_update(now)), self._row
@@ -179,7 +176,7 @@ class WatchedStats:
         return last if FIRST_AFL < last < written + DAY else int(written)
 
     def _merged(self) -> Stats:
-        """The last row over the last ``fuzzer_stats`` if it is the newer of the two."""
+        """Merge the last row and ``fuzzer_stats``; the newer one takes precedence."""
         stats, row = self._stats or Stats(self._name), self._row
         execs = max(stats.execs, self._named, row.count("total_execs", 0) if row else 0)
         stats_age, row_age = self._stats_age.seconds, self._row_age.seconds
@@ -194,7 +191,7 @@ class WatchedStats:
                 age=round(row_age, 2),
                 slow_age=round(stats_age, 2) if self._stats else -1.0,
             )
-        if row is not None:  # for what the file has no number for
+        if row is not None:  # for fields that fuzzer_stats does not contain
             older = of_row(self._name, row)
             gaps = {field: getattr(older, field) for field in _GAPS if getattr(stats, field) < 0}
             stats = replace(stats, corpus=stats.corpus or older.corpus, **gaps)
@@ -202,17 +199,17 @@ class WatchedStats:
         return replace(stats, execs=execs, age=round(age, 2))
 
     def _measure(self, stats: Stats) -> None:
-        """A rate of ``fuzzer_stats``, where rows have none."""
+        """Measure the rate of ``fuzzer_stats``, and use it if rows have none."""
         process = (self.pid, self._whole("start_time"))
-        if process != self._process:  # what was measured is of another start
+        if process != self._process:  # earlier measurements are from another start
             self._process, self._begun = process, False
             self._rate = UNKNOWN
             self._by_rows.forget()
             self._by_files.forget()
-            if self._whole("run_time") < self._run:  # begun again, not resumed
+            if self._whole("run_time") < self._run:  # started again, not resumed
                 self._row, self._named = None, 0
         self._run = self._whole("run_time")
-        if stats.execs:  # else it is no number
+        if stats.execs:  # else the file contains no number
             self._by_files.add(self._whole("last_update"), stats.execs, self._file.mtime)
         if self._rate < 0 or self._row_age.seconds > self._stats_age.seconds + ROWS_S:
             self._rate = self._by_files.rate
@@ -220,19 +217,19 @@ class WatchedStats:
             self._rate = own_rate(self._file.values)
 
     def _measure_row(self, row: PlotRow) -> None:
-        """A rate of ``plot_data``."""
+        """Measure the rate of ``plot_data``."""
         before = [r for r in self.plot.ending() if r.seconds < row.seconds] if not self._row else []
         if "total_execs" not in row.values:
-            # Its first row, like its first file, is of the seeds.
+            # The rate of the first row, as of the first fuzzer_stats, is that of the seeds.
             if self._begun or before:
                 self._rate = row.rate(UNKNOWN)
             self._begun = True
             return
-        for each in before:  # what was written before we came
+        for each in before:  # written before the watcher started
             self._by_rows.add(each.seconds, each.count("total_execs"))
         known = self._by_rows.rate >= 0
         self._by_rows.add(row.seconds, row.count("total_execs"), self.plot.mtime)
-        if known or self._by_rows.rate >= 0:  # known before: it was started again
+        if known or self._by_rows.rate >= 0:  # known before: unknown now, after a new start
             self._rate = self._by_rows.rate
 
     def _whole(self, key: str) -> int:
@@ -240,7 +237,7 @@ class WatchedStats:
 
 
 def of_row(name: str, row: PlotRow) -> Stats:
-    """The figures that a row has."""
+    """Convert a row to statistics."""
     return Stats(
         name,
         execs=row.count("total_execs", 0),

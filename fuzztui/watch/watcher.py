@@ -1,7 +1,7 @@
-"""Watching a foreign campaign: from its directories to a campaign log of our own.
+"""Watch a campaign: read its directories, and write a campaign log elsewhere.
 
-The log is what a supervisor would have written: first what happened before we came, then
-what happens. So the live screen, ``status`` and a replay work on it as on any other.
+The log is like a supervisor's: first the reconstructed history, then what happens. So the live
+screen, ``status`` and a replay can use it like any other.
 """
 
 from __future__ import annotations
@@ -35,29 +35,31 @@ from fuzztui.wire.events import (
 __all__ = ["CampaignWatcher", "campaign_started", "campaign_state"]
 
 LOOK_S, LOOK_EACH_S = 2.0, 0.08
-"""Seconds between two looks at everything, and more for each instance: a screen of 50 that
-is drawn again every second costs more than all else. Rows of figures come every five."""
+"""Seconds between two passes over everything, plus seconds for each instance: redrawing a screen of
+50 instances every second costs more than all else. AFL writes a row every five seconds."""
 
 TOLD_S = 0.05
-"""Seconds between two looks at what inotify told, at least."""
+"""Minimum seconds between two reads of inotify's files."""
 
 UNSETTLED_S = 0.2
-"""Seconds between looks while directories are being replaced."""
+"""Seconds between two passes while directories are being replaced."""
 
 TREES_S = 4.0
+"""Seconds between two searches for new instances."""
 
 RETRY_S = 1.0
+"""Seconds between two attempts to write to a full disk."""
 
 FLUSH_RECORDS = 2000
 
 BEGUN = ("running", "")
-"""State of the campaign and its reason, as history begins."""
+"""State of the campaign and its reason at the start of the history."""
 
 
 class CampaignWatcher:
     """Watches the instances of ``trees`` and writes the log in ``directory``.
 
-    Raises OSError or :class:`~fuzztui.log.files.LogError` when the log cannot be written.
+    Raises OSError or :class:`~fuzztui.log.files.LogError` if the log cannot be written.
     """
 
     def __init__(self, trees: Trees, directory: Path) -> None:
@@ -75,7 +77,7 @@ class CampaignWatcher:
         self._troubles = ErrorReporter("while watching", "", self._tell)
 
     def begin(self) -> None:
-        """Log all that happened so far."""
+        """Record the history."""
         self._begin_with(self._trees.places())
 
     def _begin_with(self, places: list[WatchedDirectory]) -> None:
@@ -88,14 +90,14 @@ class CampaignWatcher:
         self._writer.append(campaign_started(self._trees, self._instances, times.zero), 0.0)
         self._writer.append(CampaignState(*BEGUN), 0.0)
         self._state = BEGUN
-        self._writer.flush()  # there is something to open: the screen can come
+        self._writer.flush()  # the screen can open the log now
         timed, queues = history(self._instances, times)
         for n, (t, event) in enumerate(timed):
             self._writer.append(event, t)
             if n % FLUSH_RECORDS == 0:
                 self._writer.flush()
         alive = any(i.alive for i in self._instances.values())
-        # Where nothing lives, campaign time stands where the last of it was.
+        # If no instance is running, campaign time stops at the last event.
         ends = [ended(i, times) for i in self._instances.values()]
         end = max(self._writer.last_t, times.now if alive else max(ends, default=0.0))
         self._go_on_from(end)
@@ -104,12 +106,12 @@ class CampaignWatcher:
         self._flush()
 
     def run(self) -> None:
-        """Log what happens until :meth:`stop`."""
+        """Record events until :meth:`stop`."""
         look_due = trees_due = 0.0
         while not self._stop:
             now = time.monotonic()
             try:
-                if not self._flush():  # the disk is full: what happens waits in the directories
+                if not self._flush():  # the disk is full: read the directories later
                     time.sleep(RETRY_S)
                     continue
                 if now >= trees_due:
@@ -119,7 +121,7 @@ class CampaignWatcher:
                 if now >= look_due:
                     look_due = now + LOOK_S + LOOK_EACH_S * len(self._instances)
                     self._log(self._looked())
-            except Exception as e:  # whatever it is, the rest is worth watching
+            except Exception as e:  # report the error, and continue with the rest
                 self._troubles.report(e)
             self._flush()
             unsettled = any(i.finds.unsettled for i in self._instances.values())
@@ -130,12 +132,12 @@ class CampaignWatcher:
             self._woken.clear()
 
     def stop(self) -> None:
-        """End :meth:`run`; from any thread."""
+        """End :meth:`run`. Thread-safe."""
         self._stop = True
         self._woken.set()
 
     def close(self) -> None:
-        """Seal the log and let go of everything. Raises OSError when the disk is full."""
+        """Seal the log and close everything. Raises OSError if the disk is full."""
         self._watcher.close()
         self._writer.close(at_rest=True)
 
@@ -149,12 +151,12 @@ class CampaignWatcher:
         places = self._trees.places()
         fresh = [place for place in places if place.path not in self._by_path]
         if fresh and not self._instances:
-            self._begin_with(fresh)  # as if we had come only now
+            self._begin_with(fresh)  # as if the watcher had started only now
         elif fresh:
             self._take_in([WatchedInstance(place, self._watcher, len(places)) for place in fresh])
 
     def _take_in(self, fresh: list[WatchedInstance]) -> None:
-        """Log what newcomers to a campaign have behind them, as far as its time reaches."""
+        """Record the history of new instances, from campaign time 0 on."""
         now = at = time.time()
         instances = {i.name: i for i in fresh}
         for instance in fresh:
@@ -167,10 +169,10 @@ class CampaignWatcher:
         times = Times(begun, now, at - self._now())
         timed, _ = history(instances, times)
         for t, event in timed:
-            # What was before the log's end has no place in its curves any more.
+            # The log's curves can no longer show statistics from before its end.
             if t > self._writer.last_t or not isinstance(event, Stats):
                 self._writer.append(event, t)
-        # Where nothing lives, campaign time stands where the last of it was.
+        # If no instance is running, campaign time stops at the last event.
         end = self._writer.last_t if at != now else now - times.zero
         present = [e for i in fresh for e in i.present(end)]
         news = [Message("info", f"{i.path} has appeared", i.name) for i in fresh]
@@ -193,16 +195,16 @@ class CampaignWatcher:
         return [*events, *self._changed_directories()]
 
     def _changed_directories(self) -> Iterator[Message]:
-        """Messages about directories that have gone, or have come back, since the last look.
+        """Yield messages about directories that have disappeared or come back since the last pass.
 
-        With the time of day: campaign time stands still while nothing lives.
+        They contain the time of day, because campaign time stops while no instance is running.
         """
         before, self._gone = self._gone, {i.path for i in self._instances.values() if i.gone}
         now = datetime.fromtimestamp(time.time()).strftime("%H:%M:%S")
         if fresh := sorted(self._gone - before):
             yield Message("warning", f"deleted or renamed ({now}): {listed(fresh)}")
         if back := sorted(before - self._gone):
-            yield Message("info", f"there again ({now}): {listed(back)}")
+            yield Message("info", f"came back ({now}): {listed(back)}")
 
     # -------------------------------------------------------------------- logging
 
@@ -210,7 +212,7 @@ class CampaignWatcher:
         for event in events:
             self._writer.append(event, self._now())
         state = campaign_state(self._instances.values())
-        # Other reasons of an end are not recorded again: ages of figures change all the time.
+        # Other changes of the reason are not recorded: it contains an age, which always changes.
         news = state[0] != self._state[0] or ALL_GONE in (state[1], self._state[1])
         if state == self._state or not news:
             return
@@ -224,7 +226,7 @@ class CampaignWatcher:
         self._writer.append(event, self._now())
 
     def _now(self) -> float:
-        """Campaign time, which stands still while nothing lives."""
+        """Return the campaign time, which stops while no instance is running."""
         stopped = self._state[0] == STOPPED
         return self._writer.last_t if stopped else time.monotonic() - self._zero
 
@@ -232,7 +234,7 @@ class CampaignWatcher:
         self._zero = time.monotonic() - t
 
     def _flush(self) -> bool:
-        """False when the disk does not take it all: the rest goes first the next time."""
+        """Flush the log; False if the disk is full: the rest is written by the next call."""
         try:
             self._writer.flush()
         except OSError:
@@ -241,20 +243,20 @@ class CampaignWatcher:
 
 
 def _left_out(queues: Iterable[WatchedQueue]) -> Iterator[Message]:
-    """What of deep queues the log does not have, in words."""
+    """Yield messages about entries of large queues that are not in the log."""
     every = list(queues)
     if unlisted := sum(q.count - len(q.chosen) for q in every):
-        text = f"{unlisted:,} older queue entries are not listed; AFL's figures count them"
+        text = f"{unlisted:,} older queue entries are not listed; AFL's statistics count them"
         yield Message("info", text)
     if unsought := sum(len(q.wanted) for q in every):
-        text = f"{unsought:,} ancestors of findings, in queues of peers, were not looked for"
+        text = f"{unsought:,} ancestors of findings, in queues of peers, were not searched"
         yield Message("info", text)
 
 
 def campaign_started(
     trees: Trees, instances: dict[str, WatchedInstance], zero: float
 ) -> CampaignStarted:
-    """The first record."""
+    """Return the log's first event."""
     targets = dict.fromkeys(i.figures.target for i in instances.values() if i.figures.target)
     return CampaignStarted(
         name=trees.title,
@@ -267,7 +269,7 @@ def campaign_started(
 
 
 def campaign_state(instances: Iterable[WatchedInstance]) -> tuple[str, str]:
-    """The state of the whole, from those of its parts, and why."""
+    """Return the campaign's state and its reason, from the states of its instances."""
     every = list(instances)
     states = {i.state for i in every if i.alive}
     if every and all(i.gone for i in every):
@@ -277,5 +279,5 @@ def campaign_state(instances: Iterable[WatchedInstance]) -> tuple[str, str]:
     if states:
         return ("paused" if states == {"paused"} else "running"), ""
     silent = min((i.figures.silent for i in every if i.figures.written), default=-1.0)
-    last = f"; last figures {ago(silent)} ago" if silent >= 0 else ""
+    last = f"; last statistics {ago(silent)} ago" if silent >= 0 else ""
     return STOPPED, f"no instance is running{last}"

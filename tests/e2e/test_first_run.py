@@ -335,7 +335,7 @@ $CC -O1 -o target own.c""",
     state = first.until(lambda s: s.stage == "target", 180)
     assert {m.stage for m in state.mutants.values()} == {"failed"}
     assert any("FAILED" in m.reason for m in state.mutants.values())
-    assert any("no mutant is left" in e.text for e in first.events(Message))
+    assert any("the worklist is empty" in e.text for e in first.events(Message))
     first.until(lambda s: s.instances["main"].execs)
     assert first.send(Stop()).ok
     first.over()
@@ -404,7 +404,7 @@ def test_hostile_mutants_harm_nobody(first, evil):
     assert (first.directory / "seeds" / "hello").read_text() == "hello\n"
     if evil == "leaves_a_child()":
         told = " ".join(e.reason for e in first.events(MutantProgress))
-        assert "leaves processes behind" in told or "fails on all" in told
+        assert "processes behind" in told or "fails on all" in told
     assert not [e for e in first.events(Message) if "supervisor" in e.text]
 
 
@@ -491,7 +491,7 @@ def test_a_target_without_instrumentation_is_said_so(first):
     first.begin("campaign.budget=80s", build="gcc -O1 -o target $SOURCE/target.c")
     state = first.finished()
     assert state.state == "failed"
-    assert "is not instrumented: was it built by $CC" in first.events(CampaignEnded)[-1].reason
+    assert "not instrumented; let target.build call $CC" in first.events(CampaignEnded)[-1].reason
 
 
 def test_the_table_taken_away_and_put_back(first):

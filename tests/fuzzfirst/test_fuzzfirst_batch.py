@@ -197,7 +197,7 @@ def test_a_program_that_cannot_be_run_is_said_in_afl_showmaps_words(lab):
     with pytest.raises(SupervisorError) as error:
         lab(["a", "b"], target=", FOO = '1'", command=(str(program),))
     assert str(error.value) == f"{program}: afl-showmap cannot run it: no \\x07 fork server"
-    with pytest.raises(SupervisorError, match=r"^/bin/true is not instrumented: .* no \\x07 fork"):
+    with pytest.raises(SupervisorError, match=r"^/bin/true: not instrumented; .* no \\x07 fork"):
         lab(["a", "b"], target=", FOO = '1'")
     with pytest.raises(SupervisorError, match="no longer exists"):
         lab(["a"], command=("/no/such",))
@@ -205,14 +205,14 @@ def test_a_program_that_cannot_be_run_is_said_in_afl_showmaps_words(lab):
 
 @pytest.mark.parametrize("option", ["-n", "-X", "-Y"])
 def test_what_tells_no_coverage_is_refused(lab, option):
-    with pytest.raises(SupervisorError, match=f"engine.extra_args: with {option} nothing tells"):
+    with pytest.raises(SupervisorError, match=f"engine.extra_args: with {option} coverage"):
         lab.make(engine=f'extra_args = ["{option}"]')
 
 
 def test_no_afl_showmap(lab, monkeypatch):
     monkeypatch.setenv("PATH", "")
     (lab.path / "bin" / "afl-showmap").unlink()
-    with pytest.raises(SupervisorError, match="afl-showmap is not found"):
+    with pytest.raises(SupervisorError, match="afl-showmap: not found"):
         lab.make()
 
 

@@ -174,7 +174,7 @@ def test_a_line_that_is_another_now_is_refused(line, before):
 
 
 def test_bytes_that_are_no_text_are_kept():
-    with pytest.raises(BuildTreeError, match="no text"):
+    with pytest.raises(BuildTreeError, match="not text"):
         mutated(b"\xff", SourceMutant("i", "f", 1, "o", "\udcff", "\ud800"))
     mutant = SourceMutant("i", "f", 1, "o", "\udcff", "\udcfe")
     assert mutated(b"\xff\n\x80", mutant) == b"\xfe\n\x80"
@@ -185,7 +185,7 @@ def test_bytes_that_are_no_text_are_kept():
 
 def test_the_first_of_a_class_is_named():
     twins = DuplicateMutants()
-    twins.known({"a": "1", "b": "2", "c": "1"})
+    twins.restore_digests({"a": "1", "b": "2", "c": "1"})
     assert [twins.of(*words, "0") for words in (("d", "1"), ("c", "1"), ("a", "1"))] == [
         "a",
         "a",
@@ -287,7 +287,7 @@ def test_a_program_is_told_apart_and_settled_with_its_libraries(tmp_path):
 def test_words_of_a_failed_build_and_its_log(tmp_path, status, words):
     failed = FailedBuilds(tmp_path / "failed")
     outcome = ProcessResult(status, 7.2, b"cc x.c\n/private/source/x.c:1: error: \x1b]0;title\n")
-    told = failed.words("m", outcome, Path("build/prog"), Path("/private/source"))
+    told = failed.record("m", outcome, Path("build/prog"), Path("/private/source"))
     assert words in told.splitlines()[0]
     assert any(line.startswith("  x.c:1: error: ") for line in told.splitlines())
     assert "\x1b" not in told
@@ -299,9 +299,9 @@ def test_only_the_newest_logs_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(failed_module, "KEPT", 2)
     failed = FailedBuilds(tmp_path)
     for i, name in enumerate("abc"):
-        failed.words(name, ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
+        failed.record(name, ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
         os.utime(tmp_path / f"{name}.log", (i, i))
-    failed.words("d", ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
+    failed.record("d", ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
     assert {path.stem for path in tmp_path.iterdir()} == {"c", "d"}
 
 
@@ -350,7 +350,7 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
     assert await build(line.replace("3", "1+2"), "c") == ("original", "", ())
     assert await build(line.replace("3", "\x1b[31m"), "d") == (
         "",
-        "it failed with exit status 1",
+        "the build failed with exit status 1",
         (),
     )
     assert set(builder.digests) == {"a/../#\0", "b", "c"}
@@ -362,8 +362,8 @@ async def test_words_where_nothing_can_be_built(tmp_path):
     (tmp_path / "x").write_text("")
     (tmp_path / "x").chmod(0o700)
     for build, command, why in (
-        (None, "./x", "target.build, which this campaign has not"),
-        ("true", "/usr/bin/env", "cannot be built in private"),
+        (None, "./x", "target.build: missing"),
+        ("true", "/usr/bin/env", "cannot be built in a private copy"),
     ):
         (tmp_path / "c.toml").write_text(
             f"[campaign]\noutput = 'run'\n[target]\ncommand = '{command}'\n"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst.handlers import queue_deeds
+from fuzztui.fuzzfirst.handlers import worklist_handlers
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
 from fuzztui.model.state import State
@@ -33,7 +33,7 @@ class Desk:
             for n in range(mutants)
         ]
         self.record(MutantsFound("", file="a.c", mutants=rows))
-        self.handlers = queue_deeds(self.state, self.record)
+        self.handlers = worklist_handlers(self.state, self.record)
 
     def record(self, *events):
         apply(self.state, [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)])
@@ -113,19 +113,19 @@ def test_what_cannot_be_done_says_why():
     desk.record(MutantProgress("a.c#0", "fuzzing", "m1"), MutantProgress("a.c#1", "done", "m2"))
     desk.record(MutantState("", "a.c#1", "killed", "m2/3", "crash"))
     for command, words in [
-        (MoveMutants("a.c#0"), "does not wait"),
-        (MoveMutants("a.c#7", to="sideways"), "first, last, up and down"),
-        (MoveMutants("a.c#99"), "no mutant is"),
+        (MoveMutants("a.c#0"), "is not waiting"),
+        (MoveMutants("a.c#7", to="sideways"), "first, last, up, down"),
+        (MoveMutants("a.c#99"), "no mutant matches"),
         (MoveMutants("what=x"), "no condition"),
         (PromoteMutants("a.c#1"), "requeue it first"),
         (RequeueMutants("a.c#0"), "skip it first"),
-        (MarkEquivalent("a.c#1", because="looks like it"), "an input tells it"),
+        (MarkEquivalent("a.c#1", because="looks like it"), "an input distinguishes"),
     ]:
         with pytest.raises(SupervisorError, match=words):
             desk.do(command)
     desk.do(SkipMutants("a.c#0"))  # the one that is being fuzzed may be
     desk.record(PhaseStarted("target", {**desk.plan, "before_s": 100.0}))
-    with pytest.raises(SupervisorError, match=r"stage is over .* a larger campaign.budget"):
+    with pytest.raises(SupervisorError, match=r"phase is over .* a larger campaign.budget"):
         desk.do(MoveMutants("a.c#4"))
 
 
@@ -134,10 +134,7 @@ def test_once_the_target_is_fuzzed_mutants_with_budget_wait_for_the_next_start()
     desk.do(SkipMutants("file=*"))
     desk.record(PhaseStarted("target", {**desk.plan, "before_s": 30.0}))
     said = desk.do(RequeueMutants("line=[25]"))
-    assert said == (
-        "2 mutants queued again; stop the campaign and start it again: then mutants have their "
-        "turns"
-    )
+    assert said == "2 mutants queued again; to fuzz mutants again, stop and resume the campaign"
     assert desk.order == [2, 5]
     assert desk.do(SkipMutants("line=[25]")) == "2 mutants skipped"  # and taken back
 
@@ -146,9 +143,9 @@ def test_while_the_list_grows_a_selection_is_said_to_mean_a_part_of_it():
     desk = Desk()
     del desk.plan["listed"]
     desk.record(PhaseStarted("mutants", desk.plan))
-    assert "the list still grows" in desk.do(SkipMutants("file=a.c"))
-    assert "the list still grows" not in desk.do(RequeueMutants("a.c#2"))
-    with pytest.raises(SupervisorError, match="so far: the list still grows"):
+    assert "listed later" in desk.do(SkipMutants("file=a.c"))
+    assert "listed later" not in desk.do(RequeueMutants("a.c#2"))
+    with pytest.raises(SupervisorError, match="mutants are still being listed"):
         desk.do(SkipMutants("file=b.c"))
 
 

@@ -11,7 +11,7 @@ from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.fuzzfirst.batch import InputResult
 from fuzztui.fuzzfirst.corpora import Corpora
 from fuzztui.fuzzfirst.kill_matrix import KillMatrix
-from fuzztui.fuzzfirst.transfer import handed_by
+from fuzztui.fuzzfirst.transfer import transferred_by_turn
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import mutant_behind
 from fuzztui.model.state import State
@@ -75,7 +75,7 @@ sources = ["a.c"]
             return corpora
 
         def begin(self, corpora, slot, program):
-            return asyncio.run(corpora.next_for(f"mutant of {slot}", slot, program))
+            return asyncio.run(corpora.prepare_turn(f"mutant of {slot}", slot, program))
 
         def find(self, slot, name, text):
             queue = home.in_slot(slot).out / slot / "queue"
@@ -83,7 +83,7 @@ sources = ["a.c"]
             (queue / name).write_text(text)
 
         def end(self, corpora, slot, program):
-            return asyncio.run(corpora.harvest(f"mutant of {slot}", slot, program, ("x",)))
+            return asyncio.run(corpora.transfer_turn(f"mutant of {slot}", slot, program, ("x",)))
 
     return Lab()
 
@@ -137,7 +137,7 @@ def test_what_was_brought_is_counted_by_the_files_however_often_it_is_collected(
     assert first.brought == {"entries": 2, "crashes": 0, "hangs": 0, "kills": 1}
     again = lab.end(lab.corpora(), "m1", Program("boom"))  # killed before it was in the log
     assert (again.brought, again.edges) == (first.brought, 0)
-    assert handed_by(lab.home.out).keys() == {"m1"}
+    assert transferred_by_turn(lab.home.out).keys() == {"m1"}
 
 
 def test_what_a_later_turn_makes_of_a_find_is_its_finders(lab):

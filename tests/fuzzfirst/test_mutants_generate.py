@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_mutated_says_why(source, tmp_path):
         generate(tmp_path)
     os_fifo = tmp_path / "fifo.c"
     os.mkfifo(os_fifo)
-    with pytest.raises(MutantError, match="is no file"):
+    with pytest.raises(MutantError, match="not a regular file"):
         generate(os_fifo)
 
 

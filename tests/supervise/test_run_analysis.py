@@ -139,7 +139,7 @@ def test_what_is_no_program_at_the_moment_is_not_analysed(lab: Lab) -> None:
         (told,) = lab.again()
         assert told.level == "warning"
         assert told.text.startswith(
-            "shop/price.py has changed, and cannot be analysed now: shop/price.py:1: invalid syntax"
+            "shop/price.py has changed, but the analysis fails: shop/price.py:1: invalid syntax"
         )
     assert (lab.document, lab.analyses) == (before, 1)
     lab.write("shop/price.py", "B = 2")
@@ -158,7 +158,7 @@ def test_an_analysis_that_fails_leaves_what_there_is_and_is_tried_again(
     monkeypatch.setattr(run_analysis, "find_targets", fails)
     info, warning = lab.again()
     assert info.level == "info"
-    assert "cannot be analysed now: mypy is not to be had" in warning.text
+    assert "the analysis fails: mypy is not to be had" in warning.text
     assert lab.document == before
     monkeypatch.setattr(run_analysis, "find_targets", lab.find)
     assert len(lab.again()) == 1
@@ -177,8 +177,8 @@ def test_a_full_disk_leaves_what_there_is(lab: Lab, monkeypatch: pytest.MonkeyPa
         _, told = lab.again()
     assert told.level == "warning"
     assert told.text == (
-        f"shop/price.py has changed, and cannot be analysed now: {lab.home.targets}: No space left"
-        " on device; targets in what has not changed count as before"
+        f"shop/price.py has changed, but the analysis fails: {lab.home.targets}: No space left"
+        " on device; goals in unchanged modules stay"
     )
     assert lab.document == before
     assert len(lab.again()) == 1
@@ -194,7 +194,7 @@ def test_sources_that_cannot_be_found_now_are_no_reason_not_to_start(
     lab.first()
     monkeypatch.setattr(run_analysis, "gather", hangs)
     (told,) = lab.again()
-    assert told.text.startswith("the program may have changed, and cannot be analysed now: ")
+    assert told.text.startswith("the target may have changed, but the analysis fails: ")
     assert "timed out after 60 seconds" in told.text
 
 
@@ -207,9 +207,9 @@ def test_what_failed_at_first_is_tried_again(lab: Lab, monkeypatch: pytest.Monke
         assert lab.first() == []
         assert lab.document.notes == ("the analysis failed: no python",)
         (told,) = lab.again()
-        assert told.text.endswith("and cannot be analysed now: no python")  # nothing else counts
+        assert told.text.endswith("but the analysis fails: no python")  # nothing else counts
     (told,) = lab.again()
-    assert told.text == ("the types could not be analysed the last time: they are analysed again")
+    assert told.text == "the last analysis of types failed: types are analysed again"
     assert lab.document.targets
 
 
@@ -220,7 +220,7 @@ def test_what_is_edited_meanwhile_is_analysed_once_more(lab: Lab) -> None:
 
     lab.meanwhile = edit
     (told,) = lab.first()
-    words = "shop/price.py has changed while types were analysed: that is done once more"
+    words = "shop/price.py has changed during the analysis of types: analysing once more"
     assert told == Message("info", words)
     assert words in lab.said
     assert (lab.analyses, lab.again()) == (2, [])
@@ -231,7 +231,7 @@ def test_who_goes_on_editing_is_not_waited_for(lab: Lab, file: str) -> None:
     lab.meanwhile = lambda: lab.write(file, f"B = {lab.analyses + 1}")
     once, twice = lab.first()
     assert (once.level, twice.level, lab.analyses) == ("info", "warning", 2)
-    assert twice.text.startswith(f"{file} has changed while types were analysed, again: ")
+    assert twice.text.startswith(f"{file} has changed during the analysis of types, again; ")
     lab.meanwhile = lambda: None
     (told,) = lab.again()
     assert told.text == f"{file} has changed: its types are analysed again"
@@ -252,7 +252,7 @@ def test_a_program_in_which_no_type_decides_any_more(lab: Lab) -> None:
     lab.write("shop/price.py", "D = 4")
     lab.result = replace(lab.result, targets=())
     _, told = lab.again()
-    assert told == Message("warning", "no mutation aims at a type now, all are random: analysis 2")
+    assert told == Message("warning", "no mutation is targeted now, all are random: analysis 2")
 
 
 def test_a_document_that_cannot_be_read_is_the_engines_to_refuse(lab: Lab) -> None:

@@ -71,7 +71,7 @@ def test_what_is_made_at_run_time_is_unknown(more):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        ("nosuch.deep:entry", 'target.function = "nosuch.deep:entry": there is no module nosuch'),
+        ("nosuch.deep:entry", 'target.function = "nosuch.deep:entry": no module nosuch'),
         ("app:entri", 'target.function = "app:entri": app.py has no entri; did you mean entry?'),
     ],
 )

@@ -44,7 +44,7 @@ def never(lab: Laboratory, body: str, **more: str) -> list[str]:
     marked = [t for t in document.targets if t.never]
     assert not any(t.reachable for t in marked)
     are = "is" if len(marked) == 1 else "are"
-    words = f"{len(marked)} of {len(document.targets)} targets {are} never taken"
+    words = f"{len(marked)} of {len(document.targets)} goals {are} never taken"
     assert any(note.startswith(words) for note in document.notes) == bool(marked)
     return [f"{t.line - offset + 1}:{t.arm}" for t in marked]
 

@@ -121,7 +121,7 @@ def test_a_target_that_ends_its_process(lab, ends):
     lab.write(app=HOSTILE.replace("ENDS", ends), gen=GENERATOR)
     found, why = seen(lab)
     assert found == {"app.look": {"it": ["app.Thing"]}}
-    assert why.startswith("8 killed their process or took too long, only ")
+    assert why.startswith("8 inputs killed the process or took too long, only ")
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_a_target_that_hangs(lab):
     lab.write(app=HOSTILE.replace("ENDS", "time.sleep(60)"), gen=GENERATOR)
     found, why = seen(lab)
     assert found == {"app.look": {"it": ["app.Other", "app.Thing"]}}
-    assert why.startswith("8 killed their process or took too long, only ")
+    assert why.startswith("8 inputs killed the process or took too long, only ")
 
 
 @pytest.mark.slow

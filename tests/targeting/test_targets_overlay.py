@@ -33,14 +33,14 @@ def test_the_generators_annotation(lab):
     document = lab.study(UNTYPED, generator="made:generate")
     assert types_at(document, "app.py:1:then") == {"datetime.datetime": 1, "made.Order": 2}
     (note,) = document.notes
-    assert note.startswith("2 of 4 targets have no influencing type: 2 are in functions")
+    assert note.startswith("2 of 4 goals have no influencing type: 2 are in functions")
 
 
 def test_nothing_tells_what_the_input_is(lab):
     first, *_ = lab.study(UNTYPED).notes
     assert first == (
-        "nothing tells the type of the input: annotate order of app.entry or what the generator"
-        " returns"
+        "the type of the input is unknown; annotate order of app.entry, or the generator's return"
+        " type"
     )
 
 

@@ -98,7 +98,7 @@ def test_another_header_is_a_problem_and_no_failure(file, first):
     plot = Plot(str(file))
     assert plot.history(10) == []
     if first.strip():
-        assert "another header" in plot.problem
+        assert "AFL's header" in plot.problem
         assert "\x1b" not in plot.problem
 
 

@@ -55,7 +55,7 @@ def test_where_locks_tell_nothing_nothing_is_told(fuzzer, monkeypatch):
     assert i.standing() == ("running", "")  # its figures are of now
     os.utime(fuzzer.path / "fuzzer_stats", (fuzzer.start,) * 2)
     os.utime(fuzzer.path / "plot_data", (fuzzer.start,) * 2)
-    assert instance(fuzzer).standing() == ("stopped", "last figures 60 min ago")
+    assert instance(fuzzer).standing() == ("stopped", "last statistics 60 min ago")
 
 
 def test_a_free_lock_is_probed_again_only_when_something_has_changed(fuzzer, monkeypatch):
@@ -107,11 +107,11 @@ def test_running_paused_stalled_stopped_gone(fuzzer, process):
     for name in ("fuzzer_stats", "plot_data"):
         os.utime(fuzzer.path / name, (time.time() - 600,) * 2)
     i = instance(fuzzer)
-    assert i.standing() == ("stalled", "it lives, but its figures are 10 min old")
+    assert i.standing() == ("stalled", "the process exists, but its statistics are 10 min old")
     (_, state, figures) = i.changed_state()
     assert (state.state, figures.execs_per_sec) == ("stalled", 0.0)
     fuzzer.die()
-    assert i.standing() == ("stopped", "last figures 10 min ago")
+    assert i.standing() == ("stopped", "last statistics 10 min ago")
     fuzzer.path.rename(fuzzer.path.with_name("elsewhere"))
     assert i.standing() == ("stopped", DIRECTORY_GONE)
 

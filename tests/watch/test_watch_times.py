@@ -58,7 +58,7 @@ def test_the_times_of_a_copy_are_those_of_what_it_tells(tmp_path, begin):
     copied(old, tmp_path / "out/main")
     state = begin(tmp_path / "out").state
     assert abs(state.t - 3600) < 5
-    assert "last figures 23 h ago" in state.reason
+    assert "last statistics 23 h ago" in state.reason
     assert abs(state.instances["main"].last_find_t - 3000) < 5
     assert max(f.t for f in state.findings.values()) <= state.t
 

@@ -69,14 +69,14 @@ def test_a_dead_campaign_is_read_whole_and_nothing_is_touched(tmp_path, fuzzers,
         "target",
         "stopped",
     )
-    assert "last figures 60 min ago" in state.reason
+    assert "last statistics 60 min ago" in state.reason
     assert abs(state.started_wall - main.start) < 5
     assert abs(state.t - 3600) < 5  # it stands still where the last of it was
     only = state.instances["main"]
     assert (only.state, only.execs, only.execs_per_sec) == ("stopped", 3_600_000, 0.0)
     assert (only.engine, only.version) == ("afl-fuzz", "++4.04c")
     assert only.directory == str(main.path)
-    assert only.unable["pause"] == "watched only: fuzztui did not start it"
+    assert only.unable["pause"] == "watched only: not started by fuzztui"
     assert len(state.series["execs"].times) >= 50  # the plots start full
     assert abs(state.series["rate"].at(1800) - 1000) < 1
     assert state.series["rate"].last == 0
@@ -149,7 +149,7 @@ def test_a_deep_queue_is_not_logged_whole(tmp_path, fuzzers, watch, monkeypatch)
     ids = sorted(e.id for e in seen.state.entries.values())
     assert ids == [0, 1, 3, 6, 12, 25, 50, 100, *range(180, 200)]
     texts = [r.event.text for r in seen.records if isinstance(r.event, Message)]
-    assert texts == ["172 older queue entries are not listed; AFL's figures count them"]
+    assert texts == ["172 older queue entries are not listed; AFL's statistics count them"]
     assert seen.state.instances["main"].corpus == 28  # at least what was seen
 
 
@@ -378,7 +378,7 @@ def test_one_short_plot_is_a_warning(tmp_path, fuzzers, watch):
     seen = watch(tmp_path / "out")
     (warning,) = [r.event for r in seen.records if isinstance(r.event, Message)]
     assert (warning.level, warning.instance) == ("warning", "b")
-    assert "another header" in warning.text
+    assert "AFL's header" in warning.text
 
 
 def test_what_cannot_be_listed_is_said(tmp_path, fuzzers, watch, monkeypatch):
@@ -471,4 +471,4 @@ def test_ancestors_in_the_queues_of_peers_take_bounded_time(tmp_path, fuzzers, w
     seen = watch(tmp_path / "out")
     assert sorted(seen.state.entries) == ["main/1", "s1/1"]
     texts = [r.event.text for r in seen.records if isinstance(r.event, Message)]
-    assert "1 ancestors of findings, in queues of peers, were not looked for" in texts
+    assert "1 ancestors of findings, in queues of peers, were not searched" in texts

@@ -1,5 +1,4 @@
-"""Mutants of programs in any language, as texts: made by universalmutator's rules, ranked by FPF.
+"""Mutants of source text in any language: made by universalmutator's rules, ranked by FPF.
 
-(The mutants of Python programs that engines switch on and off while they run are another
-thing: ``engines/mutants``.)
+(Mutants that in-process engines switch on and off at run time are in ``engines/mutants``.)
 """

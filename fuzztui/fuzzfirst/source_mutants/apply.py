@@ -1,7 +1,7 @@
 """Apply universalmutator's rules to the lines of a source: regular expressions and replacements.
 
-The mutants and their order are those of universalmutator 1.14.1 (``mutants_regexp``) if it leaves
-string literals alone.
+The mutants and their order are those of universalmutator 1.14.1 (``mutants_regexp``) when it does
+not mutate string literals.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _COMMENTS: Final = (("/*", "*/"), ("{-", "-}"))
 """How block comments begin and end, in C and in FunC."""
 
 _TEST_BEGIN, _TEST_END = "@BEGIN_TEST_CODE", "@END_TEST_CODE"
-"""Words in a source around lines that have no mutants."""
+"""Markers in a source around lines that are not mutated."""
 
 _LITERAL: Final = re.compile(r'"([^"]*)("?)')
 _ANY_NUMBER: Final = r"(\D)(\d+)(\D)"
 """The pattern of the rules that change a decimal number."""
 
 _MAX_SUMMANDS: Final = 4
-"""Of a FunC line that stores a sum of more numbers (a length in bits), numbers are left alone."""
+"""A FunC line that stores a sum of more numbers (a length in bits): numbers are not mutated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """``rules`` in their order. A line in which one of ``spared`` is found has no mutants; after
-    one of ``ends`` the rest of the line has none."""
+    """``rules`` in order. A line that matches one of ``spared`` is not mutated; after a match of
+    ``ends`` the rest of the line is not."""
 
     rules: tuple[_Rule, ...]
     spared: tuple[re.Pattern[str], ...]
@@ -51,7 +51,7 @@ class _Rules:
 
 
 def changed_lines(lines: Sequence[str], files: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    """Mutants of ``lines``, which have no line ends: line number (from 1), new line, rule.
+    """Yield mutants of ``lines``, which have no line ends: line number (from 1), new line, rule.
 
     ``files``: names of rule files.
     """
@@ -64,12 +64,12 @@ def changed_lines(lines: Sequence[str], files: Sequence[str]) -> Iterator[tuple[
 
 @cache
 def _read(files: tuple[str, ...]) -> _Rules:
-    """The rules of all ``files``; lines that are no rule are left out."""
+    """Return the rules of all ``files``; invalid lines are left out."""
     rules: list[_Rule] = []
     spared: list[re.Pattern[str]] = []
     ends: list[re.Pattern[str]] = []
     for text in (line for file in files for line in (_FOLDER / file).read_text().split("\n")):
-        # A replacement by nothing may have lost the blank after the arrow.
+        # The blank after the arrow may be missing if the replacement is empty.
         before, arrow, after = text.partition(" ==> " if " ==> " in text else " ==>")
         try:
             pattern = re.compile(before)
@@ -86,7 +86,7 @@ def _read(files: tuple[str, ...]) -> _Rules:
 
 
 def _mutable(lines: Sequence[str]) -> Iterator[int]:
-    """The numbers of lines that are no comment, blank or test code."""
+    """Yield the numbers of lines that are not a comment, blank or test code."""
     closing, in_test = "", False
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -108,7 +108,7 @@ def _mutable(lines: Sequence[str]) -> Iterator[int]:
 
 
 def _changes(line: str, rules: _Rules, files: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each other line that a rule makes of ``line``, once, and the rule."""
+    """Yield each different line that a rule makes of ``line``, once, with the rule."""
     if any(pattern.search(line) for pattern in rules.spared):
         return
     found = (match.start() for pattern in rules.ends if (match := pattern.search(line)))
@@ -123,7 +123,7 @@ def _changes(line: str, rules: _Rules, files: Sequence[str]) -> Iterator[tuple[s
             at = match.start()
             try:
                 changed = line[:at] + rule.pattern.sub(rule.replacement, line[at:], count=1)
-            except re.error:  # the replacement names a group that is not there
+            except re.error:  # the replacement names a group that does not exist
                 return
             changed = changed.removesuffix("\n") + "\n"
             if changed != line and changed not in seen and _without_literals(changed) != bare:
@@ -140,5 +140,5 @@ def _is_long_sum(line: str) -> bool:
 
 
 def _without_literals(line: str) -> str:
-    """The line with only this of each string literal: whether it has two characters or more."""
+    """Replace each string literal by whether it has two characters or more."""
     return _LITERAL.sub(lambda m: f'"{len(m[1]) > 1}"' if m[2] else '"', line)

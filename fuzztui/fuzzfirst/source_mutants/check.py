@@ -1,7 +1,7 @@
-"""Whether a mutant compiles, asked as cheaply as can be: no object, no file, one process.
+"""Check cheaply whether a mutant compiles: without an object file, in one process.
 
-The mutated text goes to the compiler's standard input, in the directory of its file, where
-what it includes is found. About two of five mutants of a C program do not compile.
+The compiler reads the mutated text from its standard input, in the directory of the file, so that
+it finds included files. About two of five mutants of a C program do not compile.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 __all__ = ["Check", "default_command"]
 
 TIMEOUT_S = 60.0
-"""A compiler that takes longer than this for one file is taken to hang."""
+"""Time limit of one compilation, in seconds."""
 
 _SAID = 2000
-"""Bytes of a compiler's complaint that are shown."""
+"""Maximum bytes of a compiler's error message that are shown."""
 
 _COMPILERS = {"c": ("cc", "gcc", "clang"), "cpp": ("c++", "g++", "clang++")}
 _LANGUAGE = {"c": "c", "cpp": "c++"}
 
 
 def default_command(language: str) -> list[str]:
-    """What checks a source on its standard input; [] where nothing here can.
+    """Return a command that checks source on its standard input; [] if none is installed.
 
-    Python sources are compiled in this process: see :class:`Check`.
+    Python sources need no command: :class:`Check` compiles them in this process.
     """
     for name in _COMPILERS.get(language, ()):
         if path := shutil.which(name):
@@ -41,10 +41,10 @@ def default_command(language: str) -> list[str]:
 
 
 class Check:
-    """Checks mutants of files, each with ``command`` or what fits its language.
+    """Checks mutants of files, with ``command`` or the default of their language.
 
-    :param command: a shell line; it reads the source on its standard input, and its exit
-        status is 0 if that compiles.
+    :param command: reads the source from its standard input; exit status 0: the source compiles.
+        Split like a shell line, but run without a shell.
     """
 
     def __init__(self, command: str = "") -> None:
@@ -53,20 +53,20 @@ class Check:
         self.rejected = 0
 
     def prepare(self, file: Path, language: str = "") -> None:
-        """Look whether ``file`` itself compiles. Raises :class:`MutantError` if not."""
+        """Read ``file`` and check it. Raises :class:`MutantError` if it does not compile."""
         language = language or language_of(file)
         if not self._given and language != "python" and not default_command(language):
             raise MutantError(
-                f"{file}: nothing here checks a source in {language}: name a command that reads "
-                f"it on standard input (--check-with)"
+                f"{file}: no compiler for {language} was found; name a command that reads the "
+                "source from standard input (--check-with)"
             )
         lines = self._sources[str(file)] = read_source(file)
         complaint = self._complaint(file, language, lines)
         if complaint is not None:
-            raise MutantError(f"{file} itself does not compile, so no mutant would: {complaint}")
+            raise MutantError(f"{file}: the original does not compile: {complaint}")
 
     def compiles(self, mutant: SourceMutant, file: Path, language: str = "") -> bool:
-        """Whether ``mutant`` of ``file`` does; counts those that do not."""
+        """Whether ``mutant`` of ``file`` compiles; ``rejected`` counts mutants that do not."""
         lines = list(self._sources[str(file)])
         lines[mutant.line - 1] = mutant.after
         if self._complaint(file, language or language_of(file), lines) is None:
@@ -75,7 +75,7 @@ class Check:
         return False
 
     def _complaint(self, file: Path, language: str, lines: Sequence[str]) -> str | None:
-        """None if it compiles, else what the compiler says."""
+        """Return the compiler's error message; None if the source compiles."""
         text = "\n".join([*lines, ""]).encode(errors="surrogateescape")
         if language == "python" and not self._given:
             try:
@@ -101,12 +101,12 @@ def _run(command: Sequence[str], text: bytes, where: Path) -> str | None:
     try:
         _, said = process.communicate(text, TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        return f"it took more than {TIMEOUT_S:.0f} s"
+        return f"the compiler took more than {TIMEOUT_S:.0f} s"
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     if process.returncode == 0:
         return None
-    words = said[:_SAID].decode(errors="replace").strip()
-    return words or f"{command[0]} ended with status {process.returncode}"
+    message = said[:_SAID].decode(errors="replace").strip()
+    return message or f"{command[0]} ended with status {process.returncode}"

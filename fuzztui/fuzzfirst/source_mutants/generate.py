@@ -1,4 +1,4 @@
-"""All mutants of source files, by the rules of universalmutator."""
+"""Generate all mutants of source files, by the rules of universalmutator."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ LANGUAGES = {
     ".fe": "fe",
     ".tact": "tact", ".fc": "func", ".func": "func", ".tolk": "tolk",
 }  # fmt: skip
-"""universalmutator's languages by the end of a file's name."""
+"""universalmutator's name of a language, by file name suffix."""
 
 _C_LIKE = frozenset({"c", "cpp", "java", "javascript", "swift", "rust", "solidity", "go"})
 _INDENTED = frozenset({"python", "fortran", "vyper", "fe"})
 _TON = frozenset({"tact", "func", "tolk"})
 
 MAX_BYTES = 16 << 20
-"""A larger file is no source that somebody wrote."""
+"""Maximum size of a source file, in bytes."""
 
 
 class MutantError(Exception):
-    """A source that cannot be mutated; names the file and what to do."""
+    """A source cannot be mutated; the message names the file and what to do."""
 
 
 @dataclass(slots=True)
 class Generated:
-    """The mutants of files, in their order, and how many of all were left out."""
+    """The mutants of files, in order, and the number of mutants that were left out."""
 
     mutants: list[SourceMutant] = field(default_factory=list)
     blank: int = 0
-    """Mutants that change blanks only, or differ from another one in blanks only."""
+    """Mutants left out because they differ from the original or another mutant only in blanks."""
 
 
 def language_of(file: Path) -> str:
-    """universalmutator's name of the language of ``file``, "none" if its name does not say."""
+    """Return universalmutator's name of the language of ``file``; "none": unknown suffix."""
     return LANGUAGES.get(file.suffix.lower(), "none")
 
 
@@ -66,10 +66,10 @@ def generate(
     lines: Collection[int] = (),
     into: Generated | None = None,
 ) -> Generated:
-    """Every mutant of ``file``; only of ``lines``, if any are named (from 1).
+    """Add every mutant of ``file`` to ``into``, and return the result.
 
-    ``name`` is what mutants call the file. ``language``: one of :data:`LANGUAGES`'s values;
-    default: what the file's name says. Raises :class:`MutantError`.
+    ``lines``: line numbers from 1; empty: all. ``name``: the file's name in mutants; "": its path.
+    ``language``: a value of :data:`LANGUAGES`; "": by suffix. Raises :class:`MutantError`.
     """
     out = Generated() if into is None else into
     name = name or str(file)
@@ -80,7 +80,7 @@ def generate(
     indented = language in _INDENTED
     for number, after, rule in changed_lines(source, rules_of(language)):
         before = source[number - 1]
-        # Counted before any is left out: an id does not depend on what was asked for.
+        # Counted before mutants are left out, so that ids do not depend on ``lines``.
         twins[before, after] += 1
         if lines and number not in lines:
             continue
@@ -95,7 +95,7 @@ def generate(
 
 
 def rules_of(language: str) -> list[str]:
-    """The rule files that universalmutator's own command takes for a language."""
+    """Return the rule files that universalmutator's command uses for a language."""
     if language in _TON:
         return ["ton_common.rules", f"{language}.rules"]
     rules = ["universal.rules", f"{language}.rules"]
@@ -107,18 +107,18 @@ def rules_of(language: str) -> list[str]:
 
 
 def read_source(file: Path) -> list[str]:
-    """The lines of ``file`` without their ends. Raises :class:`MutantError`.
+    """Return the lines of ``file`` without line ends. Raises :class:`MutantError`.
 
-    Bytes that are no UTF-8 are surrogates: they can be encoded as they were.
+    Bytes that are not UTF-8 become surrogates, which can be encoded again.
     """
     try:
         if not file.is_file():
             why = "is a directory" if file.is_dir() else "there is no such file"
             raise MutantError(
-                f"{file}: {why if file.is_dir() or not file.exists() else 'is no file'}"
+                f"{file}: {why if file.is_dir() or not file.exists() else 'not a regular file'}"
             )
         if file.stat().st_size > MAX_BYTES:
-            raise MutantError(f"{file}: has more than {MAX_BYTES >> 20} MB: is it a source?")
+            raise MutantError(f"{file}: larger than {MAX_BYTES >> 20} MiB; not a source file?")
         text = file.read_bytes().decode(errors="surrogateescape")
     except OSError as e:
         raise MutantError(f"{file}: {e.strerror or e}") from None

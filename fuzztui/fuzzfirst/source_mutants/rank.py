@@ -1,8 +1,8 @@
-"""Furthest point first: an order of mutants in which each is unlike all before it.
+"""Furthest point first: an order of mutants in which each is the least like all before it.
 
 Gonzalez' greedy algorithm with the metric of "First, Fuzz the Mutants", section "Choosing the
-Mutants". Exact, though most of the metric is never computed: its edit term alone is nearly
-always more than the smallest distance so far, and the two small ratios only add to it.
+Mutants". The result is exact although most of the metric is never computed: the edit term alone is
+nearly always larger than the smallest distance found before, and other terms only add to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["COMPATIBLE", "Metric", "Pick", "rank", "rank_as_universalmutator", "shuffled"]
 
 _ROWS_BYTES = 64 << 20
-"""Room for rows of edit distances that may be wanted again."""
+"""Bytes for the cache of rows of edit distances."""
 
 _ROUNDING = 1e-9
 
@@ -34,10 +34,10 @@ Accept = Callable[[int], bool]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Weights of the distance; the paper's. All ratios are of dissimilarity (1 - r).
+    """Weights of the distance, by default the paper's. All ratios are of dissimilarity (1 - r).
 
-    The paper's formula has ``max(0.25, d / 10)`` for the place, which its text contradicts:
-    ``line`` times the lines between two mutants of a file divided by ``span``, at most ``line``.
+    The paper's formula has ``max(0.25, d / 10)`` for the location, which its text contradicts. Used
+    here, for two mutants of a file: ``line * lines_between / span``, at most ``line``.
     """
 
     edit: float = 5.0
@@ -47,10 +47,10 @@ class Metric:
     line: float = 0.25
     span: float = 10.0
     as_tool: bool = False
-    """The place as universalmutator's code has it."""
+    """Compute the location term as universalmutator's code does."""
 
     def place(self, far: NDArray[np.float64], elsewhere: NDArray[np.bool_]) -> Any:
-        """The location term for distances in lines, and where it is another file."""
+        """Return the location term for distances in lines; ``elsewhere``: in another file."""
         if self.as_tool:
             near = np.where(far > 10, self.file * 0.5, self.file * (0.5 * (far / 11.0)))
         else:
@@ -59,19 +59,19 @@ class Metric:
 
 
 COMPATIBLE = Metric(as_tool=True)
-"""universalmutator 1.14.1's ``utils.d``, to the last bit."""
+"""Equal to universalmutator 1.14.1's ``utils.d``, to the last bit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """The mutant at ``index`` is next; ``distance`` to the nearest before it, -1 of the first."""
+    """A ranked mutant: its index, and the distance to the nearest one before it; -1: the first."""
 
     index: int
     distance: float
 
 
 def shuffled(n: int, seed: int) -> list[int]:
-    """A random order of ``n`` mutants, the same for the same seed."""
+    """Return a random order of ``n`` mutants, the same for the same seed."""
     order = list(range(n))
     random.Random(seed).shuffle(order)
     return order
@@ -88,13 +88,13 @@ def rank(
     accept: Accept = lambda index: True,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[Pick]:
-    """The best ``limit`` mutants (None: all), one by one, as they are found.
+    """Yield the best ``limit`` mutants (None: all) as they are found.
 
-    ``first`` is the index of the first item. ``avoid``: indexes that are not ranked, but kept
-    away from. ``among``: only these indexes are ranked. Ties are the one's that stands first.
-    ``accept`` is asked of each just before it would be next; what it refuses is as if it had
-    never been there, so that only what is wanted of a long list must be checked.
-    ``progress`` is told how many of how many edits have been looked at before the first pick.
+    ``first``: the index of the first pick. ``avoid``: indexes of mutants that count as picked
+    before. ``among``: the indexes to rank; None: all. Of equal distances, the lower index wins.
+    ``accept`` is called with each index just before it would be picked; a rejected mutant has no
+    effect on the order, so a long list need not be checked in advance. ``progress`` is called with
+    the number of edits computed and the total, before the first pick.
     """
     chosen = list(range(len(mutants)) if among is None else among)
     if not chosen or (limit is not None and limit <= 0):
@@ -117,7 +117,7 @@ def rank(
         if picked:
             at = int(np.argmax(nearest))
             distance = float(nearest[at])
-        else:  # the first one was refused
+        else:  # the first one was rejected
             at = next((i for i in chosen if nearest[i] >= 0), at)
 
 
@@ -128,7 +128,7 @@ def rank_as_universalmutator(
     limit: int | None = None,
     accept: Accept = lambda index: True,
 ) -> Iterator[Pick]:
-    """In the order of its ``prioritize_mutants``: statement deletions, then what is unlike them."""
+    """Rank like universalmutator's ``prioritize_mutants``: statement deletions first."""
     whole = range(len(mutants))
     deleted = [i for i in whole if deletions_first and edit_of(mutants[i]) == DELETED]
     gone = set(deleted)
@@ -150,12 +150,12 @@ def rank_as_universalmutator(
 
 
 def edit_of(mutant: SourceMutant) -> str:
-    """See :func:`fuzztui.fuzzfirst.source_mutants.text.edit`."""
+    """Return the edit of a mutant: see :func:`fuzztui.fuzzfirst.source_mutants.text.edit`."""
     return edit(mutant.before, mutant.after)
 
 
 class _Column:
-    """A text of each mutant: the distinct ones, and which is whose."""
+    """One text per mutant: ``distinct`` texts, and the index of each mutant's text (``of``)."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         numbers: dict[str, int] = {}
@@ -163,14 +163,14 @@ class _Column:
         self.distinct = list(numbers)
 
     def unlike(self, one: int, others: Sequence[str]) -> NDArray[np.float64]:
-        """1 - the similarity ratio of a distinct text and others; float64, or it is not exact."""
+        """Return 1 - the similarity of a distinct text and others; exact only in float64."""
         me = [self.distinct[one]]
         row = cdist(me, others, scorer=Indel.normalized_similarity, dtype=np.float64)[0]
         return np.asarray(1.0 - row)
 
 
 class _Distances:
-    """Distances to one mutant at a time, as far as they may matter."""
+    """Computes the distances to one mutant at a time, if they can be the smallest."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class _Distances:
                 progress(done, len(mutants))
             edits.append(edit_of(mutant))
         self._edits = _Column(edits)
-        # With its end: so does universalmutator compare lines.
+        # With line ends, as universalmutator compares lines.
         self._small = (
             (metric.source, _Column(m.before + "\n" for m in mutants)),
             (metric.mutant, _Column(m.after + "\n" for m in mutants)),
@@ -196,7 +196,7 @@ class _Distances:
         self._most_rows = _ROWS_BYTES // (8 * max(1, len(self._edits.distinct)))
 
     def lower(self, nearest: NDArray[np.float64], one: int) -> None:
-        """Let ``nearest`` know of the distances to ``one``; what is -1 there stays so."""
+        """Lower ``nearest`` to the distances to ``one`` where these are smaller; -1 stays."""
         by_edit = self._metric.edit * self._edit_row(int(self._edits.of[one]))
         place = self._metric.place(
             np.abs(self._lines - self._lines[one]), self._files != self._files[one]

@@ -14,10 +14,10 @@ _MAX_BLOCKS = 4
 
 @dataclass(frozen=True, slots=True)
 class SourceMutant:
-    """``before`` is a line of ``file`` without its end, ``after`` what stands there instead.
+    """A mutant that replaces the line ``before`` of ``file`` by ``after``, both without line end.
 
-    ``id`` is ``FILE#HASH`` of the two lines: it lasts while other lines change. ``line``
-    counts from 1. ``operator`` is the rule that made it, in universalmutator's words.
+    ``id``: ``FILE#HASH`` of the two lines, so it stays the same when other lines change. ``line``
+    counts from 1. ``operator``: universalmutator's rule.
     """
 
     id: str
@@ -29,13 +29,13 @@ class SourceMutant:
 
 
 def edit(before: str, after: str) -> str:
-    """What a mutant did, as universalmutator's metric sees it: ``...==>.../*...*/...``.
+    """Return the change as universalmutator's metric represents it: ``...==>.../*...*/...``.
 
-    What both lines share is ``...``; of lines that share more than three pieces it is the
-    whole new line. (universalmutator 1.14.1, ``utils.change``; its order depends on how the
-    shared characters are found again, from the left.)
+    Shared parts are ``...``; if the lines share more than three parts, the result is the whole new
+    line. (universalmutator 1.14.1, ``utils.change``: shared characters are found again from the
+    left, and the order of mutants depends on that.)
     """
-    # Here: with all that it brings it would be a twentieth of the start of every supervisor.
+    # Imported here: at the top it would take a twentieth of every supervisor's start.
     from Levenshtein import editops, matching_blocks
 
     before, after = before + "\n", after + "\n"
@@ -61,6 +61,6 @@ def _dotted(text: str, shared: str) -> str:
 
 
 def squeezed(line: str, *, indented: bool) -> str:
-    """A line without blanks that mean nothing; ``indented``: those at its begin do."""
-    words = " ".join(line.split())
-    return line[: len(line) - len(line.lstrip())] + words if indented else words
+    """Return a line without insignificant blanks; ``indented``: the indentation is significant."""
+    text = " ".join(line.split())
+    return line[: len(line) - len(line.lstrip())] + text if indented else text

@@ -1,7 +1,7 @@
 """The static analysis of SpotOn: which types influence which goals of a Python application.
 
-"Generator-Based Fuzzers with Type-Based Targeted Mutation", III-B. :func:`find_targets` asks a
-child process for the analysis; everything that imports mypy is imported there only.
+"Generator-Based Fuzzers with Type-Based Targeted Mutation", III-B. :func:`find_targets` runs the
+analysis in a child process. Modules that import mypy are imported only in the child process.
 """
 
 from fuzztui.targeting.analysis.child import find_targets

@@ -1,7 +1,7 @@
-"""The child process: a request on stdin, lines of JSON on stdout.
+"""The analysis process: reads a request from stdin, writes lines of JSON to stdout.
 
-``{"progress": words}`` now and then; last ``{"document": file}`` or ``{"error": words}``.
-Arguments: the directory for caches; without one, nothing is kept but the document.
+Writes ``{"progress": text}`` several times; at last ``{"document": file}`` or ``{"error": text}``.
+Argument: the directory for caches and documents.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from fuzztui.targeting.analysis.request import Request, TargetsError
 _DEEPEST = 5000
 
 _MAX_KEPT = 64
-"""Documents in the cache."""
+"""Maximum number of documents in the cache."""
 
 
 def main(arguments: list[str]) -> int:
-    """Answer one request."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is in progress cleans up
+    """Answer one request; always return 0."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # runs the cleanup of context managers
     gc.set_threshold(200_000, 30, 30)  # as mypy's own command: its trees are large and stay
     sys.setrecursionlimit(_DEEPEST)  # long sums are deep trees
     (directory,) = map(Path, arguments)
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         if not file.is_file() or _others_have_changed(file):
             with _alone(directory):
                 if not _observe(request, application):
-                    file = file.with_suffix(".again.json")  # the next time it is tried again
+                    file = file.with_suffix(".again.json")  # the next call observes again
                 _write(file, request, application, directory)
         _say(document=str(file))
     except TargetsError as e:
@@ -65,7 +65,7 @@ def _progress(words: str) -> None:
 
 
 def _key(request: Request, application: AnalysedApplication) -> str:
-    """What the document depends on: sources, request, what is installed, and ourselves."""
+    """Return a hash of sources, request, installed packages and fuzztui's analysis."""
     found = hashlib.sha256()
     ours = sorted(Path(__file__).parent.glob("*.py"))
     installed = sorted(
@@ -96,14 +96,14 @@ def _key(request: Request, application: AnalysedApplication) -> str:
 
 
 _READ = ".read"
-"""The suffix of the file beside a document that says what it depends on but its key does not."""
+"""Suffix of a file next to a document, with the document's dependencies that its key lacks."""
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""What lies there is known by its version, and mypy's stubs of the standard library are there."""
+"""Directories whose packages are identified by version; mypy's stubs are in one of them, too."""
 
 
 def _others(application: AnalysedApplication) -> dict[str, list[int]]:
-    """Sizes and times of files that mypy has read of what is installed to be edited."""
+    """Return sizes and times of files of editable installs that mypy has read."""
     own = {s.file for s in [*application.sources.values(), *application.around.values()]}
     found = {}
     for file in sorted(application.read - own):
@@ -113,7 +113,7 @@ def _others(application: AnalysedApplication) -> dict[str, list[int]]:
 
 
 def _others_have_changed(file: Path) -> bool:
-    """Since the document was made."""
+    """Whether files of editable installs have changed since the document was made."""
     try:
         before = json.loads(file.with_suffix(_READ).read_bytes())
     except (OSError, ValueError):
@@ -122,7 +122,7 @@ def _others_have_changed(file: Path) -> bool:
 
 
 def _as_it_is(file: Path) -> list[int]:
-    """Size and time; nothing of one that is not there."""
+    """Return size and modification time of a file; [] if the file does not exist."""
     try:
         status = file.stat()
     except OSError:
@@ -131,7 +131,7 @@ def _as_it_is(file: Path) -> list[int]:
 
 
 def _seeds(request: Request) -> list[tuple[str, int, int]]:
-    """Names, sizes and times of the seeds that the target may be run with."""
+    """Return names, sizes and times of the seeds with which the target may be run."""
     found = []
     for path in map(Path, request.run.get("engine", {}).get("seeds", ())):
         for file in [path, *sorted(path.rglob("*"))]:
@@ -142,7 +142,7 @@ def _seeds(request: Request) -> list[tuple[str, int, int]]:
 
 
 def _nearby(request: Request) -> list[tuple[str, int, int]]:
-    """Files that sources may import though they are no part of the application."""
+    """Return names, sizes and times of files outside the application that it may import."""
     found = []
     for directory in sorted({Path(p) for p in search_path(spec_of(request))}):
         for file in sorted([*directory.glob("*.py"), *directory.glob("*/*.py")]):
@@ -153,7 +153,7 @@ def _nearby(request: Request) -> list[tuple[str, int, int]]:
 
 
 def _observe(request: Request, application: AnalysedApplication) -> bool:
-    """Learn types that the sources do not tell, if it is wanted; False if that fails."""
+    """Observe types of parameters without annotations, if requested; False if that fails."""
     wanted = unannotated(application) if request.run else {}
     if not wanted:
         return True
@@ -165,7 +165,7 @@ def _observe(request: Request, application: AnalysedApplication) -> bool:
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """One analysis at a time: mypy's cache is not made for two, nor is memory."""
+    """Allow one analysis at a time, because of mypy's cache and of memory."""
     with (directory / "targets.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -176,7 +176,7 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 def _write(file: Path, request: Request, application: AnalysedApplication, directory: Path) -> None:
-    from fuzztui.targeting.analysis.analyse import analyse  # with mypy, which takes a second
+    from fuzztui.targeting.analysis.analyse import analyse  # imports mypy, which takes a second
     from fuzztui.targeting.analysis.mypyapi import untested
 
     try:
@@ -193,7 +193,7 @@ def _write(file: Path, request: Request, application: AnalysedApplication, direc
         raise
     file.parent.mkdir(mode=0o700, exist_ok=True)
     read = file.with_suffix(_READ)
-    read.unlink(missing_ok=True)  # killed before it is there again, all of it is done again
+    read.unlink(missing_ok=True)  # if killed before it is written again, the analysis is repeated
     replace_text(file, document.dumps())
     replace_text(read, json.dumps(_others(application)))
     for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MAX_KEPT:]:

@@ -1,4 +1,4 @@
-"""The static analysis as a whole: from an application's sources to its document."""
+"""The whole static analysis, from an application's sources to its document."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from fuzztui.targeting.analysis.untyped import untyped
 __all__ = ["FURTHEST", "MAX_TYPES", "analyse"]
 
 MAX_TYPES = 32
-"""Types that are kept of a target: the nearest."""
+"""Maximum number of types kept for a goal: the nearest."""
 
 FURTHEST = 32
-"""Steps of computation at which a type is too far away to matter: p is below 1 / 33."""
+"""Maximum distance of a type to a goal: beyond it the probability is below 1 / 33."""
 
 _EVERY = 500
 
@@ -45,9 +45,9 @@ Progress = Callable[[str], None]
 def analyse(
     application: AnalysedApplication, python: str, *, cache: str, control: bool, progress: Progress
 ) -> TargetingAnalysis:
-    """All targets, types and constants. ``cache``: a directory of mypy's, or ``/dev/null``.
+    """Find all goals, types and constants; set ``application.read``.
 
-    Sets ``application.read``.
+    ``cache``: a directory for mypy's cache, or ``/dev/null``.
     """
     known = _known(application)
     trees = application.trees
@@ -61,7 +61,7 @@ def analyse(
         Module(n, application.source(n).file, o.text, _doubtful(trees[n]))
         for n, o in overlays.items()
     ]
-    progress(f"asking mypy for the types in {several(len(modules), 'module')}")
+    progress(f"checking the types in {several(len(modules), 'module')} with mypy")
     types = find_types(
         modules,
         path=application.interpreter.more,
@@ -75,7 +75,7 @@ def analyse(
     _put_back(types, trees, overlays)
 
     def unread(name: str) -> bool:
-        return name.rpartition(".")[0] not in types.read  # else the places where it is used tell
+        return name.rpartition(".")[0] not in types.read  # else mypy knows the types of its uses
 
     progress("following values through the application")
     given = {
@@ -111,7 +111,7 @@ def analyse(
 
 
 def _known(application: AnalysedApplication) -> dict[str, dict[str, dict[str, str]]]:
-    """Types of parameters: by module, function and parameter, as annotations by full names."""
+    """Return known types of parameters, as annotations, by module, function and parameter."""
     known: dict[str, dict[str, dict[str, str]]] = {}
     for full, types_of in sorted(application.observed.items()):
         module = _module_of(full, application)
@@ -135,7 +135,7 @@ def _known(application: AnalysedApplication) -> dict[str, dict[str, dict[str, st
 
 
 def _doubtful(tree: ast.Module) -> frozenset[str]:
-    """Names of parameters without annotation, and of variables that inner functions change."""
+    """Return the parameters without annotation, and variables that inner functions change."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.annotation is None:
@@ -153,7 +153,7 @@ def _module_of(full: str, application: AnalysedApplication) -> str:
 
 
 def _first_parameter(application: AnalysedApplication) -> ast.arg | None:
-    """Of the function that is called with the input, if it has no annotation."""
+    """Return the entry point's first parameter, if it has no annotation."""
     entry = application.entry
     tree = application.trees.get(entry.module)
     for node in tree.body if tree else []:
@@ -166,19 +166,19 @@ def _first_parameter(application: AnalysedApplication) -> ast.arg | None:
 def _unannotated(
     application: AnalysedApplication, known: Mapping[str, Mapping[str, object]]
 ) -> list[str]:
-    """A note where nothing tells what the input is."""
+    """Return a note if the type of the input is unknown."""
     entry = application.entry
     first = _first_parameter(application)
     if first is None or entry.function in known.get(entry.module, {}):
         return []
     return [
-        f"nothing tells the type of the input: annotate {first.arg} of {entry.full}"
-        " or what the generator returns"
+        f"the type of the input is unknown; annotate {first.arg} of {entry.full}, or the"
+        " generator's return type"
     ]
 
 
 def _telling(words: str) -> Iterator[str]:
-    """Names of types in an annotation by full names."""
+    """Yield the telling types in an annotation with full names."""
     inside: set[ast.AST] = set()
     for node in ast.walk(ast.parse(words)):
         if isinstance(node, ast.Attribute) and node not in inside:
@@ -189,11 +189,11 @@ def _telling(words: str) -> Iterator[str]:
 
 
 _PUBLIC: Final = ("fuzztui.generators", "fuzztui.engines.generators", "fuzztui.aws")
-"""From where harnesses import what ready generators make."""
+"""Modules from which harnesses import the types that fuzztui's generators make."""
 
 
 def _defined(name: str) -> str:
-    """What is ours by where it is defined, as generators call it: else it would be two types."""
+    """Return the name under which fuzztui defines a type that it also exports elsewhere."""
     package, _, last = name.rpartition(".")
     found = getattr(generators, last, None)
     if package not in _PUBLIC or found is None:
@@ -204,7 +204,7 @@ def _defined(name: str) -> str:
 def _unread(
     trees: Mapping[str, ast.Module], types: Types
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Annotations that mypy can make nothing of: those with types of libraries without types."""
+    """Return the types in annotations that mypy cannot resolve, from untyped libraries."""
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     packages = {name.rpartition(".")[0] for name in trees}
     for module, tree in trees.items():
@@ -219,7 +219,7 @@ def _unread(
 def _put_back(
     types: Types, trees: Mapping[str, ast.Module], overlays: Mapping[str, Overlay]
 ) -> None:
-    """Name places as they are in the sources, where annotations moved them."""
+    """Convert positions that inserted annotations have moved to those of the sources."""
     for name, overlay in overlays.items():
         if overlay.moved:
             for table in (types.names, types.referents, types.instances):
@@ -231,8 +231,9 @@ _HELD: Final = tuple(f"{_WORLD.removesuffix('World')}{name}" for name in ("Item"
 
 
 def _hold(flow: Flow) -> None:
-    """What a world holds is a step behind it: a function reads that out of a store, where no value
-    of the program's leads to it.
+    """Link worlds to the types that they contain, at distance 1.
+
+    A function reads these from a store, so no value of the program leads to them.
     """
     held = flow.graph.add(_HELD)
     for node, names in enumerate(flow.graph.types):
@@ -244,7 +245,7 @@ def _hold(flow: Flow) -> None:
 
 
 class _Targets:
-    """The goals of an application, in the order of files and lines."""
+    """The goals of an application, sorted by file and line."""
 
     def __init__(
         self,
@@ -268,19 +269,19 @@ class _Targets:
             try:
                 branches = decisions(source.parse())
             except RecursionError:
-                self.notes.append(f"{source.shown} is too deep to be instrumented: no targets")
+                self.notes.append(f"{source.shown}: nested too deeply to be instrumented: no goals")
                 continue
             found += self._of_module(source.name, source.shown, branches, number)
             number += len(branches)
         self.all = tuple(found)
         if self._never:
-            count, of = self._never, several(len(found), "target")
+            count, of = self._never, several(len(found), "goal")
             words = "is never taken" if count == 1 else "are never taken"
-            why = "as mypy proves by annotations: nothing aims there"
+            why = "as mypy proves by annotations: no mutation is targeted there"
             self.notes.append(f"{count:,} of {of} {words}, {why}")
         if self._reasons:
             reasons = ", ".join(f"{n:,} {words}" for words, n in self._reasons.most_common())
-            without, of = self._reasons.total(), several(len(found), "target")
+            without, of = self._reasons.total(), several(len(found), "goal")
             have = "has" if without == 1 else "have"
             self.notes.append(f"{without:,} of {of} {have} no influencing type: {reasons}")
 
@@ -297,7 +298,7 @@ class _Targets:
             function = condition.function
             kind, (row, at, *_) = decision.key
             for arm in decision.arms:
-                # The last of several cases is one by itself; else the branch's place tells.
+                # The last of several cases has a position of its own; others use the decision's.
                 place = (arm.line, arm.column) if arm.kind == "case" else (row, at)
                 never = (kind, *place, arm.kind) in self._flow.types.never.get(name, ())
                 self._never += never
@@ -325,12 +326,12 @@ class _Targets:
         found = self._flow.graph.nearest(condition.operands, MAX_TYPES, FURTHEST)
         self._done += 1
         if self._done % _EVERY == 0:
-            self._progress(f"looking for the types that influence {self._done:,} branches")
+            self._progress(f"found the types that influence {self._done:,} decisions")
         return tuple(Influence(*item) for item in found)
 
 
 def _reason(condition: Condition) -> str:
-    """Why nothing influences a branch, as far as can be told."""
+    """Return the presumed reason why no type influences a decision."""
     if not any(condition.operands):
         return "decide by constants only"
     if condition.function is not None:
@@ -347,7 +348,7 @@ def _reason(condition: Condition) -> str:
 def _constants(
     application: AnalysedApplication, reachable: frozenset[ast.AST]
 ) -> tuple[AnalysedConstant, ...]:
-    """Each value once for each use, where it is met first."""
+    """Return each value once for each kind of use, with its first location."""
     found: dict[tuple[type, object, str], AnalysedConstant] = {}
     for source in sorted(application.sources.values(), key=lambda s: s.shown):
         tree = application.trees.get(source.name)

@@ -1,4 +1,4 @@
-"""The sources that an analysis is about: of the application, of its harness and generator."""
+"""Read the sources to analyse: of the application, its harness and its generator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["AnalysedApplication", "Reference", "gather", "spec_of"]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A function by its module and its name there; both empty where there is none."""
+    """A function by module and name; both are empty if there is none."""
 
     module: str = ""
     function: str = ""
@@ -41,27 +41,27 @@ class Reference:
 
 @dataclass
 class AnalysedApplication:
-    """What there is to analyse."""
+    """The sources to analyse, and what is known about them."""
 
     interpreter: Interpreter
     packages: tuple[str, ...]
     sources: dict[str, ModuleSource] = field(default_factory=dict)
-    """The modules of the application by name: those have targets."""
+    """The modules of the application by name; only these have goals."""
     around: dict[str, ModuleSource] = field(default_factory=dict)
-    """Modules with the function that is called, or the generator, outside the application."""
+    """Modules of the target's function and the generator, if outside the application."""
     entry: Reference = Reference()
     generator: Reference = Reference()
     observed: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    """Names of types by parameter, by full name of the function."""
+    """Names of observed types by parameter, by full name of the function."""
     notes: list[str] = field(default_factory=list)
     unsure: tuple[str, ...] = ()
-    """Keys of names that the sources do not have, though they may be there anyway."""
+    """Campaign keys whose functions the sources do not define, but may exist at run time."""
     read: frozenset[Path] = frozenset()
-    """Files that mypy has read of all that is imported."""
+    """Files that mypy has read, including imported ones."""
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:
-        """All modules that parse, by name, the application's first; a note for each other one."""
+        """Syntax trees by module, the application's first; adds a note for each invalid module."""
         found: dict[str, ast.Module] = {}
         for source in [*self.sources.values(), *self.around.values()]:
             try:
@@ -69,16 +69,16 @@ class AnalysedApplication:
             except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
                 words = e.msg if isinstance(e, SyntaxError) else str(e) or type(e).__name__
                 line = f":{e.lineno}" if isinstance(e, SyntaxError) and e.lineno else ""
-                self.notes.append(f"{source.shown}{line} cannot be read, and is left out: {words}")
+                self.notes.append(f"{source.shown}{line}: left out, cannot be parsed: {words}")
         return found
 
     def source(self, name: str) -> ModuleSource:
-        """Of a module by name."""
+        """Return the source of a module by name."""
         return self.sources.get(name) or self.around[name]
 
 
 def spec_of(request: Request) -> TargetSpec:
-    """The target as engines know it."""
+    """Return the target as in an engine's ``spec.json``."""
     return TargetSpec(
         function=request.function,
         generator=request.generator,
@@ -105,7 +105,7 @@ def gather(request: Request, progress: Callable[[str], None]) -> AnalysedApplica
         interpreter = ask_interpreter(request.python, request.env, search_path(spec), names)
     except (OSError, ValueError) as e:
         raise TargetsError(
-            f'target.python = "{request.python}" does not say where its modules are: {e}'
+            f'target.python = "{request.python}": cannot determine its module path: {e}'
         ) from None
     application = AnalysedApplication(interpreter, packages)
     try:
@@ -127,9 +127,9 @@ def _read_packages(application: AnalysedApplication, request: Request) -> None:
         found = list(find_package(package, application.interpreter.path))
         if not found:
             raise TargetsError(
-                f"target.include = {list(application.packages)}: there is no Python source of"
-                f" {package} for {request.python}; set target.path to where it lies, or"
-                " target.python to the interpreter that it is installed for"
+                f"target.include = {list(application.packages)}: no Python source of {package} for"
+                f" {request.python}; set target.path to its directory, or target.python to the"
+                " interpreter that it is installed for"
             )
         for source in read(found):
             left_out = any(source.name == x or source.name.startswith(f"{x}.") for x in excluded)
@@ -143,7 +143,7 @@ def _is_file(reference: str) -> bool:
 
 
 def _around(application: AnalysedApplication, key: str, reference: str) -> Reference:
-    """Read the module of a reference, if it is not of the application."""
+    """Read the module of a reference, if it is outside the application."""
     module, colon, function = reference.rpartition(":")
     if not colon:
         module, function = reference, DEFAULT_FUNCTION if "generator" not in key else "generate"
@@ -155,8 +155,7 @@ def _around(application: AnalysedApplication, key: str, reference: str) -> Refer
     if module not in application.sources:
         if file is None or not file.is_file():
             application.notes.append(
-                f'{key} = "{reference}": there is no source of {module}, so what it does'
-                " with the input is not known"
+                f'{key} = "{reference}": {module} has no source, so its use of the input is unknown'
             )
             return Reference(module, function)
         application.around.setdefault(module, next(iter(read([(module, file)]))))
@@ -164,23 +163,23 @@ def _around(application: AnalysedApplication, key: str, reference: str) -> Refer
 
 
 def _observed(file: Path) -> dict[str, dict[str, list[str]]]:
-    """``{"module.function": {"parameter": ["module.Type", ...]}}``."""
+    """Read ``{"module.function": {"parameter": ["module.Type", ...]}}``."""
     try:
         data = json.loads(file.read_bytes())
     except OSError as e:
         raise TargetsError(f"{file}: {e.strerror or e}") from None
     except ValueError as e:
-        raise TargetsError(f"{file} is not a JSON file: {e}") from None
+        raise TargetsError(f"{file}: not a JSON file: {e}") from None
     if not isinstance(data, dict):
-        raise TargetsError(f"{file}: it must hold an object, not {data!r:.60}")
+        raise TargetsError(f"{file}: must contain an object, not {data!r:.60}")
     for function, parameters in data.items():
         named = isinstance(parameters, dict) and all(
             isinstance(types, list) and all(map(_is_type, types)) for types in parameters.values()
         )
         if not named:
             raise TargetsError(
-                f"{file}: {function} must be an object of lists of names of types by parameter,"
-                f" not {parameters!r:.60}"
+                f"{file}: {function} must be an object with a list of type names for each"
+                f" parameter, not {parameters!r:.60}"
             )
     return data
 
@@ -189,7 +188,7 @@ _TYPE = (ast.Attribute, ast.Name, ast.Load, ast.Subscript, ast.Tuple, ast.BinOp,
 
 
 def _is_type(value: object) -> bool:
-    """``module.Type``, also with arguments: ``builtins.list[datetime.date | None]``."""
+    """Whether a value is like ``module.Type`` or ``builtins.list[datetime.date | None]``."""
     if not isinstance(value, str):
         return False
     try:

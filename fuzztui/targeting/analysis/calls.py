@@ -1,4 +1,4 @@
-"""Calls: which of the application's functions are entered, and with what."""
+"""Calls: link them to the application's functions, and arguments to parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NARROWING = frozenset({"isinstance", "issubclass"})
 
 
 class Calls(OperatorFlow):
-    """Expressions that call, by name or through a value."""
+    """Adds calls, by name or through a value."""
 
     def _Call(self, node: ast.Call) -> int:
         at = self._value(node)
@@ -43,7 +43,7 @@ class Calls(OperatorFlow):
         return at
 
     def _call_value(self, at: int, function: ast.expr, given: list[int]) -> None:
-        """What is called is a value: it may be any function that is not called by its name."""
+        """Add a call of a value, which may be any function that is used as a value."""
         meant = self._meant(function)
         if not meant and isinstance(function, ast.Attribute):
             self._graph.link(at, self._flow.read(function.attr))
@@ -52,7 +52,7 @@ class Calls(OperatorFlow):
             self._links(self._flow.unknown, given)
 
     def _callees(self, node: ast.expr) -> tuple[list[Function], bool]:
-        """The application's functions that may be called, and whether there are no others."""
+        """Return the application's functions that may be called, and whether these are all."""
         if isinstance(node, ast.Lambda):
             self.expr(node)
             return [self._flow.of_node[node]], True
@@ -65,7 +65,7 @@ class Calls(OperatorFlow):
     def _bind(
         self, f: Function, node: ast.Call, receiver: int, bound: bool
     ) -> list[tuple[int, int]]:
-        """Parameters and what a call gives for them."""
+        """Return pairs of parameters and arguments of a call."""
         pairs = [(f.positional[0], receiver)] if bound else []
         left = f.positional[bound:]
         starred = False
@@ -87,7 +87,7 @@ class Calls(OperatorFlow):
         return pairs
 
     def _construct(self, at: int, name: str, node: ast.Call) -> None:
-        """A call of a class: its constructor, or else its fields in their order."""
+        """Add a call of a class: of its constructor, or else assignments to its fields."""
         constructors = self._flow.constructors(name)
         for f in constructors:
             self._enter(at, f, self._bind(f, node, NOTHING, True))
@@ -103,7 +103,7 @@ class Calls(OperatorFlow):
                 self._graph.link(attribute, self.expr(keyword.value))
 
     def _hand_over(self, at: int, node: ast.Call, given: list[int]) -> None:
-        """A library calls the functions that it is given, with what else it is given."""
+        """Assume that a library calls the functions among its arguments with the others."""
         for argument in [*node.args, *(k.value for k in node.keywords)]:
             if not isinstance(argument, ast.Name | ast.Attribute | ast.Lambda):
                 continue
@@ -115,7 +115,7 @@ class Calls(OperatorFlow):
                     self._enter(at, f, [(p, value) for p in f.formals for value in others])
 
     def _classes(self, node: ast.expr) -> list[int]:
-        """Nodes for the classes that an expression names."""
+        """Return nodes for the classes that an expression names."""
         if isinstance(node, ast.Tuple):
             return [c for element in node.elts for c in self._classes(element)]
         if isinstance(node, ast.BinOp):

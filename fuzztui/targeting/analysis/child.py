@@ -1,4 +1,4 @@
-"""Asking a child process for the targets: mypy takes hundreds of MB, and the interpreter's lock."""
+"""Run the analysis in a child process, because mypy needs hundreds of MB and holds the GIL."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def find_targets(
     *,
     cache: Path | None = None,
 ) -> TargetingAnalysis:
-    """The goals of an application, with their influencing types.
+    """Find the goals of an application, with their influencing types.
 
-    ``progress`` is called with words, now and then. What was found is kept in ``cache`` (default:
-    ``~/.cache/fuzztui``) as long as no source changes. Raises :class:`TargetsError`.
+    ``progress``: called with messages. ``cache``: the directory that keeps results while no source
+    changes; None: ``~/.cache/fuzztui``. Raises :class:`TargetsError`.
     """
     directory = _usable(cache) if cache is not None else _cache()
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MYPY")}
@@ -66,7 +66,7 @@ def find_targets(
 def _converse(
     child: subprocess.Popen[str], request: Request, progress: Callable[[str], None]
 ) -> dict[str, str]:
-    """The child's last answer; {} where it ended without one."""
+    """Return the child's reply; {} if it ended without one."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -78,7 +78,7 @@ def _converse(
         try:
             answer = json.loads(line)
         except ValueError:
-            continue  # something that mypy prints
+            continue  # printed by mypy
         if isinstance(answer, dict) and "progress" in answer:
             progress(str(answer["progress"]))
         elif isinstance(answer, dict):
@@ -89,7 +89,7 @@ def _converse(
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    """If we are told to leave: it has directories to remove, and runs of the target to end."""
+    """Terminate the child, which has directories to remove, and runs of the target to end."""
     child.terminate()
     try:
         child.wait(_PATIENCE_S)
@@ -101,15 +101,15 @@ def _end(child: subprocess.Popen[str]) -> None:
 def _last_words(stderr: bytes, status: int) -> str:
     if status < 0:
         return (
-            f"the analysis was killed by signal {-status}: is there enough memory for mypy?"
-            " target.include may name less"
+            f"the analysis was killed by signal {-status}; if memory was too small for mypy, name"
+            " fewer packages in target.include"
         )
     last = stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return f"the analysis ended with exit status {status}: {last or 'it said nothing'}"
+    return f"the analysis ended with exit status {status}: {last or 'without any output'}"
 
 
 def _cache() -> Path:
-    """The user's directory for what can be made again, or one for this process."""
+    """Return fuzztui's directory below the user's cache directory, or a temporary one."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     caches = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
     try:
@@ -119,11 +119,11 @@ def _cache() -> Path:
 
 
 def _usable(directory: Path) -> Path:
-    """The directory, made private to the user. Raises :class:`TargetsError`."""
+    """Make a directory private to the user, and return it. Raises :class:`TargetsError`."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as e:
         raise TargetsError(f"{directory}: {e.strerror or e}") from None
     if not os.access(directory, os.W_OK) or directory.stat().st_uid != os.geteuid():
-        raise TargetsError(f"{directory}: it is not ours to write to; see XDG_CACHE_HOME")
+        raise TargetsError(f"{directory}: not writable or not owned by you; set XDG_CACHE_HOME")
     return directory

@@ -1,7 +1,7 @@
-"""Constants of the application that inputs may need: strings, bytes and integers.
+"""Find constants of the application that inputs may need: strings, bytes and integers.
 
-The paper's "magic strings" (III-B), and what a Python prototype needed beside them: integers,
-and how a constant is used.
+The paper's "magic strings" (III-B), and what a Python prototype needed in addition: integers, and
+how a constant is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fuzztui.targeting.analysis.document import AnalysedConstant
 __all__ = ["constants"]
 
 _LONGEST: Final = 1024
-"""Longer texts are no magic words: queries, templates, messages."""
+"""Maximum length of a constant: longer texts are queries, templates or messages."""
 
 _COMPARISONS: Final = {
     ast.Eq: "==",
@@ -36,9 +36,10 @@ _TYPES = ("annotation", "returns", "type_params")
 def constants(
     tree: ast.Module, shown: str, reached: Collection[ast.AST]
 ) -> Iterator[AnalysedConstant]:
-    """A module's constants, as often as they occur; ``shown`` is what its file is called.
+    """Yield each occurrence of a constant in a module.
 
-    Functions that are not ``reached``, docstrings and annotations are left out.
+    ``shown``: the file's name in locations. Functions that are not in ``reached``, docstrings and
+    annotations are left out.
     """
     for node, context in _walk(tree, "other", reached):
         value = node.value
@@ -67,7 +68,7 @@ def _walk(
 
 
 def _context(node: ast.AST, field: str, context: str) -> str:
-    """How a constant below is used, in a word: ``==``, ``in``, a method's name, ..."""
+    """Return how a constant below ``node`` is used: ``==``, ``in``, a method's name, ..."""
     if isinstance(node, ast.Compare):
         return _COMPARISONS.get(type(node.ops[0]), "==")
     if isinstance(node, ast.Call):

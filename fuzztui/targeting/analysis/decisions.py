@@ -1,7 +1,7 @@
-"""Code targets of a module: the arms that the engine's instrumenter probes, and their cells.
+"""The goals of a module: the branches that the engine's instrumenter probes, and their cells.
 
-The engine covers cells, the analysis knows branches. Which cell stands for which arm is not
-worked out a second time: a subclass of the instrumenter itself takes notes while it numbers.
+The engine covers cells of the coverage map. A subclass of the engine's own instrumenter records
+which cell belongs to which branch, so that the analysis and the engine always agree.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ __all__ = ["Branch", "Decision", "decisions"]
 
 @dataclass(slots=True)
 class Branch:
-    """One arm of a branch: a goal."""
+    """One way out of a decision: a goal."""
 
     kind: str
     line: int
     column: int
-    """Where what decides stands, from 0."""
+    """Column of the deciding expression, from 0."""
     cells: list[int]
-    """Any of them covered: so is the arm. Several where the arm has no probe of its own."""
+    """The branch is covered if any of these is; several if it has no probe of its own."""
     within: list[int]
-    """Any of them covered: the block was entered that the branch is in.
+    """The block that contains the decision was entered if any of these is covered.
 
-    Behind an ``if`` one arm of which always leaves, that is its other arm.
+    After an ``if`` with one branch that always leaves, the block starts with the other branch.
     """
 
 
 @dataclass(slots=True)
 class Decision:
-    """One branch. Each operand of an ``and`` or ``or`` after the first is one by itself."""
+    """A decision. Each operand of an ``and`` or ``or`` after the first is a separate decision."""
 
     key: Key
     function: str
@@ -44,9 +44,9 @@ class Decision:
 
 
 def decisions(tree: ast.Module) -> list[Decision]:
-    """The branches in functions of a module, in the order of its text; the tree is used up.
+    """Return the decisions in functions of a module, in textual order. Modifies the tree.
 
-    Raises :class:`RecursionError` where the engine would load the module as it is.
+    Raises :class:`RecursionError` if the engine would not instrument the module.
     """
     notes = _Notes()
     notes.visit(tree)
@@ -54,7 +54,7 @@ def decisions(tree: ast.Module) -> list[Decision]:
 
 
 def _leaves(block: list[ast.stmt]) -> bool:
-    """Is what follows the block never come to from it?"""
+    """Whether a block always leaves, so that the statement after it is not executed next."""
     last = block[-1] if block else None
     if isinstance(last, ast.If):
         return _leaves(last.body) and _leaves(last.orelse)
@@ -62,7 +62,7 @@ def _leaves(block: list[ast.stmt]) -> bool:
 
 
 class _Notes(Instrumenter):
-    """Instruments, and notes for which arm of which branch each probe is."""
+    """Instruments, and records to which branch of which decision each probe belongs."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -70,10 +70,10 @@ class _Notes(Instrumenter):
         self._deciding: list[Decision] = []
         self._of: dict[ast.AST, Decision] = {}
         self._places: dict[int, ast.AST] = {}
-        """What decides about a block, by the identity of its list of statements."""
+        """Deciding expression of each block, by the identity of its list of statements."""
         self._within: list[list[int]] = [[]]
         self._behind: dict[int, list[int]] = {}
-        """Cells that tell that a block's end was come to, by the identity of its statements."""
+        """Cells that show that a block's end was reached, by the identity of its statements."""
         self._unprobed: Branch | None = None
 
     def _arm_at(self, kind: str, at: ast.AST, decision: Decision, cells: list[int]) -> Branch:
@@ -119,7 +119,7 @@ class _Notes(Instrumenter):
     def _opened(self, kind: str, body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
         at = self._places.get(id(body), body[0])
         arm = self._arm_at(kind, at, self._deciding[-1], [])
-        # The probe of the block, if it has one, is the first that is made from here on.
+        # The next probe that is made is the block's, if it has one.
         self._unprobed = arm
         self._within.append(arm.cells)
         opened = super()._opened(kind, body, extra)
@@ -138,12 +138,12 @@ class _Notes(Instrumenter):
         self._within.append(entry)
         super()._function(node)
         self._within.pop()
-        if not entry:  # it begins with an `if` that tells as much
+        if not entry:  # it starts with an `if`, whose cells show the entry
             entry += self._cells_of(next(s for s in node.body if isinstance(s, ast.If)))
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """Its body is a block of its own."""
+        """The body is a separate block."""
         self._within.append([])
         super().visit_Lambda(node)
         self._within.pop()
@@ -152,7 +152,7 @@ class _Notes(Instrumenter):
     # ---------------------------------------------------------------- branches
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """Decides by its test."""
+        """Decision on the test."""
         body, other = node.body, node.orelse
         self._places |= {id(body): node.test, id(other): node.test}
         leaves = [_leaves(block) for block in (body, other)]
@@ -177,15 +177,15 @@ class _Notes(Instrumenter):
         around = self._within[-1]
         with self._decides(node):
             super()._try(node)
-        self._within[-1] = around  # a handler may go on with what was left
+        self._within[-1] = around  # a handler may continue after the ``try``
         return node
 
     def visit_With(self, node: ast.With) -> ast.AST:
-        """What is raised in it may end there."""
+        """An exception raised in the block may be suppressed."""
         return self._with(node)
 
     def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
-        """As a plain ``with``."""
+        """As ``with``."""
         return self._with(node)
 
     def _with(self, node: ast.With | ast.AsyncWith) -> ast.AST:
@@ -195,13 +195,13 @@ class _Notes(Instrumenter):
         return node
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
-        """Decides by its subject."""
+        """Decision on the subject."""
         self._places |= {id(case.body): case.pattern for case in node.cases}
         with self._decides(node):
             return super().visit_Match(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """Decides by its test."""
+        """Decision on the test."""
         with self._decides(node):
             self._places[id(self._of[node])] = node.test
             return super().visit_IfExp(node)

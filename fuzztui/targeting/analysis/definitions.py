@@ -1,4 +1,4 @@
-"""What an application defines: its functions and classes by full name, and their scopes."""
+"""An application's functions, by full name, and scopes of names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROPERTIES = frozenset({"property", "cached_property"})
 
 @dataclass(slots=True)
 class Function:
-    """A function: the nodes of what goes in and what comes out."""
+    """A function, with the graph's nodes of its parameters and results."""
 
     number: int
     name: str
@@ -33,22 +33,22 @@ class Function:
     node: FunctionNode
     result: int
     raised: int
-    """What decides whether it raises."""
+    """Node of what decides whether the function raises."""
     positional: list[int]
     named: dict[str, int]
-    """Parameters by name: all but the two with stars."""
+    """Parameters by name, except ``*args`` and ``**kwargs``."""
     rest: list[int]
-    """Those with stars."""
+    """``*args`` and ``**kwargs``."""
     bound: bool = False
-    """Is its first parameter the object, or the class, that it is looked up in?"""
+    """Whether the first parameter is the object or class on which the function is called."""
     is_class_method: bool = False
     is_property: bool = False
     is_stub: bool = False
-    """Has it no body of its own: of a protocol, abstract?"""
+    """Whether the body does nothing, as in protocols and abstract methods."""
 
     @property
     def formals(self) -> list[int]:
-        """All parameters but the object."""
+        """All parameters except the object."""
         return [*self.positional[self.bound :], *self._keywords(), *self.rest]
 
     def _keywords(self) -> list[int]:
@@ -58,7 +58,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The values by which a branch decides, and the function that it is in."""
+    """The operands of a decision, and the function that contains it."""
 
     operands: list[int]
     function: Function | None
@@ -66,7 +66,7 @@ class Condition:
 
 @dataclass(slots=True)
 class NameScope:
-    """Where names are bound. ``owner``: the number of the function, -1 for a module or class."""
+    """A scope of names. ``owner``: the number of the function; -1: a module or class."""
 
     prefix: str
     owner: int
@@ -77,7 +77,7 @@ class NameScope:
     """Names declared here as global (True) or nonlocal."""
 
     def find(self, name: str) -> NameScope | None:
-        """The scope that binds a name as seen from here; None: a builtin, or the module."""
+        """Return the scope that binds a name used here; None: a builtin, or the module."""
         scope: NameScope | None = self
         while scope is not None:
             if scope.elsewhere.get(name):
@@ -92,7 +92,7 @@ class NameScope:
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes below, not into functions and classes that begin there (they themselves count)."""
+    """Yield nodes below, including nested functions and classes but not their content."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, _SCOPES):
@@ -100,7 +100,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def binds(body: Sequence[ast.AST]) -> tuple[frozenset[str], dict[str, bool]]:
-    """Names that statements bind in their scope; those they declare to be of another."""
+    """Return the names that statements bind in their scope, and global and nonlocal names."""
     bound: set[str] = set()
     elsewhere: dict[str, bool] = {}
     for node in body:
@@ -121,7 +121,7 @@ def binds(body: Sequence[ast.AST]) -> tuple[frozenset[str], dict[str, bool]]:
 
 
 def parameters(args: ast.arguments) -> Iterator[ast.arg]:
-    """All of them, in the order of the signature."""
+    """Yield all parameters, in the order of the signature."""
     yield from args.posonlyargs
     yield from args.args
     yield from filter(None, [args.vararg])
@@ -132,7 +132,7 @@ def parameters(args: ast.arguments) -> Iterator[ast.arg]:
 def define(
     graph: Graph, number: int, name: str, node: FunctionNode, prefix: str, *, in_class: bool
 ) -> Function:
-    """A function's nodes. ``prefix`` is that of its own scope."""
+    """Add a function's nodes. ``prefix``: of the names in its scope."""
     args = node.args
     nodes = {a.arg: graph.named(prefix + a.arg, owner=number) for a in parameters(args)}
     stars = [a.arg for a in (args.vararg, args.kwarg) if a is not None]
@@ -154,7 +154,7 @@ def define(
 
 
 def _says_nothing(node: ast.stmt) -> bool:
-    """``...``, a docstring, or ``raise NotImplementedError``."""
+    """Whether a statement is ``...``, a docstring, or ``raise NotImplementedError``."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Raise) and node.exc is not None:

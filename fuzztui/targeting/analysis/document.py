@@ -21,12 +21,12 @@ VERSION = 1
 
 
 class DocumentError(Exception):
-    """What is wrong with a document, in words."""
+    """A document is invalid; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """A type that influences a target, and how many steps of computation it is away."""
+    """A type that influences a goal, and its distance in steps of data flow."""
 
     name: str
     distance: int
@@ -43,10 +43,10 @@ class AnalysedModule:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedGoal:
-    """One arm of a branch. Cells are counted from the first one of the module."""
+    """One branch of a decision. Cells are counted from the first one of the module."""
 
     location: str
-    """``package/module.py:LINE:ARM``; where that is not unique, with the column before the arm."""
+    """``package/module.py:LINE:BRANCH``, or ``LINE:COLUMN:BRANCH`` if that is not unique."""
     module: str
     function: str
     line: int
@@ -54,22 +54,22 @@ class AnalysedGoal:
     """From 0."""
     arm: str
     decision: int
-    """Targets with the same number are the arms of one branch."""
+    """Number of the decision, which all its branches share."""
     cells: tuple[int, ...]
-    """It is covered when any of them is."""
+    """The goal is covered if any of these is."""
     within: tuple[int, ...]
-    """The block that the branch is in was entered when any of them is covered."""
+    """The block that contains the decision was entered if any of these is covered."""
     reachable: bool
-    """May the entry point reach it?"""
+    """Whether the entry point may reach the goal."""
     types: tuple[Influence, ...]
-    """The nearest first."""
+    """Influencing types, nearest first."""
     never: bool = False
-    """Does mypy prove that it is never taken? It is not reachable then."""
+    """Whether mypy proves that the branch is never taken; then the goal is not reachable."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysedConstant:
-    """A constant, how it is used, and where it was seen first (``package/module.py:LINE``)."""
+    """A constant, its use, and its first location (``package/module.py:LINE``)."""
 
     value: str | bytes | int
     context: str
@@ -78,24 +78,24 @@ class AnalysedConstant:
 
 @dataclass(frozen=True, slots=True)
 class TargetingAnalysis:
-    """All that the static analysis knows of an application."""
+    """The result of the static analysis of an application."""
 
     application: tuple[str, ...]
     python: str
     modules: tuple[AnalysedModule, ...] = ()
     targets: tuple[AnalysedGoal, ...] = ()
     types: tuple[Influence, ...] = ()
-    """One distance for each type: the paper's D."""
+    """One distance per type: the paper's D."""
     constants: tuple[AnalysedConstant, ...] = ()
     observed: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """Types that un-annotated parameters were seen to have, by function."""
+    """Observed types of parameters without annotation, by function."""
     notes: tuple[str, ...] = field(default=())
-    """What should be known of it, in words."""
+    """Messages for the user."""
     unsure: tuple[str, ...] = ()
-    """Keys of the campaign that name what no source has: importing it tells if it is there."""
+    """Campaign keys whose functions no source defines; an import must check that they exist."""
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written; constants by kind."""
+        """Return the document as a JSON object."""
         by_kind: dict[str, list[dict[str, Any]]] = {"str": [], "bytes": [], "int": []}
         for c in self.constants:
             value = {"hex": c.value.hex()} if isinstance(c.value, bytes) else {"value": c.value}
@@ -114,20 +114,20 @@ class TargetingAnalysis:
         }
 
     def dumps(self) -> str:
-        """The file: a line for each target, type and constant, the same ones for the same input."""
+        """Return the file's content: one line per goal, type and constant, deterministic."""
         return _lines(self.to_json(), "") + "\n"
 
     @classmethod
     def loads(cls, text: str | bytes) -> TargetingAnalysis:
-        """Read a file. Raises :class:`DocumentError` in words that name the key."""
+        """Read a file's content. Raises :class:`DocumentError`, which names the key."""
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as e:
-            raise DocumentError(f"it is not a JSON file: {e}") from None
+            raise DocumentError(f"not a JSON file: {e}") from None
         version = data.get("version") if isinstance(data, dict) else None
         if version != VERSION:
             raise DocumentError(
-                f"version is {version!r:.40}, but this fuzztui reads {VERSION}: make it again"
+                f"version is {version!r:.40}, but this fuzztui reads {VERSION}; make the file again"
             )
         return cls(
             application=_list(data, "application", str),
@@ -149,7 +149,7 @@ class TargetingAnalysis:
 
 
 def _lines(value: Any, indent: str) -> str:
-    """Indented JSON in which what holds nothing but plain values and types takes one line."""
+    """Return indented JSON, with short values on one line."""
     flat = json.dumps(value, ensure_ascii=False)
     deep = indent + " "
     if isinstance(value, dict) and len(flat) > 96:
@@ -191,7 +191,7 @@ def _list(data: Any, name: str, make: Callable[[Any], Any]) -> tuple[Any, ...]:
             found.append(make(item))
         except (KeyError, TypeError, ValueError, AttributeError) as e:
             words = f"{type(e).__name__}: {e}"
-            raise DocumentError(f"{name}[{n}] is not as it should be ({words})") from None
+            raise DocumentError(f"{name}[{n}] is invalid ({words})") from None
     return tuple(found)
 
 

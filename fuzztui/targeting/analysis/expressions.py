@@ -1,4 +1,4 @@
-"""Expressions that do not call, and the conditions that they make."""
+"""Expressions other than calls, conditions and assignments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Expressions"]
 
 
 class Expressions(Calls):
-    """All kinds of expressions, and assignments, which some contain."""
+    """Adds all kinds of expressions, and assignments, which some contain."""
 
     def _Name(self, node: ast.Name) -> int:
         scope = self._scope.find(node.id)
@@ -28,7 +28,7 @@ class Expressions(Calls):
         types = self._names.get(span(node), ())
         if not types:
             return at
-        # One node for all places where the variable has those types.
+        # One node for all uses of the variable with these types.
         use = self._graph.named(f"{at} as {'|'.join(types)}", types, self._owner())
         self._graph.link(use, at, 0)
         return use
@@ -118,7 +118,7 @@ class Expressions(Calls):
         return operands
 
     def _operands(self, node: ast.expr) -> list[int]:
-        """The values that a condition is about; of ``and`` and ``or``, those of all parts."""
+        """Return a condition's operands; of ``and`` and ``or``, those of all parts."""
         if isinstance(node, ast.BoolOp):
             found: list[int] = []
             for n, value in enumerate(node.values):
@@ -134,12 +134,12 @@ class Expressions(Calls):
         return [self.expr(node), *[truth] * self._truth(truth, node)]
 
     def _answers(self, node: ast.Compare) -> list[int]:
-        """What the operands' own methods say; none if they have none."""
+        """Return the result of the operands' own methods; [] if they have none."""
         at = self.expr(node)
         return [at] if at in self._asked else []
 
     def _decided(self, node: int) -> None:
-        """The value is there because of the conditions around."""
+        """Let a value depend on the conditions around it."""
         if self._flow.control:
             for tests in self._tests:
                 self._links(node, tests)
@@ -174,7 +174,7 @@ class Expressions(Calls):
     # -------------------------------------------------------------- assignments
 
     def _assign(self, target: ast.expr, value: int, cost: int) -> None:
-        """The target's node depends on the value; a constant, on the condition around."""
+        """Let the target depend on the value; for a constant, on the condition around."""
         if isinstance(target, ast.Tuple | ast.List):
             for part in target.elts:
                 self._assign(part, value, cost + 1)
@@ -193,7 +193,7 @@ class Expressions(Calls):
                     self._links(node, self._tests[-1])
 
     def _stores(self, target: ast.Name | ast.Attribute, value: int) -> list[int]:
-        """The nodes that an assignment changes."""
+        """Return the nodes that an assignment changes."""
         if isinstance(target, ast.Name):
             return [self._variable(target.id)]
         self.expr(target.value)

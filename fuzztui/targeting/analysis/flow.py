@@ -1,12 +1,12 @@
-"""The first pass: which values depend on which, over all functions of an application.
+"""The first pass: the dependencies of values, over all functions of an application.
 
-III-B, "Variable Dependency Pass": definitions and uses, arguments to parameters, returned
-values to calls; of a library's function the result depends on receiver and arguments. What the
-paper lacks and helpers that return ``True`` or ``False`` need: what is returned also depends on
-the conditions under which it is returned.
+III-B, "Variable Dependency Pass": uses depend on definitions, parameters on arguments, calls on
+returned values; the result of a library's function depends on receiver and arguments. In addition
+to the paper, a returned value depends on the conditions under which it is returned, because helpers
+may return ``True`` or ``False``.
 
-A variable is one node in its function, whatever it holds when (and those of comprehensions are
-variables of the function around); an attribute is one node for its class, whatever the object.
+A variable is one node in its function at all times (variables of comprehensions belong to the
+function around); an attribute is one node for its class, for all objects.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from fuzztui.targeting.analysis.types import Types
 __all__ = ["Flow"]
 
 _MAX_NAMESAKES = 8
-"""Methods, or attributes, that a name may mean where the object's type is unknown."""
+"""Maximum number of methods, or attributes, considered for a name on an object of unknown type."""
 
 
 class Flow:
-    """The graph of an application, and the operands of its branches."""
+    """The graph of an application, and the operands of its decisions."""
 
     def __init__(
         self,
@@ -47,22 +47,22 @@ class Flow:
         given: dict[tuple[str, str], tuple[str, ...]] | None = None,
         entry: str = "",
     ) -> None:
-        """``trees`` by module; ``given``: types of a function's parameter that are known.
+        """``trees`` by module; ``given``: known types by full name of a function, and parameter.
 
-        ``entry`` is the full name of the function that is called with the input.
-        ``control=False`` leaves out what depends on conditions only, for comparison.
+        ``entry``: full name of the function that is called with the input. ``control=False`` leaves
+        out dependencies on conditions, for comparison.
         """
         self.graph = Graph()
         self.types = types
         self.control = control
         self.conditions: dict[str, dict[Key, Condition]] = {}
-        """By module and place of the branch."""
+        """Conditions by module and position of the decision."""
         self.functions: dict[str, list[Function]] = {}
-        """By full name; several where a name is defined more than once."""
+        """Functions by full name; several if a name is defined more than once."""
         self.of_node: dict[ast.AST, Function] = {}
         self.scopes: dict[ast.AST, NameScope] = {}
         self.fields: dict[str, list[str]] = {}
-        """Annotated names in the body of a class."""
+        """Annotated names in the bodies of classes."""
         self._methods: dict[str, list[Function]] = {}
         self._own_methods: dict[str, dict[str, None]] = {}
         self._attributes: dict[str, set[str]] = {}
@@ -71,11 +71,11 @@ class Flow:
         self.values: set[int] = set()
         """Numbers of the functions that are used as values."""
         self.dynamic = False
-        """Are methods looked up by names that are made at run time?"""
+        """Whether ``getattr`` is called with names computed at run time."""
         self.unknown = self.shared("?")
-        """What is given to functions nobody knows which."""
+        """The node that stands for arguments of calls whose callee is unknown."""
         self.notes: list[str] = []
-        """Modules that are left out, and why."""
+        """Messages about modules that are left out."""
         for name, tree in trees.items():
             self._define(tree, NameScope(f"{name}.", -1, binds(tree.body)[0]))
         self._inherit()
@@ -84,7 +84,7 @@ class Flow:
             try:
                 flow.block(tree.body)
             except RecursionError:
-                self.notes.append(f"{name} is too deep to be followed: little is known of it")
+                self.notes.append(f"{name}: nested too deeply for the analysis, so incomplete")
             self.conditions[name] = flow.conditions
         for (function, parameter), names in sorted((given or {}).items()):
             for f in self.functions.get(function, []):
@@ -101,7 +101,7 @@ class Flow:
     # ----------------------------------------------------------- what there is
 
     def _define(self, node: ast.AST, scope: NameScope) -> None:
-        """Find functions and classes below a node that has a scope."""
+        """Add functions and classes below a node that has a scope."""
         self.scopes[node] = scope
         body = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
         for item in body:
@@ -110,7 +110,7 @@ class Flow:
                     self._define_class(child, scope)
                 elif isinstance(child, FunctionNode):
                     self._define_function(child, scope)
-                if _is_scope(child):  # what it begins with belongs to this scope
+                if _is_scope(child):  # decorators, bases and defaults belong to this scope
                     for part in _head(child):
                         for inner in [part, *own_nodes(part)]:
                             if isinstance(inner, ast.Lambda):
@@ -155,13 +155,13 @@ class Flow:
     # ----------------------------------------------------------------- look-ups
 
     def shared(self, name: str) -> int:
-        """The node of a global, an attribute, or something else that any function may use."""
+        """Return the node of a global, an attribute, or another name that all functions share."""
         node = self.graph.named(name)
         self.graph.shared.add(node)
         return node
 
     def is_ours(self, name: str) -> bool:
-        """Does a full name belong to a module of the application?"""
+        """Whether a full name belongs to a module of the application."""
         while name:
             name = name.rpartition(".")[0]
             if name in self._modules:
@@ -169,23 +169,23 @@ class Flow:
         return False
 
     def meant(self, name: str) -> list[Function]:
-        """The functions of a full name, and those that override it."""
+        """Return the functions of a full name, and those that override them."""
         return [*self.functions.get(name, []), *self._overriding.get(name, [])]
 
     def special(self, name: str, method: str) -> list[Function]:
-        """A method of a class, looked up as an operator does, and those that override it."""
+        """Return a special method of a class, and those that override it; [] if none."""
         for ancestor in self.types.ancestors.get(name, ()):
             if found := self.meant(f"{ancestor}.{method}"):
                 return found
         return []
 
     def namesakes(self, name: str) -> list[Function]:
-        """The methods of a name, if they are few."""
+        """Return the methods of a name, if there are at most ``_MAX_NAMESAKES``."""
         methods = self._methods.get(name, [])
         return methods if len(methods) <= _MAX_NAMESAKES else []
 
     def constructors(self, name: str) -> list[Function]:
-        """What is called to make an object of a class: the nearest ``__init__``, ``__new__``."""
+        """Return the nearest ``__init__`` and ``__new__`` of a class."""
         found: list[Function] = []
         for method in ("__init__", "__new__"):
             for ancestor in self.types.ancestors.get(name, (name,)):
@@ -195,7 +195,7 @@ class Flow:
         return found
 
     def fields_of(self, name: str) -> list[str]:
-        """Full names of the annotated fields of a class, as a dataclass would take them."""
+        """Return full names of the annotated fields of a class, in a dataclass's order."""
         fields: dict[str, str] = {}
         for ancestor in reversed(self.types.ancestors.get(name, (name,))):
             for attribute in self.fields.get(ancestor, []):
@@ -203,11 +203,11 @@ class Flow:
         return list(fields.values())
 
     def stored(self, name: str) -> int:
-        """An attribute as it is written in an object of unknown type."""
+        """Return the node of an attribute written to an object of unknown type."""
         return self.shared(f"?stored.{name}")
 
     def attribute(self, full: str) -> int:
-        """An attribute of a class; what is written in objects of unknown type may be in it."""
+        """Return the node of a class's attribute, linked to writes to objects of unknown type."""
         node = self.shared(full)
         last = full.rpartition(".")[2]
         self.graph.link(node, self.stored(last))
@@ -215,7 +215,7 @@ class Flow:
         return node
 
     def read(self, name: str) -> int:
-        """An attribute as it is read from an object of unknown type."""
+        """Return the node of an attribute read from an object of unknown type."""
         node = self.shared(f"?read.{name}")
         self.graph.link(node, self.stored(name), 0)
         classes = self._attributes.get(name, set())
@@ -230,7 +230,7 @@ def _is_scope(node: ast.AST) -> bool:
 
 
 def _head(node: ast.AST) -> list[ast.AST]:
-    """What of a function or class is evaluated where it is defined."""
+    """Return the parts of a function or class that are evaluated at its definition."""
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords]
     args: ast.arguments = node.args  # type: ignore[attr-defined]

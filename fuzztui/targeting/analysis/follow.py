@@ -1,4 +1,4 @@
-"""One module's part of the graph: its statements, each by its kind of node."""
+"""Add the statements of one module to the graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ModuleFlow"]
 
 
 class ModuleFlow(Expressions):
-    """One module's part of the graph."""
+    """Adds one module's statements, each by the method of its node class."""
 
     @contextmanager
     def _under(self, tests: list[int]) -> Iterator[None]:
@@ -59,7 +59,10 @@ class ModuleFlow(Expressions):
         self._returned(node.value)
 
     def _Raise(self, node: ast.Raise) -> None:
-        outer, self._raised = self._raised, self._graph.add()  # making an exception raises none
+        outer, self._raised = (
+            self._raised,
+            self._graph.add(),
+        )  # making an exception does not count as raising
         self._plain(node)
         self._raised = outer
         self._decided(self._raised)
@@ -73,7 +76,7 @@ class ModuleFlow(Expressions):
         call = node.value.value if isinstance(node.value, ast.Await) else node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             functions, _ = self._callees(call.func)
-            if not functions:  # a library's, whose value nobody wants: it changes the receiver
+            if not functions:  # a library's method whose value is unused changes the receiver
                 self._assign(call.func.value, at, 0)
 
     def _Assign(self, node: ast.Assign) -> None:
@@ -88,7 +91,7 @@ class ModuleFlow(Expressions):
         self._assign(node.target, self._in_place(node), 1)
 
     def _unpack(self, target: ast.expr, value: ast.expr) -> None:
-        """Assign; parts of a tuple to parts of a tuple."""
+        """Assign a value; elements of a tuple to elements of a tuple."""
         both = isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List)
         if both and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]
             for part, of in zip(target.elts, value.elts, strict=True):  # type: ignore[attr-defined]
@@ -128,7 +131,7 @@ class ModuleFlow(Expressions):
         outer, self._raised = self._raised, raised
         self.block(node.body)
         self._raised = outer
-        self._graph.link(outer, raised, 0)  # a handler may not be of that exception
+        self._graph.link(outer, raised, 0)  # the handlers may not match
         with self._under(self._decides(key(node), [raised])):
             for handler in node.handlers:
                 if handler.type is not None:

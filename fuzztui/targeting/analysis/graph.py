@@ -1,11 +1,10 @@
-"""What values depend on: the graph that the first pass builds and the second one walks.
+"""The dependency graph of values, which the first pass builds and the second one walks.
 
-A node is a value: an expression, a variable, an attribute, what a function returns. An edge
-leads from a value to one that it is made of, or decided by; its cost is 1 for each step of
-computation and 0 for mere names. A way that enters a function through its return value must
-leave it to the call that it came by: *summary* edges carry it past the call, as in
-"Precise interprocedural dataflow analysis via graph reachability" (Reps, Horwitz, Sagiv). So a
-helper that all call does not tie all of them together.
+A node is a value: an expression, a variable, an attribute, the result of a function. An edge leads
+from a value to one that it is computed from, or decided by; its cost is 1 for a step of computation
+and 0 for a name. A path that enters a function through its result must leave the function to the
+same call: *summary* edges skip the call, as in "Precise interprocedural dataflow analysis via graph
+reachability" (Reps, Horwitz, Sagiv). So the callers of a common helper stay independent.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ NOTHING = 0
 """The node of constants: no type, no edges."""
 
 Binding = tuple[int, int]
-"""A parameter's node and the node of what is given for it."""
+"""A parameter's node and its argument's node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class _Site:
 
 
 class Graph:
-    """Nodes are numbers; ``types`` and the edges are indexed by them."""
+    """A graph whose nodes are numbers, the indexes of ``types`` and of the edges."""
 
     def __init__(self) -> None:
         self.types: list[tuple[str, ...]] = []
@@ -39,18 +38,18 @@ class Graph:
         self.inner: list[dict[int, int]] = []
         """Edges within a function, and summaries of calls: cost by node."""
         self.entering: list[dict[int, int]] = []
-        """Edges from a call to what the function returns."""
+        """Edges from a call to the function's result."""
         self.leaving: list[dict[int, int]] = []
-        """Edges from a parameter to what calls give for it."""
+        """Edges from a parameter to the arguments of calls."""
         self.shared: set[int] = set()
-        """Attributes, globals, variables of closures: who reads them may have any caller."""
+        """Attributes, globals, variables of closures: their readers may have any caller."""
         self._owners: list[int] = []
         self._named: dict[str, int] = {}
         self._sites: dict[int, list[_Site]] = {}
         self.add()
 
     def add(self, types: tuple[str, ...] = (), owner: int = -1) -> int:
-        """A new node, of the function with number ``owner``."""
+        """Add a node of the function ``owner`` (-1: of none), and return its number."""
         self.types.append(types)
         self.inner.append({})
         self.entering.append({})
@@ -59,22 +58,22 @@ class Graph:
         return len(self.types) - 1
 
     def named(self, name: str, types: tuple[str, ...] = (), owner: int = -1) -> int:
-        """The node of that name; made when it is first asked for."""
+        """Return the node of a name; add it if it does not exist."""
         if name not in self._named:
             self._named[name] = self.add(types, owner)
         return self._named[name]
 
     def link(self, node: int, to: int, cost: int = 1) -> None:
-        """``node`` depends on ``to``."""
+        """Let ``node`` depend on ``to``."""
         if node not in (to, NOTHING) and to != NOTHING:
             _lower(self.inner[node], to, cost)
 
     def enter(self, node: int, result: int) -> None:
-        """``node`` is a function as a value, of which only the ``result`` matters."""
+        """Let ``node``, a call or a function as a value, depend on the function's ``result``."""
         _lower(self.entering[node], result, 1)
 
     def call(self, call: int, result: int, bindings: Iterable[Binding]) -> None:
-        """``call`` is made of a function's ``result``, its parameters of what is bound to them."""
+        """Let a call depend on a function's ``result``, and its parameters on their arguments."""
         bound = tuple(b for b in bindings if NOTHING not in b)
         self.enter(call, result)
         for parameter, given in bound:
@@ -82,13 +81,13 @@ class Graph:
         self._sites.setdefault(result, []).append(_Site(call, bound))
 
     def is_called(self, result: int) -> bool:
-        """Is any call known whose value this ``result`` is?"""
+        """Whether a call of the function with this ``result`` is known."""
         return result in self._sites
 
     def summarise(self) -> None:
-        """Add the summary edges, after which the graph may be walked.
+        """Add the summary edges; required before :meth:`nearest`.
 
-        A call's summary may shorten that of the function which makes it: to the fixpoint.
+        A summary of a call may shorten those of the calling function, so this runs to a fixpoint.
         """
         by_owner: dict[int, list[int]] = {}
         for result in self._sites:
@@ -111,7 +110,7 @@ class Graph:
                         todo.append(other)
 
     def _within(self, start: int) -> dict[int, int]:
-        """Distances from a function's result to nodes of the function, by no other function."""
+        """Return distances from a function's result to nodes of the same function."""
         done: dict[int, int] = {}
         heap = [(0, start)]
         while heap:
@@ -120,20 +119,20 @@ class Graph:
                 continue
             done[node] = distance
             if node in self.shared:
-                continue  # from there on anybody may come
+                continue  # other functions may set shared nodes
             for to, cost in self.inner[node].items():
                 if to not in done:
                     heapq.heappush(heap, (distance + cost, to))
         return done
 
     def nearest(self, starts: Sequence[int], most: int, furthest: int) -> list[tuple[str, int]]:
-        """Types that values depend on and their distances, the nearest first, then by name.
+        """Return the types that values depend on, with distances, nearest first, then by name.
 
-        At most ``most``, and none further than ``furthest``.
+        At most ``most`` types, none further than ``furthest``.
         """
         found: dict[str, int] = {}
-        # A node is walked from again where a way to it may leave its function and the first
-        # could not: twice at most. Costs are small, so a list for each distance is a queue.
+        # A node is visited a second time if the new path may leave its function and the first
+        # could not. Costs are small, so a list for each distance serves as priority queue.
         done: dict[int, bool] = {}
         rings: list[list[tuple[int, bool]]] = [[] for _ in range(furthest + 1)]
         rings[0] += [(node, True) for node in starts]
@@ -159,7 +158,7 @@ class Graph:
 
 
 def _lower(costs: dict[int, int], to: int, cost: int) -> bool:
-    """Note the cost if it is lower than what is known."""
+    """Set the cost if it is lower than the known one; return whether it is."""
     if costs.get(to, cost + 1) <= cost:
         return False
     costs[to] = cost

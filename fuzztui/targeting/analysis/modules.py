@@ -1,4 +1,4 @@
-"""Finding the modules of an application as its interpreter would, without importing any."""
+"""Find the modules of an application as its interpreter would, without importing them."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ for name in names:
         roots += [os.path.dirname(place) for place in places]
 print(json.dumps([path + roots, own, sys.version_info[:2], unknown]))
 """
-# What is installed for editing may not be on the path, but found by a hook: so the roots.
+# Editable installs may be found by an import hook instead of the path, hence the roots.
 _PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """The target's: where it looks for modules, and its version."""
+    """The module path and version of the target's interpreter."""
 
     own: tuple[str, ...]
-    """What it has on its path by itself."""
+    """The interpreter's own path."""
     more: tuple[str, ...]
-    """What is to be looked through before that."""
+    """Directories that are searched before ``own``."""
     version: tuple[int, int]
     unknown: frozenset[str] = frozenset()
-    """Outermost packages that were asked for and that it does not find."""
+    """Requested top-level packages that the interpreter does not find."""
 
     @property
     def path(self) -> tuple[str, ...]:
-        """All of it."""
+        """The whole path."""
         return (*self.more, *self.own)
 
 
 @dataclass(frozen=True)
 class ModuleSource:
-    """A module's source. ``shown``: its file as locations name it (``package/module.py``)."""
+    """A module's source. ``shown``: the file's name in locations (``package/module.py``)."""
 
     name: str
     file: Path
@@ -62,25 +62,26 @@ class ModuleSource:
 
     @property
     def sha(self) -> str:
-        """As the engine's importer has it."""
+        """Hash of the source, as in the engine's importer."""
         return hashlib.sha256(self.data).hexdigest()[:16]
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Parsed; shared by those who only read. Raises what :func:`ast.parse` raises."""
+        """The syntax tree, for callers that do not modify it. Raises as :func:`ast.parse`."""
         return self.parse()
 
     def parse(self) -> ast.Module:
-        """Parsed again."""
+        """Parse the source into a new tree."""
         return ast.parse(self.data, str(self.file))
 
 
 def ask_interpreter(
     python: str, environment: Mapping[str, str], path: Sequence[str], names: Iterable[str]
 ) -> Interpreter:
-    """Ask it, ``path`` put before its own; ``names``: outermost packages that will be looked for.
+    """Run the interpreter to get its path, with ``path`` before its own.
 
-    Raises :class:`OSError` or :class:`ValueError` where it gives no answer.
+    ``names``: top-level packages that the interpreter should find. Raises :class:`OSError` or
+    :class:`ValueError` if it fails.
     """
     done = subprocess.run(
         [python, "-P", "-c", _QUESTION, json.dumps([list(path), sorted(set(names))])],
@@ -94,15 +95,15 @@ def ask_interpreter(
         more, own, (major, minor), unknown = json.loads(done.stdout)
     except (ValueError, TypeError):
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise ValueError(last or f"it ended with exit status {done.returncode}") from None
+        raise ValueError(last or f"exit status {done.returncode}") from None
     more = dict.fromkeys(p for p in more if p and p not in own)
     return Interpreter(tuple(p for p in own if p), tuple(more), (major, minor), frozenset(unknown))
 
 
 def find_module(name: str, path: Sequence[str]) -> tuple[Path | None, Path | None]:
-    """The module's file, and the directory that is its package: None for what it has not.
+    """Return a module's file, and its directory if it is a package; None if there is none.
 
-    Both are None where there is no source of it.
+    Both are None if the module has no source.
     """
     parts = Path(*name.split("."))
     space = None
@@ -119,7 +120,7 @@ def find_module(name: str, path: Sequence[str]) -> tuple[Path | None, Path | Non
 
 
 def find_package(name: str, path: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Names and files of a module and all modules below it, in a fixed order."""
+    """Yield names and files of a module and all modules below it, in a fixed order."""
     file, directory = find_module(name, path)
     if file is not None:
         yield name, file
@@ -133,7 +134,7 @@ def find_package(name: str, path: Sequence[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _root(directory: Path, name: str) -> str:
-    """The directory on the path that a package was found in."""
+    """Return the directory on the path in which a package was found."""
     return str(directory.parents[name.count(".")])
 
 

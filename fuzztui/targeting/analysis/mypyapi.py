@@ -1,4 +1,4 @@
-"""All that fuzztui uses of mypy, whose modules are not a public interface.
+"""All names that fuzztui uses of mypy, whose modules are not a public interface.
 
 Other modules import mypy's names from here. Importing this module raises :class:`TargetsError` if
 the installed mypy does not have them.

@@ -1,4 +1,4 @@
-"""Is there what a campaign names? Told from the sources, as far as those can tell."""
+"""Check in the sources that the functions named in a campaign exist."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["has", "unsure"]
 _AT_RUN_TIME = frozenset({
     "__dict__", "__getattr__", "eval", "exec", "globals", "locals", "modules", "setattr", "vars",
 })  # fmt: skip
-"""Names by which a module may come to have others that its source does not bind."""
+"""Names whose use shows that a module may define others at run time."""
 
 
 def unsure(request: Request, application: AnalysedApplication) -> Iterator[str]:
-    """Keys of what only an import can tell of. Raises :class:`TargetsError` for what is not there.
+    """Yield the keys whose functions only an import can check.
 
-    A function that a class inherits, that ``*`` imports, or that is of a compiled module: the
-    sources do not tell.
+    These are inherited methods, functions imported by ``*``, and those of compiled modules. Raises
+    :class:`TargetsError` for functions that certainly do not exist.
     """
     entry, generator = application.entry, application.generator
     module = entry.module.partition(".")[0]
     if module in application.interpreter.unknown:
         raise TargetsError(
-            f'target.function = "{request.function}": there is no module {module} for'
-            f" {request.python}: install it there, or set target.path to where it lies"
+            f'target.function = "{request.function}": no module {module} for {request.python};'
+            " install it there, or set target.path to its directory"
         )
     yield from _of("target.function", request.function, entry, application)
     if request.generator:
@@ -51,7 +51,7 @@ def _of(
 
 
 def has(tree: ast.Module, name: str) -> bool | None:
-    """Does a module have a ``function`` or ``Class.method``? None: that is not certain."""
+    """Whether a module has a ``function`` or ``Class.method``; None: unknown."""
     if any(name == function for function, _, _ in functions_of(tree)):
         return True
     first, dot, _ = name.partition(".")
@@ -79,4 +79,4 @@ def has(tree: ast.Module, name: str) -> bool | None:
                 bound.add(bound_name)
     if first in bound:  # anywhere: in a function it may be a global
         return None if dot else True
-    return False if certain and not dot else None  # of a package it may be a submodule's
+    return False if certain and not dot else None  # ``name`` may be in a submodule

@@ -1,10 +1,9 @@
-"""Arms that are never taken, as mypy proves: what is left of an annotated subject is ``Never``.
+"""Find branches that are never taken, as mypy proves: the annotated subject's type is ``Never``.
 
-Fuzzing could aim at them for ever. Only what was exhausted counts: no case of a ``match``, the
-``else`` of a chain of ``isinstance``, ``is``, ``==`` and ``in`` about one subject. mypy narrows
-more than is true when a program runs (an attribute stays what it was assigned, whatever is called
-between), so the subject must be a local variable, or have all of its declared type where the first
-test is.
+Mutations could be directed at these branches for ever. Only exhausted subjects count: no case of a
+``match``, or the ``else`` of a chain of ``isinstance``, ``is``, ``==`` and ``in`` on one subject.
+mypy narrows more than is true at run time (it assumes that calls do not change attributes), so the
+subject must be a local variable, or have its whole declared type at the first test.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from fuzztui.targeting.analysis.mypyapi import mypy_types, nodes
 __all__ = ["Never", "never_taken"]
 
 Never = tuple[str, int, int, str]
-"""Kind of the branch's node in ``ast``, its line and column, and of which kind the arm is."""
+"""Class of the decision's node in ``ast``, its line and column, and the kind of the branch."""
 
 _TESTS: Final = frozenset({"is", "==", "in"})
 _FLAG: Final = "enum.Flag"
-"""Its members' combinations are none of its members."""
+"""Combinations of its members are not members."""
 _PROMOTED: Final = frozenset({"builtins.float", "builtins.complex"})
-"""An int may be where these are annotated, but is no instance of them."""
+"""An int is allowed if one of these is annotated, but is not an instance of it."""
 _CONSTANTS: Final = frozenset({"builtins.None", "builtins.True", "builtins.False"})
 
 
@@ -35,10 +34,11 @@ def never_taken(
     doubtful: Set[str],
     guessed: bool,
 ) -> Iterator[Never]:
-    """Of all nodes of a module. ``inexhaustive``: lines of each ``match`` that mypy says so of.
+    """Yield the never taken branches among all nodes of a module.
 
-    ``doubtful``: names whose types are no annotations of the program's. ``guessed``: were there
-    any such, so that what mypy infers is no proof either?
+    ``inexhaustive``: lines of each ``match`` that mypy reports as not exhaustive. ``doubtful``:
+    names whose types are not annotated in the program. ``guessed``: whether annotations were
+    observed, so that types inferred by mypy prove nothing.
     """
     found = _Subjects(types, doubtful, guessed)
     chains: dict[nodes.IfStmt, nodes.IfStmt] = {}
@@ -55,7 +55,7 @@ def never_taken(
             twice.append(range(body[0].line, (body[-1].end_line or body[-1].line) + 1))
         elif isinstance(node, nodes.MatchStmt) and found.is_proof(node.subject):
             if node.guards[-1] is not None:
-                continue  # mypy does not tell of what the guard leaves over
+                continue  # mypy does not report what the guard leaves over
             if _is_skipped(node.bodies[-1].body[0], types):
                 pattern = node.patterns[-1]
                 yield "Match", pattern.line, pattern.column, "case"
@@ -63,7 +63,7 @@ def never_taken(
                 yield "Match", node.line, node.column, "no-case"
     for node in branches:
         if any(node.line in lines for lines in twice):
-            continue  # what mypy said last is of an end without an exception
+            continue  # mypy's last result is for an end without an exception
         subject = first = _subject(node.expr[0]) if node.unreachable_else else None
         at: nodes.IfStmt | None = node
         while subject is not None and (at := chains.get(at)):  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ def never_taken(
 
 
 def _is_skipped(node: nodes.Statement, types: Mapping[nodes.Expression, Any]) -> bool:
-    """Has mypy not looked at a statement, as it is never come to?"""
+    """Whether mypy did not check a statement because it is unreachable."""
     value = node.expr if isinstance(
         node, nodes.ExpressionStmt | nodes.RaiseStmt | nodes.ReturnStmt | nodes.AssertStmt
     ) else None  # fmt: skip
@@ -84,7 +84,7 @@ def _is_skipped(node: nodes.Statement, types: Mapping[nodes.Expression, Any]) ->
 
 
 def _subject(test: nodes.Expression) -> nodes.Expression | None:
-    """What a test is about, if it tells what that is."""
+    """Return the subject of a test that narrows its type; None for other tests."""
     if isinstance(test, nodes.CallExpr) and isinstance(test.callee, nodes.NameExpr):
         return test.args[0] if test.callee.fullname == "builtins.isinstance" else None
     if isinstance(test, nodes.ComparisonExpr) and len(test.operators) == 1:
@@ -97,7 +97,7 @@ def _subject(test: nodes.Expression) -> nodes.Expression | None:
 
 
 def _words(node: nodes.Expression) -> str:
-    """A dotted name; of anything else, something that nothing else is."""
+    """Return a dotted name; a unique text for other expressions."""
     if isinstance(node, nodes.NameExpr):
         return node.name
     if isinstance(node, nodes.MemberExpr):
@@ -112,7 +112,7 @@ class _Subjects:
         self._types, self._doubtful, self._guessed = types, doubtful, guessed
 
     def is_proof(self, subject: nodes.Expression) -> bool:
-        """Is what mypy knows of it all that it can be when the program runs?"""
+        """Whether mypy's type of the subject includes all its values at run time."""
         kind = self._types.get(subject)
         if kind is None or not _is_closed(kind):
             return False
@@ -145,7 +145,7 @@ def _same(a: mypy_types.Type, b: mypy_types.Type) -> bool:
 
 
 def _is_closed(kind: mypy_types.Type) -> bool:
-    """Are there classes of which it must be one?"""
+    """Whether a value of this type must be an instance of one of known classes."""
     kind = mypy_types.get_proper_type(kind)
     if isinstance(kind, mypy_types.UnionType):
         return all(map(_is_closed, kind.items))

@@ -1,6 +1,6 @@
-"""Asking the target itself: types that un-annotated parameters have in runs of it.
+"""Observe the types of parameters without annotation in runs of the target.
 
-The runs are a child process of the target's own interpreter (``fuzztui.engines.observe``).
+The runs are in a child process of the target's interpreter (``fuzztui.engines.observe``).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = ["observe", "unannotated"]
 
 _INPUTS = 64
 _PATIENCE_S = 60.0
-"""For all runs together."""
+"""Time limit of all runs together, in seconds."""
 
 Wanted = dict[str, dict[str, list[str]]]
-"""Names of parameters, and ``return``, by function, by module."""
+"""Names of parameters, and ``return``, by module and function."""
 
 
 def unannotated(application: AnalysedApplication) -> Wanted:
-    """What could be observed; {} where all parameters of the application have annotations."""
+    """Return the parameters and results to observe; {} if all parameters have annotations."""
     wanted: Wanted = {}
     lacking = False
     entry, generator = application.entry, application.generator
@@ -60,7 +60,7 @@ def unannotated(application: AnalysedApplication) -> Wanted:
 def observe(
     request: Request, wanted: Wanted, progress: Callable[[str], None]
 ) -> tuple[dict[str, dict[str, list[str]]], str]:
-    """Types by parameter by function; and why there are none, or not all, in words."""
+    """Return types by function and parameter, and why they are missing or incomplete, or ""."""
     progress("observing types: the target runs some inputs")
     with temporary_directory() as folder:
         home = Path(folder)
@@ -72,7 +72,7 @@ def observe(
         (home / "request.json").write_text(json.dumps(asked))
         command = [request.python, "-P", "-m", "fuzztui.engines", str(home / "spec.json")]
         command += ["--observe", str(home / "request.json"), "--parent", str(os.getpid())]
-        # Sets of strings iterate in the same order each time.
+        # A fixed hash seed: sets of strings iterate in the same order each time.
         environment = {"PYTHONHASHSEED": "0", **os.environ, "PYTHONPATH": str(home / "pkg")}
         with (home / "stderr").open("w+b") as stderr:
             try:
@@ -98,8 +98,8 @@ def observe(
 
 
 def _shortfall(inputs: int, of: int, lost: int) -> str:
-    """What of the inputs was not seen, in words."""
-    words = [f"{lost} killed their process or took too long"] * bool(lost)
+    """Return a message about inputs that were not observed; "" if all were."""
+    words = [f"{several(lost, 'input')} killed the process or took too long"] * bool(lost)
     if inputs < of:
         were = "was" if inputs == 1 else "were"
         words.append(f"only {inputs} of {several(of, 'input')} {were} run")
@@ -109,7 +109,7 @@ def _shortfall(inputs: int, of: int, lost: int) -> str:
 def _answer(
     child: subprocess.Popen[bytes], progress: Callable[[str], None]
 ) -> tuple[dict[str, Any], str]:
-    """The last line that it prints, and why it was ended before that; empty if it was not."""
+    """Return the last reply, and why the process was ended before it; empty if there is none."""
     assert child.stdout is not None
     overseer = Overseer(child.pid, lambda: _kill(child), _PATIENCE_S)
     answer: dict[str, Any] = {}
@@ -135,7 +135,7 @@ def _objects(lines: Any) -> Iterator[dict[str, Any]]:
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    """With all that it started: it leads a session of its own."""
+    """Kill the child and its descendants: it leads a separate session."""
     if child.poll() is None:
         with contextlib.suppress(OSError):
             os.killpg(child.pid, signal.SIGKILL)
@@ -145,5 +145,5 @@ def _why(stderr: str, status: int) -> str:
     lines = [line for line in stderr.splitlines() if line.strip()]
     if status == CANNOT_START:
         lines = [line for line in lines if line.startswith("fuzztui: ")]
-    last = lines[-1].removeprefix("fuzztui: ") if lines else "it said nothing"
+    last = lines[-1].removeprefix("fuzztui: ") if lines else "without any output"
     return last if status == CANNOT_START else f"exit status {status}: {last}"

@@ -1,7 +1,7 @@
-"""Operators, indices, loops and ``with``: calls of the application's methods without a name.
+"""Operators, indices, loops and ``with``: implicit calls of the application's methods.
 
-``a + b`` is a call of ``__add__`` where mypy knows that ``a`` is of a class of the application, or
-may be: it is one step, as a call is.
+``a + b`` is a call of ``__add__``, one step of computation, if ``a`` may be an instance of one of
+the application's classes according to mypy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COMPARED = {
     ast.Eq: ("__eq__", "__eq__"), ast.NotEq: ("__ne__", "__ne__"), ast.Lt: ("__lt__", "__gt__"),
     ast.LtE: ("__le__", "__ge__"), ast.Gt: ("__gt__", "__lt__"), ast.GtE: ("__ge__", "__le__"),
 }  # fmt: skip
-"""What the left operand is asked, and what the right one, if that does not know."""
+"""The left operand's method, and the right operand's if the left class has none."""
 _BUILTINS = {
     "len": "__len__", "bool": "__bool__", "str": "__str__", "repr": "__repr__", "int": "__int__",
     "float": "__float__", "bytes": "__bytes__", "hash": "__hash__", "abs": "__abs__",
@@ -34,12 +34,12 @@ _BUILTINS = {
 
 
 class OperatorFlow(Values):
-    """Expressions that call special methods."""
+    """Adds expressions that call special methods."""
 
     def _special(
         self, at: int, node: ast.expr, methods: str | tuple[str, ...], *given: int
     ) -> bool:
-        """``at`` is made by the first of an object's methods that its class has, if any."""
+        """Add a call at ``at`` of the first of ``methods`` that the object has; False if none."""
         methods = (methods,) if isinstance(methods, str) else methods
         found: dict[int, Function] = {}
         for name in self._flow.types.instances.get(self._module, {}).get(span(node), ()):
@@ -64,7 +64,7 @@ class OperatorFlow(Values):
         )
 
     def _in_place(self, node: ast.AugAssign) -> int:
-        """The node of what ``+=`` and the like assign."""
+        """Return the node of the value that ``+=`` and similar operators assign."""
         target, value = node.target, self.expr(node.value)
         at = self._graph.add(owner=self._owner())
         in_place = f"__i{_BINARY[type(node.op)]}__"
@@ -102,7 +102,7 @@ class OperatorFlow(Values):
         return at
 
     def _same(self, at: int, left: ast.expr, right: ast.expr) -> bool:
-        """``!=`` of what only knows ``==``."""
+        """Add ``!=`` of a class that only defines ``==``."""
         return self._special(at, left, "__eq__", self.expr(right))
 
     def _Subscript(self, node: ast.Subscript) -> int:
@@ -111,12 +111,12 @@ class OperatorFlow(Values):
         return at
 
     def _builtin(self, at: int, node: ast.Call) -> None:
-        """A call of a builtin that asks its argument."""
+        """Add a call of a builtin that calls a special method of its argument."""
         if isinstance(node.func, ast.Name) and node.func.id in _BUILTINS and node.args:
             self._special(at, node.args[0], _BUILTINS[node.func.id])
 
     def _iterated(self, node: ast.expr) -> int:
-        """The node of what is iterated over, from which its elements are made."""
+        """Return the node of an iterable, on which its elements depend."""
         at = self.expr(node)
         made = self._graph.add(owner=self._owner())
         found = self._special(made, node, ("__iter__", "__aiter__", "__getitem__"))
@@ -127,7 +127,7 @@ class OperatorFlow(Values):
         return made
 
     def _entered(self, node: ast.expr) -> int:
-        """The node of what ``with`` gives; what happens at its end may raise."""
+        """Return the node of the value that ``with`` binds; its exit may raise."""
         at = self.expr(node)
         made = self._graph.add(owner=self._owner())
         end = self._graph.add(owner=self._owner())

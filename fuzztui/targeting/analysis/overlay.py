@@ -1,7 +1,7 @@
-"""Annotations for parameters that have none: from the generator's, or from what was observed.
+"""Insert annotations for parameters that have none, from the generator or from observed types.
 
-An annotation is put into the text of the module, at the parameter, and what it needs is imported
-below the last line: so the lines stay, and columns move by a known width.
+The annotation is inserted into the module's text at the parameter, and its imports below the last
+line, so that lines stay and columns move by a known width.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 RETURN = "return"
-"""What a function returns, among the names of its parameters."""
+"""The key of a function's result among its parameters."""
 
 _T = TypeVar("_T")
 
@@ -30,14 +30,14 @@ _PREFIX = "_fuzztui_"
 
 @dataclass(slots=True)
 class Overlay:
-    """A module's text with annotations, and how places in it moved."""
+    """A module's text with inserted annotations."""
 
     text: str
     moved: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    """By line: columns and by how many bytes what begins there or later moved."""
+    """By line: the column and width, in bytes, of each insertion."""
 
     def back(self, found: Mapping[Span, _T]) -> dict[Span, _T]:
-        """What was found in the text, by places of the original."""
+        """Convert positions in the text to positions in the original."""
         return {(a, self._was(a, b), c, self._was(c, d)): v for (a, b, c, d), v in found.items()}
 
     def _was(self, line: int, column: int) -> int:
@@ -55,10 +55,10 @@ def annotate(
     known: Mapping[str, Mapping[str, str]],
     modules: Container[str] = (),
 ) -> Overlay:
-    """Annotate parameters, and what is returned, where there is no annotation in a module.
+    """Annotate the parameters and results without annotation in a module.
 
-    ``known``: types as full names (``datetime.date | None``) by parameter, by the function's name
-    within the module (``Class.method``). ``modules``: names of the application's.
+    ``known``: types as full names (``datetime.date | None``), by the function's name in the module
+    (``Class.method``) and the parameter. ``modules``: names of the application's modules.
     """
     overlay = Overlay(text)
     aliases: dict[str, str] = {}
@@ -92,7 +92,7 @@ def annotate(
 def functions_of(
     node: ast.AST, prefix: str = ""
 ) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
-    """Functions of a module and of its classes: name there, node, is its first parameter bound?"""
+    """Yield functions of a module and its classes: name, node, whether they are bound methods."""
     for child in ast.iter_child_nodes(node):
         name = f"{prefix}{getattr(child, 'name', '')}"
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -105,7 +105,7 @@ def functions_of(
 
 
 def _head_ends(text: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
-    """Line and column (in bytes) behind the parenthesis that closes a function's parameters."""
+    """Return line and column (in bytes) after a function's closing parenthesis."""
     lines = text.split("\n")[function.lineno - 1 :]
     lines[0] = " " * function.col_offset + lines[0].encode()[function.col_offset :].decode()
     depth = 0
@@ -121,9 +121,9 @@ def _head_ends(text: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> t
 
 
 def _local(words: str, own: str, modules: Container[str], aliases: dict[str, str]) -> str:
-    """A type by full names as module ``own`` can write it; ``aliases`` collects what to import.
+    """Convert a type with full names to names usable in the module ``own``.
 
-    A class within a class is known as one where its module is one of ``modules``.
+    Adds the required imports to ``aliases``. Nested classes are recognised in ``modules`` only.
     """
 
     class Rename(ast.NodeTransformer):
@@ -134,7 +134,7 @@ def _local(words: str, own: str, modules: Container[str], aliases: dict[str, str
                 known = known.rpartition(".")[0]
             module = known or module
             rest = full[len(module) + 1 :]
-            if module != own:  # which mypy would not know yet, were it imported here
+            if module != own:  # mypy does not know a module that imports itself
                 rest = f"{aliases.setdefault(module, f'{_PREFIX}{len(aliases)}')}.{rest}"
             return ast.parse(rest, mode="eval").body
 
@@ -142,7 +142,7 @@ def _local(words: str, own: str, modules: Container[str], aliases: dict[str, str
 
 
 def returned_type(tree: ast.Module, module: str, function: str) -> str:
-    """The annotated result of a function (a generator of inputs), by full names; "" for none."""
+    """Return the annotated result of a function (a generator), with full names; "" if none."""
     for name, node, _ in functions_of(tree):
         if name == function and node.returns is not None:
             return by_full_names(node.returns, imported(tree, module))
@@ -152,7 +152,7 @@ def returned_type(tree: ast.Module, module: str, function: str) -> str:
 def annotated(
     tree: ast.Module, module: str, *, is_package: bool = False
 ) -> Iterator[tuple[str, str, str]]:
-    """Functions, their annotated parameters and the types of these, by full names."""
+    """Yield functions, their annotated parameters, and the annotations with full names."""
     known = imported(tree, module, is_package=is_package)
     for name, node, _ in functions_of(tree):
         for parameter in parameters(node.args):
@@ -161,7 +161,7 @@ def annotated(
 
 
 def by_full_names(annotation: ast.expr, known: Mapping[str, str]) -> str:
-    """An annotation with all names as they are in full; "" if it is none."""
+    """Return an annotation with full names; "" if it is invalid."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
             annotation = ast.parse(annotation.value, mode="eval").body
@@ -171,9 +171,9 @@ def by_full_names(annotation: ast.expr, known: Mapping[str, str]) -> str:
 
 
 def imported(tree: ast.Module, module: str, *, is_package: bool = False) -> dict[str, str]:
-    """What names at the top of a module mean, by full names; also ``if TYPE_CHECKING``."""
+    """Return full names for names of a module's top level, including ``if TYPE_CHECKING``."""
     names: dict[str, str] = {}
-    package = [*module.split("."), *[""] * is_package]  # what is relative is so to itself
+    package = [*module.split("."), *[""] * is_package]  # relative imports start at a package itself
     for node in _at_the_top(tree):
         if isinstance(node, ast.Import):
             for a in node.names:
@@ -190,10 +190,10 @@ def imported(tree: ast.Module, module: str, *, is_package: bool = False) -> dict
 
 
 def _at_the_top(node: ast.AST) -> Iterator[ast.AST]:
-    """Statements that bind names of the module's, those that count last: in ``if``, ``try``, too.
+    """Yield statements that bind the module's names, also in ``if`` and ``try``.
 
-    Not in ``except``, which binds what takes the place of what could not be imported; before what
-    an ``if`` binds, what its ``else`` does.
+    Later statements take precedence: ``else`` comes before ``if``. Leaves out ``except``, which
+    binds substitutes for failed imports.
     """
     children = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.If):

@@ -1,4 +1,4 @@
-"""Where a node stands in its source: how trees of one source are told to mean the same."""
+"""Positions of nodes in a source, which identify nodes across trees of the same source."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 __all__ = ["Key", "Span", "key", "span"]
 
 Span = tuple[int, int, int, int]
-"""Line (from 1), column (from 0, in UTF-8 bytes), and both of the end."""
+"""Line (from 1) and column (from 0, in UTF-8 bytes) of the start and the end."""
 
 Key = tuple[str, Span]
-"""A branching construct: its kind of node (``operand``: one of and/or) and its place."""
+"""A decision: its node class (``operand``: an operand of and/or) and its position."""
 
 
 def span(node: ast.AST) -> Span:
-    """The place of an expression or statement."""
+    """Return the position of an expression or statement."""
     at: Any = node
     return at.lineno, at.col_offset, at.end_lineno or at.lineno, at.end_col_offset or at.col_offset
 
 
 def key(node: ast.AST) -> Key:
-    """What a branching construct is called in another tree of the same source."""
+    """Return the key of a decision, equal in all trees of the same source."""
     return type(node).__name__, span(node)

@@ -1,8 +1,8 @@
-"""Which functions an entry point may reach, by the names that are mentioned on the way.
+"""Find the functions that an entry point may reach, by the names that reached code mentions.
 
-Coarse on purpose: a function that is reached but not found would take its constants and targets
-with it. So a function counts as soon as code that is reached mentions its last name, whoever's
-it is; where attributes are looked up by names that are made at run time, all methods do.
+Coarse on purpose, because the constants and goals of a missed function would be lost. A function
+counts as reached if reached code mentions its last name, even for another object. If reached code
+calls ``getattr`` with a computed name, all methods count.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["reached"]
 def reached(
     functions: Iterable[Function], trees: Mapping[str, ast.Module], entry: str
 ) -> frozenset[ast.AST]:
-    """The nodes of the functions that are reached from ``entry``, a full name.
+    """Return the nodes of the functions that are reached from ``entry``, a full name.
 
-    All of them, if there is no such function. What runs at import is reached.
+    Returns all functions if ``entry`` does not exist. Code that runs at import is reached.
     """
     by_name: dict[str, list[Function]] = {}
     every = list(functions)
@@ -48,12 +48,12 @@ def reached(
 
 
 def _mentioned(node: ast.AST) -> tuple[set[str], bool]:
-    """Names in a function or module, and whether some are made at run time."""
+    """Return the names in a function or module, and whether some are computed at run time."""
     names: set[str] = set()
     dynamic = False
     for child in own_nodes(node):
         parts = [child]
-        if isinstance(child, ast.ClassDef):  # its body runs with what is around it
+        if isinstance(child, ast.ClassDef):  # a class body runs with the code around it
             parts += own_nodes(child)
         for part in parts:
             if isinstance(part, ast.Name):

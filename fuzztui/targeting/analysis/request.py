@@ -1,4 +1,4 @@
-"""What is asked of the static analysis, as it goes to the child process."""
+"""The request to the static analysis, as it is sent to the child process."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["Request", "TargetsError"]
 
 
 class TargetsError(Exception):
-    """Why there are no targets: a sentence for users, with the key that is to blame."""
+    """The analysis is impossible; the message is for users and names the campaign key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A Python target as campaigns describe it; paths are absolute."""
+    """A Python target as described by a campaign, with absolute paths."""
 
     function: str
     python: str
@@ -26,11 +26,11 @@ class Request:
     exclude: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     observed: str = ""
-    """A file of types that parameters were seen to have (docs/targets.md)."""
+    """A file of observed types of parameters (docs/targets.md); "": none."""
     run: Mapping[str, Any] = field(default_factory=dict)
-    """``engine`` and ``target`` of a ``spec.json`` to observe types by; {}: nothing is run."""
+    """``engine`` and ``target`` of a ``spec.json`` for observing types; {}: run nothing."""
     control: bool = True
-    """Does what is returned depend on the conditions around?"""
+    """Whether a returned value depends on the conditions around."""
 
     @classmethod
     def of_target(
@@ -40,13 +40,13 @@ class Request:
         observed: str = "",
         engine: Mapping[str, Any] | None = None,
     ) -> Request:
-        """From a campaign's ``[target]`` table. Raises :class:`TargetsError`.
+        """Make a request from a campaign's ``[target]`` table. Raises :class:`TargetsError`.
 
-        ``engine``: its ``[engine]`` table, if types may be observed in runs of the target.
+        ``engine``: the ``[engine]`` table, if types may be observed in runs of the target.
         """
         if not target.get("function"):
             raise TargetsError(
-                "target.function is missing: goals are found in Python applications only"
+                "target.function: missing; goals can only be found in Python applications"
             )
         return cls(
             function=str(target["function"]),
@@ -61,12 +61,12 @@ class Request:
         )
 
     def dumps(self) -> str:
-        """As JSON, the same for the same request."""
+        """Return JSON, the same for equal requests."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def loads(cls, text: str) -> Request:
-        """From JSON of :meth:`dumps`."""
+        """Read JSON of :meth:`dumps`."""
         data = json.loads(text)
         for name in ("path", "include", "exclude"):
             data[name] = tuple(data[name])
@@ -74,6 +74,6 @@ class Request:
 
 
 def _run(target: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides which inputs are run, and how; nothing else, as what is found is kept by it."""
+    """Return the settings that decide which inputs are run: they are part of the cache's key."""
     keys = {key: engine[key] for key in ("seeds", "max_size") if key in engine}
     return {"engine": {"kind": "zest", **keys}, "target": {**target, "output": "discard"}}

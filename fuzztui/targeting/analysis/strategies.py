@@ -1,4 +1,4 @@
-"""Which types Hypothesis strategies make, as far as their source says it."""
+"""Determine the types that Hypothesis strategies make, from their source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DEPTH: Final = 8
 
 
 def given_types(tree: ast.Module, module: str, function: str) -> dict[str, str]:
-    """Of a test with ``@given``: types of its parameters, by full names, where they are known."""
+    """Return the known types of parameters of a test with ``@given``, as full names."""
     for name, node, _ in functions_of(tree):
         if name != function:
             continue
@@ -39,7 +39,7 @@ def given_types(tree: ast.Module, module: str, function: str) -> dict[str, str]:
         own = [p.arg for p in parameters(node.args)]
         for call in node.decorator_list:
             if isinstance(call, ast.Call) and _last(call.func) == "given":
-                # Those without names are for the parameters on the right.
+                # Positional strategies are for the rightmost parameters.
                 pairs = dict(zip(reversed(own), reversed(call.args), strict=False))
                 pairs |= {k.arg: k.value for k in call.keywords if k.arg}
                 found = {p: made.type_of(e) for p, e in pairs.items()}
@@ -48,7 +48,7 @@ def given_types(tree: ast.Module, module: str, function: str) -> dict[str, str]:
 
 
 def made_type(tree: ast.Module, module: str, name: str) -> str:
-    """What a strategy or a type of that name makes, by full names; "" if that is not known."""
+    """Return the type that a strategy or class of this name makes, as full name; "": unknown."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return f"{module}.{name}"
@@ -67,7 +67,7 @@ class _Made:
                 self._returned[node.name] = node.returns
 
     def type_of(self, strategy: ast.expr, depth: int = _DEPTH) -> str:
-        """What it makes."""
+        """Return the type that a strategy makes; "": unknown."""
         if depth == 0:
             return ""
         if isinstance(strategy, ast.Name):
@@ -112,7 +112,7 @@ class _Made:
 
 
 def _last(function: ast.expr) -> str:
-    """``lists`` of ``st.lists``."""
+    """Return ``lists`` for ``st.lists``."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""

@@ -1,8 +1,8 @@
-"""What mypy knows of an application: the types of its expressions, and what names refer to.
+"""Get from mypy the types of an application's expressions, and what its names refer to.
 
-mypy is used as a library, on the application's modules as texts: so they are always checked
-again (only those have types), while what they import comes from mypy's cache. Its nodes are
-compiled: no visitor of ours can walk them, so their attributes are.
+mypy is used as a library. The application's modules are passed as texts, so that mypy always checks
+them (only checked modules have types), while imported modules come from mypy's cache. mypy's nodes
+are compiled and accept no visitor of another package, so their attributes are walked.
 """
 
 from __future__ import annotations
@@ -32,65 +32,65 @@ from fuzztui.targeting.analysis.places import Span
 
 __all__ = ["Module", "Types", "find_types", "is_telling"]
 
-# Too common to tell one part of an input from another: the paper leaves out primitive types,
-# strings and java.lang. Of containers, the types of their elements count.
+# Too common to distinguish parts of an input: the paper leaves out primitive types, strings and
+# java.lang. Of containers, the types of their elements count.
 _COMMON = frozenset({
     "builtins", "typing", "typing_extensions", "types", "abc", "enum", "functools", "contextlib",
     "collections", "collections.abc", "_collections_abc", "_typeshed",
 })  # fmt: skip
-# Attributes of mypy's nodes that lead out of the tree of the module, or to a double of it.
+# Attributes of mypy's nodes that lead out of the module's tree, or to a copy of it.
 _ELSEWHERE = frozenset(
     {"node", "info", "type", "analyzed", "names", "unanalyzed_items", "fullname"}
 )
 _LEAST = (3, 10)
-"""The oldest Python whose code this mypy reads as such."""
+"""The oldest version of Python that mypy supports."""
 _MAX_LEFT_OUT = 20
 
 
 def is_telling(name: str) -> bool:
-    """Is a type of that name one that inputs could be distinguished by?"""
+    """Whether a type of this name can distinguish parts of inputs."""
     module, _, last = name.rpartition(".")
     package = module.partition(".")[0]
     if package == "hypothesis":
         return False  # how inputs are made, not what they are made of
     if package == "fuzztui" and (last == "Source" or ".generators" not in module):
-        return False  # of ours only what ready generators make
+        return False  # of fuzztui, only types that its generators make
     return bool(module) and module not in _COMMON and "@" not in last
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module as it is analysed; ``text`` may have annotations that ``file`` lacks."""
+    """A module to analyse; ``text`` may have annotations that ``file`` lacks."""
 
     name: str
     file: Path
     text: str
     doubtful: frozenset[str] = frozenset()
-    """Names of variables whose types are no annotations of the program's, or change unseen."""
+    """Variables whose types are not annotated in the program, or that inner functions change."""
 
 
 @dataclass(slots=True)
 class Types:
-    """Answers by module and place."""
+    """mypy's results, by module and position."""
 
     names: dict[str, dict[Span, tuple[str, ...]]] = field(default_factory=dict)
     """Names of the telling types that an expression may have."""
     referents: dict[str, dict[Span, tuple[str, ...]]] = field(default_factory=dict)
-    """Full names of the functions, classes, variables and attributes that it may mean."""
+    """Full names of the functions, classes, variables and attributes that a name may mean."""
     instances: dict[str, dict[Span, tuple[str, ...]]] = field(default_factory=dict)
     """Names of the classes whose special methods an expression's value may have."""
     classes: set[str] = field(default_factory=set)
     """Referents that are classes."""
     ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Full names of the classes that a class of these modules is derived from, itself first."""
+    """Full names of the base classes of each class of these modules, the class itself first."""
     never: dict[str, frozenset[Never]] = field(default_factory=dict)
-    """Arms that mypy proves never to be taken."""
+    """Branches that are never taken, as mypy proves."""
     read: frozenset[str] = frozenset()
-    """Names of all modules that mypy has read: of others it knows nothing."""
+    """Names of all modules that mypy has read."""
     files: frozenset[Path] = frozenset()
-    """Those of these modules."""
+    """Files of all modules that mypy has read."""
     notes: list[str] = field(default_factory=list)
-    """What mypy could not read, in words."""
+    """Messages about modules that mypy cannot read."""
 
 
 def find_types(
@@ -103,11 +103,11 @@ def find_types(
     guessed: bool = False,
     progress: Callable[[str], None] = lambda words: None,
 ) -> Types:
-    """Check the modules with mypy, as of ``python`` (an interpreter) and ``version``.
+    """Check the modules with mypy, for ``python`` (an interpreter) and its ``version``.
 
-    A module that mypy cannot read is left out, with a note. ``path``: where modules are looked
-    for before that interpreter's own packages; mypy wants none of its own directories there.
-    ``guessed``: are there annotations in the texts that were only observed?
+    A module that mypy cannot read is left out, with a note. ``path``: directories that are searched
+    before the interpreter's packages, without these (mypy rejects them). ``guessed``: whether the
+    texts contain annotations that were only observed.
     """
     found = Types()
     left = list(modules)
@@ -122,9 +122,9 @@ def find_types(
             result = build(sources, options, flush_errors=lambda _, new, __: messages.extend(new))
             break
         except CompileError as e:
-            words = e.messages[-1] if e.messages else "for no reason that it tells"
+            words = e.messages[-1] if e.messages else "unknown reason"
             culprit = e.module_with_blocker or _culprit(words, left)
-            if culprit in {source.module for source in ours}:  # of a Python too old for it
+            if culprit in {source.module for source in ours}:  # the target's Python is too old
                 ours = []
                 continue
             found.notes.append(f"mypy cannot read {culprit or 'the application'}: {words}")
@@ -132,8 +132,8 @@ def find_types(
             if len(remaining) == len(left):
                 return found
             left = remaining
-        except (RecursionError, SystemExit) as e:  # it leaves by itself after an internal error
-            found.notes.append(f"mypy gave up ({type(e).__name__}): no types are known")
+        except (RecursionError, SystemExit) as e:  # mypy exits after an internal error
+            found.notes.append(f"mypy failed ({type(e).__name__}): no types are known")
             return found
     else:
         return found
@@ -167,15 +167,15 @@ def _fuzztui_control(_: object) -> None:
         case 1:
             pass
 """
-"""Below a module's text: mypy must complain of it, else its silence proves nothing (there are
-comments that silence it).
+"""Appended to a module's text: if mypy reports no error here, a comment has disabled such errors,
+and missing errors prove nothing.
 """
 _CONTROL_AT: Final = 3
 _INEXHAUSTIVE: Final = re.compile(r"(.*):(\d+): error: .*\[exhaustive-match\]")
 
 
 def _inexhaustive(messages: Sequence[str]) -> dict[str, set[int]]:
-    """Lines with a ``match`` that may come to its end without a case, by file."""
+    """Return the lines of each ``match`` that may end without a case, by file."""
     found: dict[str, set[int]] = {}
     for message in messages:
         if parts := _INEXHAUSTIVE.fullmatch(message):
@@ -184,7 +184,7 @@ def _inexhaustive(messages: Sequence[str]) -> dict[str, set[int]]:
 
 
 def _ours() -> list[BuildSource]:
-    """What harnesses import of ours: mypy does not find it where it is installed to be edited."""
+    """Return fuzztui's modules for harnesses: mypy does not find those of an editable install."""
     package = Path(fuzztui.__file__).parent
     made = package / "engines" / "generators"
     files = [package / "generators.py", package / "aws.py", *sorted(made.glob("*.py"))]
@@ -218,11 +218,11 @@ def _options(path: Sequence[str], python: str, version: tuple[int, int], cache: 
     options.platform = sys.platform
     options.cache_dir = cache
     options.show_traceback = False
-    # How it is told which `match` has no case for something.
+    # Reports each `match` that is not exhaustive.
     options.enabled_error_codes = {EXHAUSTIVE_MATCH}
     options.show_absolute_path = True
     options.many_errors_threshold = -1
-    # The one that mypy 2 has reads files itself, whatever text it is given.
+    # mypy 2's native parser reads the file and ignores the given text.
     options.native_parser = False
     return options
 
@@ -237,9 +237,9 @@ def _read(
     modules: frozenset[str],
     into: Types,
 ) -> None:
-    """Note all that is asked of one module later, of ``every`` node in it.
+    """Record types and referents of ``every`` node of a module.
 
-    ``modules``: names of all that are analysed.
+    ``modules``: names of all analysed modules.
     """
     names: dict[Span, dict[str, None]] = {}
     referents: dict[Span, dict[str, None]] = {}
@@ -247,7 +247,7 @@ def _read(
     for node in every:
         if isinstance(node, nodes.ClassDef):
             info = node.info
-            if not isinstance(info, nodes.FakeInfo):  # it is for another version of Python
+            if not isinstance(info, nodes.FakeInfo):  # the class is for another version of Python
                 into.ancestors[info.fullname] = tuple(c.fullname for c in info.mro)
         if not isinstance(node, nodes.Expression) or node.end_line is None:
             continue
@@ -267,7 +267,7 @@ def _read(
 
 
 def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
-    """Every node of a module's tree once."""
+    """Yield every node of a module's tree once."""
     seen: set[int] = set()
     stack: list[Any] = [tree]
     while stack:
@@ -283,7 +283,7 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
 
 @lru_cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """Attributes of a class of nodes, whether mypy was compiled or not; no properties."""
+    """Return a node class's attributes without properties, for compiled and interpreted mypy."""
     names: set[str] = set()
     for base in kind.__mro__:
         slots = (name for name, at in vars(base).items() if isinstance(at, MemberDescriptorType))
@@ -295,8 +295,8 @@ def _fields(kind: type) -> tuple[str, ...]:
 
 
 def _type_names(kind: mypy_types.Type, depth: int = 0) -> Iterator[str]:
-    """Names of the telling types of which a value of that type may be, or have elements."""
-    if depth > 8:  # a type that holds itself
+    """Yield names of the telling types that a value of this type, or its elements, may have."""
+    if depth > 8:  # a recursive type
         return
     kind = mypy_types.get_proper_type(kind)
     parts: Sequence[mypy_types.Type] = ()
@@ -318,17 +318,17 @@ def _type_names(kind: mypy_types.Type, depth: int = 0) -> Iterator[str]:
 
 
 def _is_made_up(info: nodes.TypeInfo) -> bool:
-    """Is it no class of the program's, but stands for its bases (what two ``isinstance`` leave)?"""
+    """Whether mypy made up this class for its bases (after two ``isinstance``)."""
     return info.name.startswith("<")
 
 
 def _plain(kind: mypy_types.Instance) -> mypy_types.Instance:
-    """Without arguments: a tuple's are the join of its items, which says less than those."""
+    """Remove the arguments: a tuple's are the join of its items, so less exact than the items."""
     return kind.copy_modified(args=[])
 
 
 def _classes(kind: mypy_types.Type | None) -> Iterator[nodes.TypeInfo]:
-    """The classes in which an attribute of a value of that type is looked up."""
+    """Yield the classes in which an attribute of a value of this type is looked up."""
     if kind is None:
         return
     kind = mypy_types.get_proper_type(kind)
@@ -350,7 +350,7 @@ def _classes(kind: mypy_types.Type | None) -> Iterator[nodes.TypeInfo]:
 
 
 def _instances(kind: mypy_types.Type) -> Iterator[nodes.TypeInfo]:
-    """The classes that a value of that type is an object of; a class itself is none of its own."""
+    """Yield the classes of which a value of this type is an instance; none for classes."""
     kind = mypy_types.get_proper_type(kind)
     if isinstance(kind, mypy_types.UnionType):
         for item in kind.items:
@@ -365,10 +365,10 @@ def _instances(kind: mypy_types.Type) -> Iterator[nodes.TypeInfo]:
 def _meant(
     node: nodes.RefExpr | nodes.SuperExpr, types: Mapping[nodes.Expression, Any]
 ) -> Iterator[str]:
-    """Full names of what a name or attribute may refer to."""
+    """Yield full names of what a name or attribute may refer to."""
     if isinstance(node, nodes.RefExpr):
         target = node.node
-        if target is not None and "." in target.fullname:  # else it is a local one
+        if target is not None and "." in target.fullname:  # else the name is local
             yield target.fullname
             return
     if isinstance(node, nodes.MemberExpr):

@@ -1,4 +1,4 @@
-"""The third pass: one distance for each type, over all goals."""
+"""The third pass: one distance per type, over all goals."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["unify"]
 
 
 def unify(targets: Iterable[Sequence[Influence]]) -> tuple[Influence, ...]:
-    """The paper's D, nearest first: a type's distance is that in the target with the most types.
+    """Return the paper's D, nearest first: a type's distance is that of the goal with most types.
 
-    Of targets with as many, the nearest counts (III-B, "Type Unification Pass").
+    Of goals with equally many types, the smallest distance counts (III-B, "Type Unification Pass").
     """
     distances = distances_of({t.name: t.distance for t in types} for types in targets)
     found = [Influence(name, distance) for name, distance in distances.items()]

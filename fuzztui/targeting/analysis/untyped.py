@@ -1,4 +1,4 @@
-"""Libraries without types, at which what is known of an application's values ends."""
+"""Report imported libraries without types: the types of their results are unknown."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fuzztui.targeting.analysis.types import Types
 __all__ = ["untyped"]
 
 _STUBS: Final = {"boto3": "boto3-stubs", "botocore": "botocore-stubs"}
-"""Packages with types that mypy itself does not name."""
+"""Stub packages that mypy does not suggest."""
 _MOST: Final = 5
 
 
 def untyped(application: AnalysedApplication, types: Types) -> Iterator[str]:
-    """A note on those that the application imports, and what to do, if there are any."""
+    """Yield a message if the application imports libraries without types."""
     if not types.read:
-        return  # mypy has failed as a whole, and that is told
+        return  # mypy has failed, which another message reports
     found = sorted({name for m in application.sources for name in _imported(application, m)})
-    # Of a package without a source there is nothing to be read, typed or not.
+    # The application's own packages without source are not libraries.
     names = [n for n in found if n not in types.read and n not in sys.stdlib_module_names]
     names = [n for n in names if n not in {p.partition(".")[0] for p in application.packages}]
     if not names:
@@ -33,15 +33,15 @@ def untyped(application: AnalysedApplication, types: Types) -> Iterator[str]:
     install = f"; `pip install {known}` for target.python gives them types" if known else ""
     shown = ", ".join(names[:_MOST]) + (", ..." if len(names) > _MOST else "")
     yield (
-        f"without types: {shown}. What comes out of such a library is of no type, so branches are"
-        f" aimed at by what went into it{install}. Where a type of a library's stubs, or one that"
-        " the application annotates, stands for what a generator makes, engine.aliases joins them:"
+        f"without types: {shown}. The results of such a library have no type, so the types of its"
+        f" arguments are used instead{install}. If a type of a library's stubs or of the"
+        " application corresponds to a type that a generator makes, set engine.aliases:"
         ' {"app.Stored" = "fuzztui.generators.S3Object"}'
     )
 
 
 def _imported(application: AnalysedApplication, module: str) -> Iterator[str]:
-    """Outermost packages that a module of the application imports."""
+    """Yield the top-level packages that a module of the application imports."""
     tree = application.trees.get(module)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""The parts of one module's graph: nodes of values, and how a function is entered."""
+"""The base of a module's part of the graph: nodes of values, and calls of functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Values"]
 
 
 class Values:
-    """Nodes of expressions, each visited by the method of its kind of node."""
+    """Adds nodes of expressions, each by the method of its node class."""
 
     def __init__(self, flow: Flow, module: str, scope: NameScope) -> None:
         self.conditions: dict[Key, Condition] = {}
@@ -28,11 +28,11 @@ class Values:
         self._function: Function | None = None
         self._nodes: dict[ast.AST, int] = {}
         self._asked: set[int] = set()
-        """Nodes that special methods of the application have made."""
+        """Nodes computed by special methods of the application."""
         self._tests: list[list[int]] = []
         """Operands of the conditions around, outermost first, within the function."""
         self._raised = self._graph.add()
-        """What decides whether something around the place is raised."""
+        """Node of what decides whether an exception is raised here."""
 
     def _owner(self) -> int:
         return self._function.number if self._function else -1
@@ -60,7 +60,7 @@ class Values:
         return self._graph.named(full, owner=scope.owner)
 
     def _meant(self, node: ast.expr) -> tuple[str, ...]:
-        """Full names of what an expression refers to, beyond variables of functions."""
+        """Return full names of what an expression refers to, except local variables."""
         if isinstance(node, ast.Name):
             scope = self._scope.find(node.id)
             if scope is not None and scope.prefix + node.id in self._flow.functions:
@@ -68,7 +68,7 @@ class Values:
         return self._referents.get(span(node), ())
 
     def expr(self, node: ast.expr) -> int:
-        """The node of an expression; everything in it is added once."""
+        """Return the node of an expression; add it, with its parts, if it is new."""
         if node not in self._nodes:
             visit = getattr(self, f"_{type(node).__name__}", self._other)
             self._nodes[node] = visit(node)
@@ -85,7 +85,7 @@ class Values:
             self._graph.link(node, other, cost)
 
     def _is_class(self, node: ast.expr) -> bool:
-        """Is a method looked up in the class itself?"""
+        """Whether a method is looked up in the class itself."""
         return isinstance(node, ast.Attribute) and any(
             name in self._flow.types.classes for name in self._meant(node.value)
         )
