@@ -26,7 +26,7 @@ class DetailPane(ScrollView, can_focus=True):
         Binding("G", "scroll_end", show=False),
     ]
     DEFAULT_CSS = """
-    Pane {
+    DetailPane {
         height: 1fr;
         overflow-x: hidden;
         overflow-y: auto;

@@ -44,16 +44,16 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     ListingScreen {
         & #listing { height: 1fr; layout: horizontal; }
         & BigTable { width: 3fr; }
-        & Pane { width: 2fr; border-left: vkey $rule; padding: 0 1; }
-        & Pane:focus { border-left: vkey $primary; }
+        & DetailPane { width: 2fr; border-left: vkey $rule; padding: 0 1; }
+        & DetailPane:focus { border-left: vkey $primary; }
         &.-narrow, &.-medium {
             & #listing { layout: vertical; }
             & BigTable { width: 100%; height: 1fr; }
-            & Pane {
+            & DetailPane {
                 width: 100%; height: 45%;
                 border-left: none; border-top: solid $rule;
             }
-            & Pane:focus { border-left: none; border-top: solid $primary; height: 80%; }
+            & DetailPane:focus { border-left: none; border-top: solid $primary; height: 80%; }
         }
     }
     """

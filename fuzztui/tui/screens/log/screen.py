@@ -35,7 +35,7 @@ class LogScreen(ListingScreen[Record, None]):
     """A row for each record; at its end it follows the campaign."""
 
     TAB = "log"
-    DEFAULT_CSS = "LogScreen BigTable { width: 2fr; } LogScreen Pane { width: 1fr; }"
+    DEFAULT_CSS = "LogScreen BigTable { width: 2fr; } LogScreen DetailPane { width: 1fr; }"
 
     def __init__(self) -> None:
         super().__init__()

@@ -80,8 +80,8 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         &.-wide {
             & #listing { layout: vertical; }
             & BigTable { width: 100%; height: 1fr; }
-            & Pane { width: 100%; height: 45%; border-left: none; border-top: solid $rule; }
-            & Pane:focus { border-left: none; border-top: solid $primary; height: 80%; }
+            & DetailPane { width: 100%; height: 45%; border-left: none; border-top: solid $rule; }
+            & DetailPane:focus { border-left: none; border-top: solid $primary; height: 80%; }
         }
     }
     """

@@ -46,8 +46,8 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         &.-short MixtureStrip { margin-top: 0; }
         &.-tiny MixtureStrip { height: 1; margin-top: 0; }
         &.-wide BigTable { width: 2fr; }
-        &.-wide Pane { width: 1fr; }
-        &.-medium Pane, &.-narrow Pane { height: 38%; }
+        &.-wide DetailPane { width: 1fr; }
+        &.-medium DetailPane, &.-narrow DetailPane { height: 38%; }
     }
     """
 

@@ -33,10 +33,10 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
         & #tables { width: 2fr; layout: vertical; }
         & #types { height: 1fr; width: 100%; }
         & #targets { height: 1fr; width: 100%; margin-top: 1; }
-        & Pane { width: 1fr; }
+        & DetailPane { width: 1fr; }
         &.-short #targets { margin-top: 0; }
         &.-medium #tables, &.-narrow #tables { width: 100%; height: 1fr; }
-        &.-medium Pane, &.-narrow Pane { height: 38%; }
+        &.-medium DetailPane, &.-narrow DetailPane { height: 38%; }
         &.-medium #targets, &.-narrow #targets, &.-tiny #targets { display: none; margin-top: 0; }
         &.-medium TableTabs, &.-narrow TableTabs, &.-tiny TableTabs { display: block; }
         &.-targets.-medium #targets, &.-targets.-narrow #targets { display: block; }
