@@ -1,4 +1,4 @@
-"""A listing whose figures come all at once, and whose keys ask engines for things step by step."""
+"""A listing whose rows are rebuilt from statistics as a whole, with pending commands."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ P = TypeVar("P")
 
 
 def unchanged(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Are these the very same things? The fold puts another one in the place of what is new."""
+    """Whether both hold the same objects; the fold replaces an object that changes."""
     return len(before) == len(now) and all(map(is_, before, now))
 
 
 class SteeredScreen(ListingScreen[T, P]):
-    """Subclasses say what the rows are made of, how, and what is asked for."""
+    """Subclasses define the sources of the rows, the rows, and how pending commands are shown."""
 
     def __init__(
         self, named_by: Callable[[str], Iterable[str]], words: Callable[[Command], str]
     ) -> None:
-        """``named_by``: what an entry's ``op`` is thanks to; ``words``: of what is asked for."""
+        """``named_by``: names credited by an entry's ``op``; ``label``: of a command, for users."""
         super().__init__()
         self._finds = LatestSaved(named_by)
         self._wishes = PendingCommands(self, words, self._show_wishes)
         self._told: Sequence[object] = ()
-        """Which figures the rows are of."""
+        """The statistics from which the current rows were made."""
 
     def figures(self) -> Sequence[object]:
-        """What the rows are made of: while these are the very same things, so are the rows."""
+        """Return the sources of the rows; rows are rebuilt if one is another object."""
         raise NotImplementedError
 
     def take(self, *, anew: bool) -> None:
-        """Make the rows of the figures; ``anew``: they are of another moment."""
+        """Rebuild the rows; ``reset``: the state has jumped to another moment."""
         raise NotImplementedError
 
     def _show_asked(self) -> None:
@@ -52,7 +52,7 @@ class SteeredScreen(ListingScreen[T, P]):
         raise NotImplementedError
 
     def show(self, changes: Changes) -> None:
-        """Take in new figures, finds, and commands that came or went."""
+        """Show new statistics, saved inputs, and commands that came or went."""
         self._finds.note(self.campaign, changes)
         if changes.reset or changes.commands:
             self._wishes.heard()
@@ -67,12 +67,12 @@ class SteeredScreen(ListingScreen[T, P]):
         self.host.refresh_footer()
 
     def tick(self, status: Status) -> None:
-        """What was asked for may have been answered, or nobody has heard of it."""
+        """Update the pending commands, which may have been answered or timed out."""
         super().tick(status)
         self._show_asked()
 
     def leave(self) -> None:
-        """What was asked for a moment ago is sent before somebody looks at something else."""
+        """Send commands that still wait for a further key press."""
         self._wishes.settle()
 
     def _show_wishes(self) -> None:
