@@ -1,4 +1,4 @@
-"""Mutants in one line, or two, for the Overview."""
+"""The line about mutants on the Overview."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from fuzztui.tui.screens.mutants.strip import brief_times, phase_words, with_aud
 
 
 class MutationLine(StatusCanvas):
-    """Of mutation analysis: last kill, where the time goes, audits. Where mutants are fuzzed
-    first: the stage, and where there is room for two lines, who is at work.
+    """Mutation analysis: last kill, use of time, audits. Fuzz-first: the phase and the turns.
 
-    There only when there are mutants.
+    Hidden if there are no mutants.
     """
 
     DEFAULT_CSS = "MutationLine { height: 1; display: none; }"
 
     def show(self, status: Status) -> None:
-        """Draw ``status``, if it has mutants."""
+        """Draw ``status``; hide the line if there are no mutants."""
         self.display = status.mutants is not None or status.first is not None
         super().show(status)
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """One line or two."""
+        """Draw one line or two."""
         s, analysis = self._status, self._status.analysis
         if s.first is not None:
             if s.first.stage != "mutants":

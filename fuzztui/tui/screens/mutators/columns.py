@@ -1,4 +1,4 @@
-"""The columns of the table of operators."""
+"""The columns of the table of text mutators."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ BAR = 6
 """Cells of the bar of weights."""
 
 PAYS = "pays"
-"""The column that the table is sorted by at first."""
+"""The column by which the table is sorted at first."""
 
 
 def columns() -> Sequence[Column[MutatorRow]]:
-    """What the table shows of an arm, by the room there is."""
+    """Return the columns."""
     return (
-        Column("operator", "operator", _operator, lambda a: a.name, min=12, max=44, give=20),
+        Column("operator", "mutator", _operator, lambda a: a.name, min=12, max=44, give=20),
         Column("class", "class", lambda a: (a.cls, "muted"), lambda a: a.cls, needs=96),
         _figure("tried", "tried", lambda a: a.tried, needs=88),
         _figure("applied", "applied", lambda a: a.applied, drop=True),
@@ -58,13 +58,13 @@ def _crashes(arm: MutatorRow) -> Cell:
 
 
 def pays_words(arm: MutatorRow) -> str:
-    """Finds per million applications."""
+    """Return the findings and entries per million applications."""
     return format.NONE if arm.pays < 0 else format.count(round(arm.pays)) if (
         arm.pays >= 100 or not arm.pays) else f"{arm.pays:.1f}"  # fmt: skip
 
 
 def pays_cell(arm: MutatorRow) -> Cell:
-    """Muted and in brackets while it says next to nothing: such rows come after the others."""
+    """Return the rate; muted and in brackets if its numbers are too small, then sorted last."""
     words = pays_words(arm)
     if arm.tells:
         return words, "bold valid"
@@ -72,7 +72,7 @@ def pays_cell(arm: MutatorRow) -> Cell:
 
 
 def _weight(arm: MutatorRow) -> Cell:
-    """Against the most probable of its class: that is distinguished where many are alike."""
+    """The weight relative to the most probable mutator of the class."""
     return gauge(arm.bar, BAR)[0], SIGNS[arm.cls][1]
 
 
@@ -81,7 +81,7 @@ def _share(arm: MutatorRow) -> Cell:
 
 
 def share_words(share: float) -> str:
-    """How much of its class an arm is."""
+    """Return a share as a percentage."""
     return format.percent(share, 1.0) if share > 0 else "0%"
 
 

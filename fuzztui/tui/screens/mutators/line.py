@@ -1,4 +1,4 @@
-"""The mixture of steps in one line, for the Overview."""
+"""The line about the mixture on the Overview."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fuzztui.wire.mixture import CLASSES, percentage
 
 
 class MixtureLine(StatusCanvas):
-    """The three probabilities, and which operators pay best. There only when there are any."""
+    """The three probabilities and the best mutators. Hidden if there is no mixture."""
 
     DEFAULT_CSS = "MixtureLine { height: 1; display: none; }"
 
     def show(self, status: Status) -> None:
-        """Draw ``status``, if it has a mixture."""
+        """Draw ``status``; hide the line if there is no mixture."""
         self.display = status.blend is not None
         super().show(status)
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """One line."""
+        """Draw one line."""
         blend = self._status.blend
         if blend is None:
             return []

@@ -1,4 +1,4 @@
-"""Which text mutators pay, and how probable they are: looking, and moving probability."""
+"""The Operators screen: text mutators with statistics, and commands for their mixture."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from fuzztui.wire.mixture import Mixture, moved
 
 
 class OperatorsScreen(SteeredScreen[MutatorRow, None]):
-    """The mixture as a bar, and a row for each operator."""
+    """The mixture as a bar, and a row for each mutator."""
 
     TAB = "operators"
     HINT = "words: swap, splice, ..."
@@ -56,62 +56,62 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         self._arms: dict[str, MutatorRow] = {}
 
     def body(self) -> Iterable[Widget]:
-        """The mixture, table, details."""
+        """Yield the mixture, the table and the details."""
         yield MixtureStrip()
         yield from super().body()
 
     def make_table(self) -> BigTable[MutatorRow]:
-        """Those that pay best first."""
+        """Return the table, the best mutators first."""
         every = columns()
-        table: BigTable[MutatorRow] = BigTable(every, empty="no operators")
+        table: BigTable[MutatorRow] = BigTable(every, empty="no mutators")
         table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
-        table.rests = True  # on what pays best, whatever that is
+        table.rests = True  # on the best mutator, whichever it is
         return table
 
     # -------------------------------------------------------------- changes
 
     def figures(self) -> Sequence[MutatorStats]:
-        """Each instance's."""
+        """Return the statistics of each instance."""
         return list(self.campaign.operators.values())
 
     def take(self, *, anew: bool) -> None:
-        """A row for each operator."""
+        """Update the rows."""
         self.table.become(self._arms, arms(self.campaign), anew=anew)
 
     def _say_what_is_missing(self) -> None:
-        self.table.show_empty("no operator passes the filter" if self._arms else "no operators")
+        self.table.show_empty("no mutator passes the filter" if self._arms else "no mutators")
 
     def tick(self, status: Status) -> None:
-        """The mixture."""
+        """Update the mixture."""
         strip = self.query_one(MixtureStrip)
         strip.display = status.blend is not None
         strip.show(status)
         super().tick(status)
 
     def nothing(self) -> Sequence[Line]:
-        """Why there are no operators, and how to get some."""
+        """Return why there are no mutators, and how to get some."""
         return () if self._arms else no_operators_lines(self.campaign.engine)
 
     def details(self, row: MutatorRow, preview: None, size: Size) -> Sequence[Line]:
-        """What it does and how it fares."""
+        """Return the details of a mutator."""
         latest = self._finds.latest(self.campaign, row.name)[:FINDS]
         return operator_lines(row, self.campaign, latest, tight=size.height < 10)
 
     def do_operator_find(self) -> None:
-        """To the latest of what it found."""
+        """Go to the latest entry or finding of this mutator."""
         arm = self.table.current
         latest = self._finds.latest(self.campaign, arm.name) if arm is not None else []
-        self.go_to_first(latest, "No entry that is known names this operator.")
+        self.go_to_first(latest, "No known entry was made by this mutator.")
 
     def do_operator_copy(self) -> None:
-        """Its name."""
+        """Copy the mutator's name."""
         if (arm := self.table.current) is not None:
             self.host.copy(shell.word(arm.name), "name")
 
     # ------------------------------------------------------------- steering
 
     def describe_row(self) -> ActionContext:
-        """What any living engine can do, and the mixture as it is to be."""
+        """Return what any running engine can do, and the mixture after all pending commands."""
         wanted = self._wanted()
         return replace(
             over_all(self.campaign.instances.values()),
@@ -121,7 +121,7 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         )
 
     def _wanted(self) -> dict[str, MixtureSetting]:
-        """What each instance mixes when all that was asked for is done."""
+        """The mixture of each instance after all pending commands."""
         waiting = [command for _, command in pending_mixtures(self.campaign)]
         return settings(self.campaign, wanted=[*waiting, *self._asked_here()])
 
@@ -144,29 +144,29 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         self._ask(lambda now: moved(now, boundary, by))
 
     def do_mixture_text(self) -> None:
-        """From havoc to text."""
+        """Move probability from havoc to text."""
         self._move(0, -1)
 
     def do_mixture_havoc(self) -> None:
-        """From text to havoc."""
+        """Move probability from text to havoc."""
         self._move(0, 1)
 
     def do_mixture_splice(self) -> None:
-        """From text to splice."""
+        """Move probability from text to splice."""
         self._move(1, -1)
 
     def do_mixture_unsplice(self) -> None:
-        """From splice to text."""
+        """Move probability from splice to text."""
         self._move(1, 1)
 
     def do_mixture_adaptive(self) -> None:
-        """Let it adapt, or hold it where it is."""
+        """Make the mixture adaptive, or fix it."""
         adaptive = not _adaptive(self._wanted())
         self._ask(lambda now: now, adaptive=adaptive, after=0.01)
 
 
 def _words(wish: Command) -> str:
-    """For the notice of what became of it."""
+    """A label of the command, for notifications."""
     if not isinstance(wish, SetMixture):
         return wish.name
     whose = f" of {wish.instance}" if wish.instance else ""
@@ -174,5 +174,5 @@ def _words(wish: Command) -> str:
 
 
 def _adaptive(each: dict[str, MixtureSetting]) -> bool:
-    """Whether any of them is."""
+    """Whether the mixture of any instance is adaptive."""
     return any(setting.adaptive for setting in each.values())

@@ -1,4 +1,4 @@
-"""What is aimed at in one line, for the Overview."""
+"""The line about type targeting on the Overview."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from fuzztui.tui.screens.targeting.strip import aim_words, fitting, left_words
 
 
 class AimLine(StatusCanvas):
-    """What is left, what is pinned, how much aims. There only when an engine has reported it."""
+    """Uncovered goals, the pin, the targeted share. Hidden until an engine has reported types."""
 
     DEFAULT_CSS = "AimLine { height: 1; display: none; }"
 
     def show(self, status: Status) -> None:
-        """Draw ``status``, if it has types."""
+        """Draw ``status``; hide the line if there are no types."""
         self.display = status.aim is not None
         super().show(status)
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """One line."""
+        """Draw one line."""
         aim = self._status.aim
         if aim is None:
             return []

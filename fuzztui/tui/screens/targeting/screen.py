@@ -1,4 +1,4 @@
-"""What a spoton engine aims at: types and goals that are left; looking, and steering it."""
+"""The Types screen: types, uncovered goals, and commands about both."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 NEXT = 12
-"""Types that the strip may name."""
+"""Maximal number of types that the strip names."""
 
 
 class TypesScreen(TypeTables):
-    """What is left as a bar, a row for each type, and a row for each goal that is left.
+    """The covered share as a bar, a row for each type, and a row for each uncovered goal.
 
-    Both tables where there is room, else one of them.
+    Shows both tables if there is room, else one of them.
     """
 
     TAB = "types"
@@ -72,14 +72,14 @@ class TypesScreen(TypeTables):
         self._types: dict[str, TypeRow] = {}
         self._left: dict[str, TargetRow] = {}
         self._names: dict[str, str] = {}
-        """What types are called for short."""
+        """Short names of types."""
         self._asked = PendingTargeting()
 
     def body(self) -> Iterable[Widget]:
-        """The strip, two tables, details."""
+        """Yield the strip, two tables and the details."""
         yield AimStrip()
-        looks = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
-        yield Container(*self.tables(looks), DetailPane(id="detail"), id="listing")
+        context = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
+        yield Container(*self.tables(context), DetailPane(id="detail"), id="listing")
         yield FilterBar(self.HINT, self.to_table)
 
     # -------------------------------------------------------------- changes
@@ -92,13 +92,13 @@ class TypesScreen(TypeTables):
         return self._names.get(type, type)
 
     def figures(self) -> Sequence[object]:
-        """And who lives: what those pick next is what counts."""
+        """Return statistics, goals, and the instances' states, because only running ones count."""
         state = self.campaign
         lives = [state.instances[name].state for name in list(state.types)]
         return [*state.types.values(), *state.left.values(), *lives]
 
     def take(self, *, anew: bool) -> None:
-        """A row for each type, and for each target that is left."""
+        """Update the rows of both tables."""
         now, left = types(self.campaign), targets_left(self.campaign)
         names = short_names([*now, *(name for row in left.values() for name, _ in row.types)])
         anew = anew or names != self._names
@@ -107,33 +107,33 @@ class TypesScreen(TypeTables):
         self.targets.become(self._left, left, anew=anew)
         likely = [(self._short(row.name), row.probability) for row in now.values()]
         self.query_one(AimStrip).show_next(likely[:NEXT])
-        # What a few types leave empty is the targets'.
+        # A short table of types leaves its room to the goals.
         self.types.styles.max_height = 2 + max(2, len(now))
 
     def tick(self, status: Status) -> None:
-        """The strip."""
+        """Update the strip."""
         strip = self.query_one(AimStrip)
         strip.display = status.aim is not None
         strip.show(status)
         super().tick(status)
 
     def _say_what_is_missing(self) -> None:
-        """Why a table is empty; engines tell of some hundred targets only."""
+        """Show why a table is empty; engines report only some hundred goals."""
         whole = self._aim
         left = len(self._left) if whole is None else whole.uncovered
         self.query_one(TableTabs).count(len(self._types), left)
         covered = whole is not None and whole.targets and not whole.uncovered
         untold = 0 if whole is None else whole.uncovered - len(self._left)
-        more = (f"+{untold:,} not told", f"+{untold:,}") if untold > 0 and self._left else ()
+        more = (f"+{untold:,} not reported", f"+{untold:,}") if untold > 0 and self._left else ()
         self.targets.set_caption(*more)
-        none_left = "everything that can be aimed at is covered" if covered else "no goals"
+        none_left = "all goals are covered" if covered else "no goals"
         if whole is not None and whole.changed:
             none_left = plain(f"none: {have_changed(whole.changed)}")
         self.types.show_empty("no type passes the filter" if self._types else "no types")
-        self.targets.show_empty("no target passes the filter" if self._left else none_left)
+        self.targets.show_empty("no goal passes the filter" if self._left else none_left)
 
     def nothing(self) -> Sequence[Line]:
-        """Why there is nothing in the table, and how to get some."""
+        """Return why the table is empty, and how to fill it."""
         missing = self.campaign.engine, self._aim, stale(self.campaign)
         if self.table is self.targets:
             return () if self._left else no_targets_lines(*missing)
@@ -142,7 +142,7 @@ class TypesScreen(TypeTables):
     def details(
         self, row: TypeRow | TargetRow, preview: SourceExcerpt | None, size: Size
     ) -> Sequence[Line]:
-        """Of a type or of a goal."""
+        """Return the details of a type or of a goal."""
         if isinstance(row, TargetRow):
             asked, tight = self._pin_asked(row.location), size.height < 10
             return target_lines(row, self._types, asked, preview, tight=tight)
@@ -154,7 +154,7 @@ class TypesScreen(TypeTables):
     def preview_of(
         self, row: TypeRow | TargetRow
     ) -> tuple[str, Callable[[], SourceExcerpt]] | None:
-        """The lines of the program around a target."""
+        """Return the reader of a goal's source lines."""
         run = self.host.run_dir
         if run is None or not isinstance(row, TargetRow):
             return None
@@ -164,15 +164,15 @@ class TypesScreen(TypeTables):
     # -------------------------------------------------------------- looking
 
     def do_types_find(self) -> None:
-        """To the latest entry that aiming at it has brought."""
+        """Go to the latest entry from targeting this type."""
         row = self.table.current
         if not isinstance(row, TypeRow):
             return
         finds = self._finds.latest(self.campaign, type_label(row.name))
-        self.go_to_first(finds, "No entry that is known was made by aiming at this type.")
+        self.go_to_first(finds, "No known entry was made by targeting this type.")
 
     def do_types_copy(self) -> None:
-        """The name or the location."""
+        """Copy the type's name or the goal's location."""
         row = self.table.current
         if isinstance(row, TypeRow):
             self.host.copy(shell.word(row.name), "type")
@@ -182,7 +182,7 @@ class TypesScreen(TypeTables):
     # ------------------------------------------------------------- steering
 
     def describe_row(self) -> ActionContext:
-        """What any living engine can do, and how things are once all that is asked for is done."""
+        """Return what any running engine can do, and the row after all pending commands."""
         row, whole = self.table.current, self._aim
         target = row if isinstance(row, TargetRow) else None
         now, asked = "" if whole is None else whole.pinned, self._asked.pinned
@@ -224,7 +224,7 @@ class TypesScreen(TypeTables):
         if asked == location:
             return "pin…"
         if ignored is False and row is not None and row.ignored:
-            return "aim…"
+            return "unignore…"
         return "unpin…" if asked is not None and row is not None and row.pinned else ""
 
     def _show_asked(self) -> None:
@@ -247,15 +247,15 @@ class TypesScreen(TypeTables):
             self._wishes.ask([WeighType(row.name, to(self._weight(row)))])
 
     def do_types_raise(self) -> None:
-        """Twice as likely."""
+        """Double the type's weight."""
         self._weigh(lambda weight: weight * 2)
 
     def do_types_lower(self) -> None:
-        """Half as likely."""
+        """Halve the type's weight."""
         self._weigh(lambda weight: weight / 2)
 
     def do_types_ban(self) -> None:
-        """Never, or as its distance says again; on to the next that is not, or is."""
+        """Ban the type, or allow it again; the cursor moves on to a similar row."""
         row = self.table.current
         if isinstance(row, TypeRow):
             banned = not self._weight(row)
@@ -263,14 +263,14 @@ class TypesScreen(TypeTables):
             self.types.go_on(lambda r: (not self._weight(r)) == banned)
 
     def do_types_pin(self) -> None:
-        """Aim at the target alone, or end that."""
+        """Pin the goal, or unpin it."""
         now = self.describe_row().aiming
         if now is not None:
             self.table.hold()
             self._wishes.ask([PinGoal("" if now.unpins else now.target)])
 
     def do_types_ignore(self) -> None:
-        """Leave the target out of what is aimed at, or end that; on to the next of its kind."""
+        """Ignore the goal, or stop ignoring it; the cursor moves on to a similar row."""
         row = self.table.current
         if isinstance(row, TargetRow):
             ignored = self._ignored(row)
@@ -278,11 +278,11 @@ class TypesScreen(TypeTables):
             self.targets.go_on(lambda r: self._ignored(r) == ignored)
 
     def do_types_more(self) -> None:
-        """More of the mutations aim."""
+        """Increase the targeted share."""
         self._share(STEP)
 
     def do_types_less(self) -> None:
-        """Fewer of them do."""
+        """Decrease the targeted share."""
         self._share(-STEP)
 
     def _share(self, by: float) -> None:
