@@ -33,14 +33,14 @@ def run_app(
     died: Callable[[], str] = lambda: "",
     opened: Callable[[Session], Session] = lambda session: session,
 ) -> int:
-    """Show a campaign until the user leaves; an exit status for the shell.
+    """Show a campaign until the user leaves. Returns an exit status for the shell.
 
-    ``run`` is the run directory (None: a log without one, or a campaign of someone else
-    that is only watched), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens.
-    ``speed`` and ``at`` (campaign time, seconds) are the replay's. ``control`` False: look
-    only. ``died`` (it must not block) says how the log's writer came to its end, "" while
-    it lives: for a campaign that is only watched. ``opened`` is given the session that is shown.
-    Must be called in the main thread, on a terminal.
+    ``run`` is the run directory; None: a log without one, or a watched campaign of someone else.
+    ``log_path`` is what :class:`~fuzztui.log.reader.LogReader` opens. ``speed`` and ``at``
+    (campaign time, seconds) apply to replays. ``control`` False: no commands can be sent. ``died``
+    (must not block) returns why the log's writer ended, an empty string while the writer lives;
+    only for watched campaigns. ``opened`` is called with the new session and returns the session
+    to show. Must be called in the main thread, on a terminal.
     """
     from fuzztui.tui.base.themes import DEFAULT, PLAIN, load_themes
 
