@@ -87,12 +87,12 @@ def test_bindings_carry_the_ids_for_keymaps():
     ("changes", "words"),
     [
         ({"mode": "replay"}, "replay"),
-        ({"control": False}, "look only"),
+        ({"control": False}, "viewing only"),
         ({"state": "finished"}, "is over (finished)"),
         ({"alive": False}, "no supervisor"),
         ({"state": "starting"}, "still starting"),
         ({"row": False}, "no row"),
-        ({"capabilities": None}, "has not said yet"),
+        ({"capabilities": None}, "has not reported"),
         ({"capabilities": frozenset({"pause"})}, "main's engine cannot promote"),
     ],
 )

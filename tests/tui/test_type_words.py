@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fuzztui.engines.spoton.distances import label_of
 from fuzztui.model.targeting import TargetRow, TypeRow
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
-from fuzztui.tui.labels.events import FIGURES, command_words, describe
+from fuzztui.tui.labels.events import STATS, command_words, describe
 from fuzztui.tui.labels.targeting import (
     brief_location,
     brief_type,
@@ -59,7 +59,7 @@ def test_of_a_list_the_first_ones_and_how_many_more():
     assert fewer(listed, 32) == "Path 0, datetime 1 +1"
     assert fewer(listed, 20) == "Path 0 +2"
     assert fewer(listed, 4) == listed
-    assert fewer("no type is known", 4) == "no type is known"
+    assert fewer("no known type", 4) == "no known type"
 
 
 def test_answers_do_not_repeat_the_name_that_was_asked_about():
@@ -127,7 +127,7 @@ def test_the_log_has_words_for_it():
     told = describe(figures("main", 600, pinned=PINNED))
     assert told.text.startswith("29 of 240 targets left, 9 on the frontier  9 types  50% aim")
     assert told.text.endswith(f"pinned {PINNED}")
-    assert told.group == FIGURES
+    assert told.group == STATS
     assert describe(figures("main", 600, ignored=[PINNED])).text.endswith("50% aim  1 ignored")
     assert describe(left("main", 5)).text == "29 told"
     assert command_words(encode_command(WeighType("a.B", 0.5))) == "weigh-type a.B ÷2"
