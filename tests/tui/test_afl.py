@@ -46,7 +46,7 @@ async def test_who_is_in_trouble_catches_the_eye_in_words(drive):
         assert d.table.source.key(0) == "s3"
         assert d.table.source.key(1) == "s7"
         await d.press("g")
-        assert f"because {REASON}" in d.text()
+        assert f"reason {REASON}" in d.text()
 
 
 async def test_one_in_trouble_is_one_sentence():

@@ -280,5 +280,5 @@ async def test_a_group_by_signal_alone_says_so(drive):
         await d.press("3")
         await d.until(lambda: "3 files with this signal" in d.text())
         assert "SIGSEGV (by its file name; fuzztui has not run it)" in d.text()
-        assert "may have many causes" in d.text()
+        assert "watched findings" in d.text()
         assert "with this signature" not in d.text()

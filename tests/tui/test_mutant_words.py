@@ -77,7 +77,7 @@ def test_events_in_words():
     assert aside.text == "m  skipped: slow  last"
     found = describe(ev.MutantsFound("main", "m", "m.py", "", [{"id": "a"}, {"id": "b"}]))
     assert found.text == "2 in m.py"
-    assert describe(ev.MutantRuns("main", {"a": [1, 1, 1]})).group == "figures"
+    assert describe(ev.MutantRuns("main", {"a": [1, 1, 1]})).group == "stats"
     assert "mutants 2.0s" in describe(ev.MutationStats("main", mutants_s=2.0)).text
 
 

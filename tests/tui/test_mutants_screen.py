@@ -48,9 +48,9 @@ async def test_score_states_time_pairs_and_rows(drive):
         for words in (
             "score 83.2%", "252 of 303 killed", "(adjusted: 86.6%)", "killed 252",
             "alive 33", "pending 6", "skipped 6", "equivalent 6", "invalid 6", "(7 static)",
-            "last kill 2m ago", "program 41%", "mutants 22%", "compile 3.0%", "rest 34%",
-            "schedule 12% of trials", "backlog 340", "126k run", "dead 56%", "not reached 27%",
-            "not infected 12%", "put off 3.2%", "✓ 7,200 audits", "✓ killed", "▲ promoted",
+            "last kill 2m ago", "original 41%", "mutants 22%", "compile 3.0%", "rest 34%",
+            "schedule 12% of trials", "backlog 340", "126k run", "killed 56%", "not reached 27%",
+            "not infected 12%", "deferred 3.2%", "✓ 7,200 audits", "✓ killed", "▲ promoted",
             '"0" [<= → <] ch <= "9"', "tests/program.py:5", "main/10", "0:00:11",
         ):  # fmt: skip
             assert words in text, words
@@ -109,7 +109,7 @@ async def test_the_change_is_shown_in_its_lines(drive):
 
 async def test_the_story_of_each_state(drive):
     stories = {
-        "equivalent": "both ways give the same  (says main)",
+        "equivalent": "both ways give the same  (by main)",
         "skipped": "asked for by me@here",
         "invalid": "free variables differ",
         "alive": "and no input has killed the mutant",

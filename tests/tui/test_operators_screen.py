@@ -56,7 +56,7 @@ async def test_the_mixture_and_who_pays(drive):
         for words in (
             " havoc 20% ", " text 70% ", "▒ splice 10%", "fixed since 0:05:00 by ann@box",
             "1.38M trials", "best fragment 578 of 105k", "swaps the two arguments of a call",
-            "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 finds per million", "latest entries and findings",
+            "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 new entries", "latest entries and findings",
             "< Havoc→text", "> Text→havoc", "[ Text→splice", "] Splice→text", "A Adaptive",
         ):  # fmt: skip
             assert words in text, words
@@ -103,7 +103,7 @@ async def test_in_a_replay_before_the_first_figures(drive):
         d.app.seek(255.0)
         await d.until(lambda: "havoc 25%" in d.text())
         d.app.seek(5.0)
-        await d.until(lambda: "No instance has told" in d.text())
+        await d.until(lambda: "No instance has reported" in d.text())
         assert "6 Operators" in d.text()
         d.app.seek(590.0)
         await d.until(lambda: "havoc 20%" in d.text())
@@ -169,7 +169,7 @@ async def test_what_found_too_little_to_tell_is_in_brackets(drive):
     async with drive(log) as d:
         await d.press("6")
         assert d.table.go_to("swap-words")
-        await d.until(lambda: "fewer than 3 finds" in d.text())
+        await d.until(lambda: "fewer than 3 entries" in d.text())
         arm = d.table.current
         assert pays_cell(arm)[0] == f"({pays_words(arm)})"
 
@@ -179,7 +179,7 @@ async def test_the_column_that_is_sorted_by_is_always_whole(drive):
     for size in ((60, 15), (40, 12), (80, 24)):
         async with drive(mixed(), size=size) as d:
             await d.press("6")
-            await d.until(lambda: "finds/M ▼" in d.text())
+            await d.until(lambda: "found/M ▼" in d.text())
             assert any(line.rstrip().endswith("4,089") for line in d.lines()) or size == (80, 24)
 
 
@@ -212,7 +212,7 @@ async def test_balanced_is_what_is_done_where_no_fragment_fits(drive):
         await d.press("6")
         await d.until(lambda: "in 100% of splice steps" in d.text())
         assert d.table.go_to("balanced")
-        await d.until(lambda: "the other splicing mutator" in d.text())
+        await d.until(lambda: "other splicing mutator" in d.text())
 
 
 async def test_sorting_and_filtering_as_everywhere(drive):
@@ -459,7 +459,7 @@ async def test_one_line_on_the_overview(drive):
     log = started("t", engine="text")
     log.add(ev.MutatorStats("main", 0.25, 0.75, 0.0))
     async with drive(log, size=(80, 24)) as d:
-        assert "mixture havoc 25% · text 75% · splice 0%   too little found yet to tell" in d.text()
+        assert "mixture havoc 25% · text 75% · splice 0%   too few entries to compare" in d.text()
         await d.press("6")
         assert "no mutators" in d.text()
 

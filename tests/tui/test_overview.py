@@ -100,7 +100,7 @@ async def test_without_a_supervisor_nothing_looks_alive(drive):
         await d.press("enter")
         await d.until(lambda: "last seen running" in d.text())
         assert "when last seen" in d.text()
-        assert "cpu" not in d.text().split("obeys")[0].split("state")[-1]
+        assert "cpu" not in d.text().split("supports")[0].split("state")[-1]
         await d.press("escape")
         object.__setattr__(opening, "running", running_)
         d.app._alive = True
@@ -431,7 +431,7 @@ async def test_kills_have_a_tile_a_line_and_a_chart(drive):
     async with drive(mutated()) as d:
         text = d.text()
         for words in ("252/303", "83.2%", "Mutants killed  252", "last kill 2m ago",
-                      "program 41% mutants 22% compile 3.0% rest 34%", "✓ 7,200 audits",
+                      "original 41% mutants 22% compile 3.0% rest 34%", "✓ 7,200 audits",
                       "Exec/s", "Findings", "by main/178"):  # fmt: skip
             assert words in text, words
         assert "Corpus  " not in text.split("Edges", 1)[1]  # the chart that gave way

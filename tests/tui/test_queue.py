@@ -65,10 +65,10 @@ async def test_the_table_is_the_queue(drive):
         text = d.text()
         for words in (
             "▶ fuzzing", "02:10/05:00", "▲ in 2m", "▔ budget ends", "parser.c:13",
-            "1 of 2  mutants are being fuzzed", "15m 37s of 30m 00s for mutants", "target in 14m 22s",
+            "1 of 2  mutants are fuzzed", "15m 37s of 30m 00s for mutants", "target in 14m 22s",
             "the budget allows 1 of 31 waiting mutants", "score 75.0%  3 of 4 mutants killed",
             "13 entries, 44 edges, 1 crash of the target", "39 pruned inputs",
-            "▶ at work 1", "◌ waiting 31", "✗ failed 1", "= same 1", "⊘ skipped 1",
+            "▶ running 1", "◌ waiting 31", "✗ build failed 1", "= duplicate 1", "⊘ skipped 1",
         ):  # fmt: skip
             assert words in text, words
 
@@ -485,7 +485,7 @@ async def test_the_overview_tells_the_stage_and_hides_ended_slots(drive):
     for size in ((120, 40), (80, 24)):
         async with drive(midway(), size=size) as d:
             text = d.text()
-            assert "1 of 2  mutants are being fuzzed" in text
+            assert "1 of 2  mutants are fuzzed" in text
             assert "target in 14m 22s" in text
             assert rows(d) == ["main", "s1", "handed", "m5"]
             assert "⇄ from mutants" in text
@@ -493,7 +493,7 @@ async def test_the_overview_tells_the_stage_and_hides_ended_slots(drive):
             assert "Mutants killed" in text
         async with drive(on_target(), size=size) as d:
             text = d.text()
-            assert "2 of 2  the target is being fuzzed" in text
+            assert "2 of 2  the target is fuzzed" in text
             assert "15 entries, 49 edges, 1 crash of the target" in text
             assert "Edges" in text
             assert "┊" in text  # where the target's turn began

@@ -125,10 +125,12 @@ def test_names_of_many_parts_stay_whole_where_the_last_ones_are_alike():
 
 def test_the_log_has_words_for_it():
     told = describe(figures("main", 600, pinned=PINNED))
-    assert told.text.startswith("29 of 240 targets left, 9 on the frontier  9 types  50% aim")
+    assert told.text.startswith(
+        "29 of 240 goals uncovered, 9 on the frontier  9 types  50% targeted"
+    )
     assert told.text.endswith(f"pinned {PINNED}")
     assert told.group == STATS
-    assert describe(figures("main", 600, ignored=[PINNED])).text.endswith("50% aim  1 ignored")
+    assert describe(figures("main", 600, ignored=[PINNED])).text.endswith("50% targeted  1 ignored")
     assert describe(left("main", 5)).text == "29 told"
     assert command_words(encode_command(WeighType("a.B", 0.5))) == "weigh-type a.B ÷2"
     assert command_words(encode_command(WeighType("a.B", 0.0, "s1"))) == (
@@ -155,4 +157,4 @@ def test_wishes_and_weights_in_words():
     assert wish_words(PinGoal("")) == "unpin"
     assert wish_words(IgnoreGoal("m.py:3:then")) == "ignore m.py:3:then"
     assert wish_words(IgnoreGoal("m.py:3:then", False)) == "unignore m.py:3:then"
-    assert wish_words(SetTargetedShare(0.0)) == "0% aim"
+    assert wish_words(SetTargetedShare(0.0)) == "0% targeted"

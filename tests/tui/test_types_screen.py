@@ -56,7 +56,7 @@ async def test_what_is_aimed_at_and_what_is_left(drive):
         await d.press("7")
         text = d.text()
         for words in (
-            " covered 211 ", "29 of 240 uncovered goals, ▓ 9 on the frontier",
+            " covered 211 ", "29 of 240 goals uncovered, ▓ 9 on the frontier",
             "50% of mutations targeted [ ]", "next Thumbnail 65%, Path 14%",
             "Path              ━        14%  ×1            0     13    42%   5,257  2.4",
             "⊘ banned", "÷2", "Path 0, datetime 1 +1", "◆ frontier  thumbs/app.py:18:then",
@@ -216,7 +216,7 @@ async def test_a_replay_shows_the_figures_of_then(drive):
         assert rows(d.screen.types)[0] == "datetime.datetime"
         assert "[ ]" not in strip(d)[1]
         d.app.seek(101.0)
-        await d.until(lambda: "140 of 240 uncovered goals" in d.text())
+        await d.until(lambda: "140 of 240 goals uncovered" in d.text())
         assert "pinned" not in strip(d)[2]
         assert rows(d.screen.types)[0] == "thumbs.model.Thumbnail"
         await d.until(lambda: "×4: set by a user" in d.text())
@@ -253,8 +253,8 @@ async def test_targets_that_engines_do_not_tell_of_are_counted(drive):
     log = aimed(seconds=100)
     async with drive(log, size=(80, 24)) as d:
         await d.press("7", "t")
-        assert "140 of 240 uncovered goals" in strip(d)[1]
-        assert "+111 not told" in d.text()
+        assert "140 of 240 goals uncovered" in strip(d)[1]
+        assert "+111 not reported" in d.text()
 
 
 async def test_a_campaign_without_types_says_what_helps(drive):
@@ -312,7 +312,7 @@ async def test_what_is_left_elsewhere_is_shown_beside_what_has_changed(drive):
     async with drive(log, size=(80, 24)) as d:
         await d.press("7")
         await d.until(lambda: "≠ 1 file changed" in strip(d)[1])
-        assert "29 of 240 uncovered goals" in strip(d)[1]
+        assert "29 of 240 goals uncovered" in strip(d)[1]
         assert "next" in strip(d)[2]
 
 
@@ -807,7 +807,7 @@ def test_what_is_asked_about_a_target_is_what_was_asked_last():
 
 async def test_one_line_on_the_overview(drive):
     async with drive(aimed(pin=True)) as d:
-        line = next(line for line in d.lines() if "uncovered goals" in line)
+        line = next(line for line in d.lines() if "goals uncovered" in line)
         assert "▼ thumbs/app.py:41:else" in line
         assert line.endswith("50% of mutations targeted")
     async with drive(running()) as d:
@@ -819,7 +819,7 @@ async def test_coverage_of_libraries_has_a_scale_of_its_own(drive):
         assert "Library code  22,986" in d.text()
         assert "22,986" in d.lines()[4]
         assert "━ all 1,065  ┅ valid 745" in d.text()
-        assert " libs " in d.text()
+        assert " 3rd party " in d.text()
         await d.press("enter")
         await d.until(lambda: "745 by valid inputs, 22,986 3rd-party lines" in d.text())
     async with drive(aimed(), size=(80, 24)) as d:

@@ -104,7 +104,7 @@ def columns(
             "right", drop=True, spare=True, descending=True,
         ),
         Column(
-            "found", "last find", last_find, lambda i: i.last_find_t,
+            "found", "last new", last_find, lambda i: i.last_find_t,
             "right", drop=True, spare=True, descending=True,
         ),
         Column(

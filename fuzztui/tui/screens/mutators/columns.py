@@ -30,7 +30,7 @@ def columns() -> Sequence[Column[MutatorRow]]:
         _figure("found", "found", lambda a: a.found, style="corpus"),
         Column("crashes", "crash", _crashes, lambda a: a.crashes, "right", spare=True,
                descending=True, drop=True),
-        Column(PAYS, "finds/M", pays_cell, lambda a: a.order, "right", min=7, descending=True),
+        Column(PAYS, "found/M", pays_cell, lambda a: a.order, "right", min=7, descending=True),
         Column("weight", "weight", _weight, lambda a: a.share, min=BAR, descending=True,
                drop=True),
         Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,

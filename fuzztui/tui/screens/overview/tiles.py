@@ -73,7 +73,7 @@ def tiles_of(s: Status) -> list[Tile]:
         _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
         _findings(s, "crash", "crashes"),
         _findings(s, "hang", "hangs"),
-        *([_findings(s, DIFFERS, "differences")] if s.tally(DIFFERS).files else []),
+        *([_findings(s, DIFFERS, "differs")] if s.tally(DIFFERS).files else []),
         *([_libraries(s)] if s.edges_third_party >= 0 else []),
         *([_killed(s, s.mutants)] if s.mutants is not None else []),
     ]
