@@ -37,7 +37,7 @@ from fuzztui.model.fuzzfirst import brought as brought_by
 from fuzztui.model.mutation_score import score_of
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, Mutant, State
-from fuzztui.tui.labels.worklist_text import brought_words, earlier_words
+from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text
 
 __all__ = [
     "diff_of",
@@ -120,14 +120,14 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
         yield f"fuzzed    {spent}"
-    if words := brought_words(m.brought):
+    if words := transferred_text(m.brought):
         yield f"brought   {words} to the target"
     if "kept" in m.brought:
         aside = m.brought.get("aside", 0)
         yield f"pruned    {several(m.brought['kept'], 'input')} kept, {aside:,} put aside"
     if kills := m.brought.get("kills", 0):
         yield f"kills     {several(kills, 'input')} kill it ('fuzztui mutants matrix' names them)"
-    if words := earlier_words(m):
+    if words := earlier_text(m):
         yield f"earlier   {words}"
     if file := file_of(m.killer):
         yield f"killer    {brief(file)},*"
@@ -182,7 +182,7 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     killed, judged = tally(mutants)
     if judged:
         yield "score", f"{percent(score_of(killed, judged))} ({killed:,} of {judged:,} killed)"
-    yield "brought", (brought_words(brought_by(mutants)) or "nothing yet") + " to the target"
+    yield "brought", (transferred_text(brought_by(mutants)) or "nothing yet") + " to the target"
 
 
 def folded_slots(state: State) -> tuple[list[Instance], str]:

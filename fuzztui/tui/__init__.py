@@ -62,7 +62,7 @@ def run_app(
     from fuzztui.tui.app.app import FuzzApp
     from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.base.remembered import recall, remember
-    from fuzztui.tui.base.terminal import given_back
+    from fuzztui.tui.base.terminal import restored_at_exit
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     open_log = opening.session
@@ -79,7 +79,7 @@ def run_app(
             file=sys.stderr,
         )
         return 2
-    with _drawing_on_stdout(), given_back(app):
+    with _drawing_on_stdout(), restored_at_exit(app):
         app.run()
     if app.failure is not None:
         again = f"; try again: {opening.come_back}" if opening.come_back else ""

@@ -12,7 +12,7 @@ from fuzztui.tui.frame.actions import ACTIONS, BY_ID, ActionContext, bindings, m
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.frame.targeting_actions import Aiming
+from fuzztui.tui.frame.targeting_actions import TargetingContext
 from fuzztui.tui.screens.corpus.screen import CorpusScreen
 from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.log.screen import LogScreen
@@ -49,7 +49,7 @@ OWNERS = {
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
     operators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
-    aiming=Aiming(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
+    aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 
 

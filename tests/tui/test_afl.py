@@ -66,7 +66,7 @@ async def test_ages_grow_while_nothing_arrives(drive):
         await d.until(lambda: re.search(r"main +● running +30s", d.text()))
         log.t += 40
         await d.until(lambda: re.search(r"main +● running +1m", d.text()))
-        assert d.app.status.figures_age > 71
+        assert d.app.status.stats_age > 71
 
 
 @pytest.mark.slow
@@ -89,13 +89,13 @@ async def test_only_ages_that_read_differently_are_painted(drive):
 async def test_figures_of_afl_are_stale_only_when_two_were_missed(drive):
     log = fleet(4)
     async with drive(log) as d:
-        assert not d.app.status.figures_age > d.app.status.stale_s
+        assert not d.app.status.stats_age > d.app.status.stale_s
         log.t += 100
         await d.until(lambda: "stats 1m old" in d.text())
-        assert d.app.status.figures_age < d.app.status.stale_s == 120
+        assert d.app.status.stats_age < d.app.status.stale_s == 120
         log.t += 60
         await d.until(lambda: "stats 2m old" in d.text())
-        assert d.app.status.figures_age > d.app.status.stale_s
+        assert d.app.status.stats_age > d.app.status.stale_s
 
 
 async def test_the_cursor_stays_on_its_instance(drive):
@@ -470,7 +470,7 @@ async def test_answers_from_before_the_screen_was_opened_are_no_news(drive):
     async with drive(log) as d:
         old = d.app.campaign.commands["c1"].done_t
         # A long log arrives in several polls, of which only the first says that all is new.
-        d.app.tell_answers(Changes(commands=frozenset({"c1"})))
+        d.app.notify_answers(Changes(commands=frozenset({"c1"})))
         await d.pilot.pause()
         assert d.notices() == []
         log.add(ev.CommandIssued("c2", command, "me"))

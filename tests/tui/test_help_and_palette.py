@@ -67,7 +67,7 @@ async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive)
     log.add(ev.CampaignState("finished"))
     async with drive(log) as d:
         await d.press("3", "question_mark")
-        lines = help_lines(d.app.situation(), FindingsScreen.scopes())
+        lines = help_lines(d.app.action_context(), FindingsScreen.scopes())
         text = ["".join(span.text for span in line) for line in lines]
         for label in ("Pause instance", "Next entry"):
             at = next(i for i, line in enumerate(text) if label in line)
@@ -76,7 +76,7 @@ async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive)
 
 async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
     async with drive(fleet(4, watched=True), run=None, control=False) as d:
-        lines = help_lines(d.app.situation(), OverviewScreen.scopes())
+        lines = help_lines(d.app.action_context(), OverviewScreen.scopes())
         text = ["".join(span.text for span in line) for line in lines]
         for label in ("Pause ", "Add seed", "Promote", "Skip", "Reset", "Minimise"):
             at = next(i for i, line in enumerate(text) if f"  {label}" in line)
@@ -85,7 +85,7 @@ async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
 
 async def test_where_a_key_of_other_screens_works(drive):
     async with drive(running()) as d:
-        lines = help_lines(d.app.situation(), FindingsScreen.scopes())
+        lines = help_lines(d.app.action_context(), FindingsScreen.scopes())
         text = ["".join(span.text for span in line) for line in lines]
         at = next(i for i, line in enumerate(text) if "Pause instance" in line)
         assert "(on the Overview)" in text[at + 1]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fuzztui.model.state import MUTANT_STATES
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themes import SEMANTIC
-from fuzztui.tui.labels.events import MUTANTS, command_words, describe
+from fuzztui.tui.labels.events import MUTANTS, command_text, describe
 from fuzztui.tui.labels.mutants import SIGNS, brief_change, rank, sign
 from fuzztui.tui.screens.mutants.strip import apportion
 from fuzztui.wire import events as ev
@@ -93,4 +93,4 @@ def test_events_in_words():
     ],
 )  # fmt: skip
 def test_commands_in_words(command, words):
-    assert command_words(command) == words
+    assert command_text(command) == words

@@ -14,10 +14,10 @@ from fuzztui.engines.text.table import ARMS, NAMES
 from fuzztui.model.mutators import MutatorRow
 from fuzztui.model.state import Changes
 from fuzztui.tui.base.canvas import width_of
-from fuzztui.tui.labels.events import STATS, command_words, describe
+from fuzztui.tui.labels.events import STATS, command_text, describe
 from fuzztui.tui.labels.mixing import mixture_bar
-from fuzztui.tui.labels.mutators import words_of
-from fuzztui.tui.screens.mutators.columns import columns, pays_cell, pays_words
+from fuzztui.tui.labels.mutators import effect_of
+from fuzztui.tui.screens.mutators.columns import columns, rate_cell, rate_text
 from fuzztui.tui.screens.mutators.detail import named_by
 from fuzztui.tui.screens.mutators.line import MixtureLine
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
@@ -56,7 +56,8 @@ async def test_the_mixture_and_who_pays(drive):
         for words in (
             " havoc 20% ", " text 70% ", "▒ splice 10%", "fixed since 0:05:00 by ann@box",
             "1.38M trials", "best fragment 578 of 105k", "swaps the two arguments of a call",
-            "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 new entries", "latest entries and findings",
+            "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 new entries",
+            "latest entries and findings",
             "< Havoc→text", "> Text→havoc", "[ Text→splice", "] Splice→text", "A Adaptive",
         ):  # fmt: skip
             assert words in text, words
@@ -171,7 +172,7 @@ async def test_what_found_too_little_to_tell_is_in_brackets(drive):
         assert d.table.go_to("swap-words")
         await d.until(lambda: "fewer than 3 entries" in d.text())
         arm = d.table.current
-        assert pays_cell(arm)[0] == f"({pays_words(arm)})"
+        assert rate_cell(arm)[0] == f"({rate_text(arm)})"
 
 
 @pytest.mark.slow
@@ -469,7 +470,7 @@ async def test_one_line_on_the_overview(drive):
 
 @pytest.mark.parametrize("name", ARMS)
 def test_every_arm_has_words_and_a_true_example(name):
-    words = words_of(name)
+    words = effect_of(name)
     assert "unknown" not in words.does
     assert bool(words.before) == (name in NAMES)
     if words.before:
@@ -483,7 +484,7 @@ def test_every_arm_has_words_and_a_true_example(name):
 
 
 def test_unknown_arms_have_words_too():
-    assert "a text mutator" in words_of("of-the-future").does
+    assert "a text mutator" in effect_of("of-the-future").does
 
 
 @given(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), st.integers(0, 200))
@@ -495,7 +496,7 @@ def test_columns_of_an_arm_that_was_never_used():
     arm = MutatorRow("x")
     cells = {c.id: c.cell(arm)[0] for c in columns()}
     assert (cells["pays"], cells["hits"], cells["found"], cells["share"]) == ("–", "–", "0", "0%")
-    assert pays_cell(MutatorRow("x", 9, 9, 1))[1] == "muted"
+    assert rate_cell(MutatorRow("x", 9, 9, 1))[1] == "muted"
     orders = [c.sort for c in columns() if c.sort is not None]
     for a, b in itertools.product((arm, MutatorRow("y", 5, 5, 5)), repeat=2):
         assert all(sort(a) <= sort(b) or sort(b) <= sort(a) for sort in orders)
@@ -513,9 +514,9 @@ def test_the_log_has_words_for_it():
     assert told.text == "1,234 trials  havoc 25%, text 75%, splice 0%  fixed"
     assert told.group == STATS
     mixture = encode_command(SetMixture(0.1, 0.8, 0.1))
-    assert command_words(mixture) == "mixture havoc 10%, text 80%, splice 10%"
-    assert command_words({**mixture, "instance": "s1"}).endswith("splice 10% on s1")
-    assert command_words({**mixture, "adaptive": True}) == "mixture adaptive"
+    assert command_text(mixture) == "mixture havoc 10%, text 80%, splice 10%"
+    assert command_text({**mixture, "instance": "s1"}).endswith("splice 10% on s1")
+    assert command_text({**mixture, "adaptive": True}) == "mixture adaptive"
     for wrong in ({"c": "mixture"}, {**mixture, "text": "x"}, {**mixture, "text": 10**400}):
-        assert command_words(wrong) == "mixture"
-    assert str(Mixture(0.1, 0.8, 0.1)) in command_words(mixture)
+        assert command_text(wrong) == "mixture"
+    assert str(Mixture(0.1, 0.8, 0.1)) in command_text(mixture)

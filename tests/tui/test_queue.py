@@ -21,7 +21,7 @@ from fuzztui.tui.labels.events import MUTANTS, describe
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.mutant_groups import MutantGroup
 from fuzztui.tui.labels.worklist import STAGES, Worklist
-from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, change_of_line, queued_lines
+from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, change_of_line, worklist_mutant_lines
 from fuzztui.tui.screens.mutants.group_menu import ScopeMenu, ScopeScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.wire import events as ev
@@ -280,7 +280,7 @@ async def test_what_cannot_be_done_is_grey_and_says_why(drive):
         await d.press("4")
         for id, grey in NOT_NOW.items():
             d.table.go_to(id)
-            now = d.app.situation()
+            now = d.app.action_context()
             got = {name for name in STEERING if BY_ID[f"mutant.{name}"].why_not(now)}
             assert got == grey, d.world.session.state.mutants[id].stage
         d.table.go_to(M[8])
@@ -566,8 +566,10 @@ async def test_the_log_has_words_for_all_of_it(drive):
         await d.press("5")
         for words in (
             "mutants are being fuzzed: the budget allows about 6 mutants; 40 of",
-            "is being built", "is built and waits for its turn", "starts its turn: inputs on which it fails",
-            "is being fuzzed", "has ended its turn: its inputs are being transferred: its budget is used up",
+            "is being built", "is built and waits for its turn",
+            "starts its turn: inputs on which it fails",
+            "is being fuzzed",
+            "has ended its turn: its inputs are being transferred: its budget is used up",
             "is done: 12 entries, 41 edges, 1 crash for the target, 4 kills",
             "does not build: parser.c:16:19: error", "is a duplicate: the same program as",
             "is rejected: it fails on all 27", "1 mutant moved in the worklist",
@@ -666,5 +668,5 @@ def test_a_mutant_of_which_the_log_says_nothing_is_drawn():
     log = begun(0)
     log.add(ev.MutantProgress("x", "done", "m1", brought={"kept": 1}))
     apply(state, log.records)
-    lines = queued_lines(state.mutants["x"], state, None, TurnDetail())
+    lines = worklist_mutant_lines(state.mutants["x"], state, None, TurnDetail())
     assert any("does not contain" in span.text for line in lines for span in line)

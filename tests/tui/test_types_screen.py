@@ -11,7 +11,7 @@ from fakes import Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.remote.client import Result
-from fuzztui.tui.frame.targeting_actions import MOST, Aiming, PendingTargeting
+from fuzztui.tui.frame.targeting_actions import MOST, PendingTargeting, TargetingContext
 from fuzztui.tui.labels.targeting import (
     place_of,
 )
@@ -781,19 +781,19 @@ async def test_an_engine_that_cannot_says_why(drive):
 
 
 def test_why_nothing_more_can_be_asked():
-    assert not Aiming(weight=1.0).raising()
-    assert "banned" in Aiming(weight=0.0).raising()
-    assert "banned" in Aiming(weight=0.0).lowering()
-    assert "high" in Aiming(weight=MOST).raising()
-    assert "low" in Aiming(weight=1 / MOST).lowering()
-    assert "no type under" in Aiming().weighing()
-    assert "already" in Aiming(targeted=1.0).more()
-    assert "already" in Aiming(targeted=0.0).less()
-    assert not Aiming(targeted=0.0).more()
-    assert Aiming(pinned="a").unpins
-    assert not Aiming(pinned="a", target="b", on_targets=True).unpins
-    assert "no goal under" in Aiming(on_targets=True).ignoring()
-    assert not Aiming(on_targets=True, target="a", ignored=True).ignoring()
+    assert not TargetingContext(weight=1.0).raising()
+    assert "banned" in TargetingContext(weight=0.0).raising()
+    assert "banned" in TargetingContext(weight=0.0).lowering()
+    assert "high" in TargetingContext(weight=MOST).raising()
+    assert "low" in TargetingContext(weight=1 / MOST).lowering()
+    assert "no type under" in TargetingContext().weighing()
+    assert "already" in TargetingContext(targeted=1.0).more()
+    assert "already" in TargetingContext(targeted=0.0).less()
+    assert not TargetingContext(targeted=0.0).more()
+    assert TargetingContext(pinned="a").unpins
+    assert not TargetingContext(pinned="a", target="b", on_targets=True).unpins
+    assert "no goal under" in TargetingContext(on_targets=True).ignoring()
+    assert not TargetingContext(on_targets=True, target="a", ignored=True).ignoring()
 
 
 def test_what_is_asked_about_a_target_is_what_was_asked_last():

@@ -140,14 +140,14 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
         self._empty = State()
-        self.kin = Lineage(lambda: self.campaign)
-        self.turns = Worklist(lambda: self.campaign)
+        self.lineage = Lineage(lambda: self.campaign)
+        self.worklist = Worklist(lambda: self.campaign)
         self._feed: Feed | None = None
-        self._missed = dict.fromkeys(self.MODES, EVERYTHING)
-        self._trouble = ""
+        self._unseen_changes = dict.fromkeys(self.MODES, EVERYTHING)
+        self._feed_problem = ""
         self._moved = (0.0, opening.monotonic())
         """The log's latest campaign time, and the monotonic time when it was first seen."""
-        self._sought: dict[str, str] = {}
+        self._requested_rows: dict[str, str] = {}
         self._last_kill_t = -1.0
         self._found: Mapping[str, FindingTally] = {}
         self._alive: bool | None = None
@@ -170,7 +170,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         if self.mode == "live" and self.run_dir is not None:
             self.run_worker(self._watch(), group="watch")
         elif self.watched:
-            self.run_worker(self._watch_the_watcher(), group="watch")
+            self.run_worker(self._watch_watcher(), group="watch")
 
     def _chosen(self, _theme: Theme) -> None:
         """Store another theme, chosen by key or from the palette, as the default."""
@@ -192,7 +192,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.on_trouble("")
         self._feed = Feed(self.session, self, self._opening.hz)
         if self.mode == "replay":
-            self.run_worker(self._look_ahead(), group="outline")
+            self.run_worker(self._load_outline(), group="outline")
         self.run_worker(self._feed.run(), group="feed")
 
     @property
@@ -205,7 +205,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         """Campaign times in seconds of all kills in the whole replayed campaign."""
         return self._outline.kills
 
-    async def _look_ahead(self) -> None:
+    async def _load_outline(self) -> None:
         try:
             self._outline = await in_thread(self._opening.outline)
         except Exception as e:  # the replay works without marks
@@ -214,19 +214,19 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     async def _watch(self) -> None:
         while True:
-            alive, unwritten = await in_thread(self._look_for_supervisor)
+            alive, unwritten = await in_thread(self._check_supervisor)
             if (alive, unwritten) != (self._alive, self._unwritten):
                 self._alive, self._unwritten = alive, unwritten
                 self.tick()
             await asyncio.sleep(ALIVE_S)
 
-    def _look_for_supervisor(self) -> tuple[bool, str]:
+    def _check_supervisor(self) -> tuple[bool, str]:
         try:
             return self._opening.running() is not None, self._opening.unwritten()
         except OSError:
             return False, ""
 
-    async def _watch_the_watcher(self) -> None:
+    async def _watch_watcher(self) -> None:
         while not self._dead:
             await asyncio.sleep(ALIVE_S)
             self._dead = self._opening.died()
@@ -250,15 +250,15 @@ class FuzzApp(ReplayControls, CampaignControls):
         """Show changes on the current screen, and collect them for the other screens."""
         self._note_kills(changes)
         self._note_findings(changes)
-        self.kin.take(changes)
-        self.turns.take(changes)
-        self.tell_answers(changes)
+        self.lineage.take(changes)
+        self.worklist.take(changes)
+        self.notify_answers(changes)
         self._update_status()
-        for tab, missed in self._missed.items():
-            self._missed[tab] = missed | changes
+        for tab, missed in self._unseen_changes.items():
+            self._unseen_changes[tab] = missed | changes
         screen = self._campaign_screen
         if screen is not None and screen.is_mounted:
-            screen.show(self.missed(screen.TAB))
+            screen.show(self.take_changes(screen.TAB))
             screen.tick(self.status)
             self.draw_frame()
 
@@ -280,22 +280,22 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     def on_trouble(self, problem: str) -> None:
         """Show that the log cannot be read; ``problem`` is empty when it is readable again."""
-        self._trouble = problem
+        self._feed_problem = problem
         self.tick()
 
-    def missed(self, tab: str) -> Changes:
+    def take_changes(self, tab: str) -> Changes:
         """Return and clear the changes since the screen ``tab`` was last shown."""
-        changes, self._missed[tab] = self._missed[tab], Changes()
+        changes, self._unseen_changes[tab] = self._unseen_changes[tab], Changes()
         return changes
 
-    def look_at(self, tab: str, key: str) -> None:
+    def go_to_row(self, tab: str, key: str) -> None:
         """Go to the screen ``tab``, to the row with ``key``."""
-        self._sought[tab] = key
+        self._requested_rows[tab] = key
         self.switch_mode(tab)
 
-    def sought(self, tab: str) -> str:
-        """Return and clear the row requested by :meth:`look_at` on ``tab``; "" if there is none."""
-        return self._sought.pop(tab, "")
+    def take_requested_row(self, tab: str) -> str:
+        """Return and clear the row that :meth:`go_to_row` requested; "" if there is none."""
+        return self._requested_rows.pop(tab, "")
 
     def tick(self) -> None:
         """Update clocks and ages; called once per second."""
@@ -317,7 +317,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             alive,
             self._last_kill_t,
             watched=self.watched,
-            first=self.turns.glance(now),
+            first=self.worklist.glance(now),
             ended=self._outline.ended,
             found=self._found,
         )
@@ -327,16 +327,16 @@ class FuzzApp(ReplayControls, CampaignControls):
         screen = self._campaign_screen
         if screen is None or not screen.is_mounted:
             return
-        screen.query_one(Banner).show(self._troubles())
+        screen.query_one(Banner).show(self._problem_texts())
         self.refresh_footer()
         if self.player is not None:
             self.player.hold_at(self.end_t)
             screen.query_one(Timeline).show(self.player.position(self.end_t), self.marks)
 
-    def _troubles(self) -> list[str]:
+    def _problem_texts(self) -> list[str]:
         troubles = []
-        if self._trouble:
-            troubles.append(f"{self._trouble}  (trying again)")
+        if self._feed_problem:
+            troubles.append(f"{self._feed_problem}  (trying again)")
         if self._unwritten:
             troubles.append(self._unwritten)
         if self.session is not None and self.session.is_long:
@@ -408,7 +408,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         opening = self._opening
         return opening.mode == "live" and opening.run is None and opening.steering is None
 
-    def situation(self) -> ActionContext:
+    def action_context(self) -> ActionContext:
         """Return which actions are possible now, including those of the row under the cursor."""
         screen = self._campaign_screen
         row = screen.describe_row() if screen is not None and screen.is_mounted else ActionContext()
@@ -431,7 +431,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         """Draw the footer again."""
         screen = self._campaign_screen
         if screen is not None and screen.is_mounted:
-            screen.query_one(Footer).show(self.situation())
+            screen.query_one(Footer).show(self.action_context())
 
     def action_perform(self, action_id: str) -> None:
         """Called by Textual for a key of the registry's bindings."""
@@ -440,7 +440,7 @@ class FuzzApp(ReplayControls, CampaignControls):
     def perform(self, action_id: str) -> None:
         """Carry out an action of the registry, or notify the user why it is impossible."""
         action = BY_ID[action_id]
-        now = self.situation()
+        now = self.action_context()
         reason = action.why_not(now)
         if reason:
             self.notify(
@@ -488,7 +488,7 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     def do_app_help(self) -> None:  # noqa: D102
         screen = self._campaign_screen
-        self.push_screen(HelpScreen(self.situation(), screen.scopes() if screen else ("app",)))
+        self.push_screen(HelpScreen(self.action_context(), screen.scopes() if screen else ("app",)))
 
     def do_app_palette(self) -> None:  # noqa: D102
         self.action_command_palette()

@@ -63,7 +63,7 @@ class Feed:
         self._waiting: list[Callable[[], None]] = []
         self._target: float | None = None
         self._wake = asyncio.Event()
-        self._trouble = ""
+        self._feed_problem = ""
         self._quiet = 0
 
     async def run(self) -> None:
@@ -71,7 +71,7 @@ class Feed:
         while True:
             self._wake.clear()
             changes = await self._step()
-            pause = BACK_OFF_S if self._trouble else self._interval
+            pause = BACK_OFF_S if self._feed_problem else self._interval
             self._quiet = self._quiet + 1 if changes == Changes() else 0
             if self._quiet > QUIET_POLLS and self._session.mode == "live":
                 pause = max(pause, QUIET_S)
@@ -111,8 +111,8 @@ class Feed:
         except Exception as e:  # any error is shown, and the screen continues
             trouble = _words(e)
         self._lent = False
-        if trouble != self._trouble:
-            self._trouble = trouble
+        if trouble != self._feed_problem:
+            self._feed_problem = trouble
             self._listener.on_trouble(trouble)
         if changes is not None and changes != Changes():
             self._listener.on_changes(changes)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.action_context import steerable
+from fuzztui.tui.frame.action_context import why_not_steer
 from fuzztui.tui.frame.actions import ACTIONS, GROUPS, Action, ActionContext
 from fuzztui.tui.frame.box import BoxScreen
 
@@ -69,4 +69,4 @@ def help_lines(now: ActionContext, scopes: Sequence[str]) -> list[Line]:
 
 def _elsewhere(action: Action, now: ActionContext) -> str:
     """Why an action of other screens is grey: no steering at all, or another screen is needed."""
-    return (steerable(now) if action.mode == "live" else "") or PLACES.get(action.scope, "")
+    return (why_not_steer(now) if action.mode == "live" else "") or PLACES.get(action.scope, "")

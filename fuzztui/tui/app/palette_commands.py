@@ -34,7 +34,7 @@ class ActionProvider(Provider):
     def _offers(self) -> Iterator[tuple[Action, str]]:
         screen: Screen[object] = self.screen
         scopes = screen.scopes() if isinstance(screen, CampaignScreen) else ("app",)
-        now = host(self.app).situation()
+        now = host(self.app).action_context()
         for action in ACTIONS:
             # Nobody moves through a table by typing names.
             moving = action.group == "Tables" and not action.footer
@@ -42,7 +42,7 @@ class ActionProvider(Provider):
                 yield action, f"{action.title(now)}: {action.help}"
 
     def _help(self, action: Action) -> str:
-        reason = action.why_not(host(self.app).situation())
+        reason = action.why_not(host(self.app).action_context())
         return f"not now: {reason}" if reason else key_name(action.keys[0])
 
     def _run(self, action: Action) -> partial[None]:

@@ -33,7 +33,7 @@ class ReplayControls:
         def tick(self) -> None: ...  # noqa: D102
         def say(self, text: str) -> None: ...  # noqa: D102
 
-    def on_timeline_sought(self, event: Timeline.Sought) -> None:
+    def on_timeline_seek_requested(self, event: Timeline.SeekRequested) -> None:
         """Seek to the clicked time."""
         self.seek(event.t)
 

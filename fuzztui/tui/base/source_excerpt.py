@@ -55,7 +55,7 @@ def load(path: str, line: int, before: str) -> SourceExcerpt:
     if isinstance(data, str):
         return SourceExcerpt(problem=data)
     lines = lines_of(data)
-    if not 1 <= line <= len(lines) or not _stands(before, lines[line - 1 : line - 1 + SPREAD]):
+    if not 1 <= line <= len(lines) or not _starts_in(before, lines[line - 1 : line - 1 + SPREAD]):
         return SourceExcerpt(problem=CHANGED)
     return around(lines, line)
 
@@ -94,14 +94,14 @@ def read(path: str, most: int) -> bytes | str:
         return f"cannot be read: {getattr(e, 'strerror', None) or e}"
 
 
-def _stands(before: str, lines: list[str]) -> bool:
+def _starts_in(before: str, lines: list[str]) -> bool:
     """Whether ``before``, with single blanks, starts in the first of ``lines``."""
     wanted = before.removesuffix("…")
-    at = _run_together("\n".join(lines)).find(wanted)
-    return bool(wanted) and 0 <= at < len(_run_together(lines[0]))
+    at = _single_blanks("\n".join(lines)).find(wanted)
+    return bool(wanted) and 0 <= at < len(_single_blanks(lines[0]))
 
 
-def _run_together(text: str) -> str:
+def _single_blanks(text: str) -> str:
     return " ".join(text.split())
 
 

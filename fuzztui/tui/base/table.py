@@ -106,7 +106,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.follow = follow
         """With the cursor on the last row, new rows move it along (as ``tail -f``)."""
         self.cursor: str | None = None
-        self.rests = False
+        self.keeps_line = False
         """Whether the cursor stays on its line, not on its row, until the user moves it."""
         self._moved = False
         """Whether the user has put the cursor on a row; the first line does not count."""
@@ -133,12 +133,12 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._layout.forget()
         self.sync()
 
-    def become(self, rows: dict[str, T], now: dict[str, T], *, anew: bool = False) -> None:
+    def replace_rows(self, rows: dict[str, T], now: dict[str, T], *, reset: bool = False) -> None:
         """Replace the content of ``rows``, which the table shows; ``reset``: by unrelated rows."""
         before = dict(rows)
         rows.clear()
         rows.update(now)
-        if anew or not before:
+        if reset or not before:
             self.load(rows)
         else:
             every = before.keys() | now.keys()
@@ -188,7 +188,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._strips.clear()
         self.sync()
 
-    def let_go(self, column: str) -> None:
+    def remeasure(self, column: str) -> None:
         """Measure a ``spare`` column again; it is hidden if it is empty now."""
         self._layout.forget(column)
         self.sync()
@@ -262,7 +262,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         """Keep the cursor on its row, wherever the row moves: the user has chosen it."""
         self._moved = True
 
-    def go_on(self, alike: Callable[[T], bool] = lambda _: True) -> None:
+    def move_on(self, alike: Callable[[T], bool] = lambda _: True) -> None:
         """Move the cursor on, because the user moves its row away, which may take a while.
 
         The cursor goes to the next row that passes ``alike``, or to the previous one, so that the
@@ -286,7 +286,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         screen_line = before - self.scroll_offset.y
         self._count_seen = n
         index = None if self.cursor is None else self.source.position(self.cursor)
-        if self.rests and not self._moved:
+        if self.keeps_line and not self._moved:
             index = None
         if self.follow and at_end and n:
             index = n - 1

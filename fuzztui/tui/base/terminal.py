@@ -85,7 +85,7 @@ class TerminalDriver(LinuxDriver):
 
 
 @contextlib.contextmanager
-def given_back(app: App[Any]) -> Iterator[None]:
+def restored_at_exit(app: App[Any]) -> Iterator[None]:
     """Context manager: restore the terminal before the process ends, whatever ends it.
 
     A signal of :data:`SIGNALS` then ends the process as if it had not been caught, so that the

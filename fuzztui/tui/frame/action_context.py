@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
-from fuzztui.tui.frame.targeting_actions import Aiming
+from fuzztui.tui.frame.targeting_actions import TargetingContext
 from fuzztui.wire.mixture import Mixture, stuck
 
 FUZZING = frozenset({"", "running", "stalled"})
@@ -62,7 +62,7 @@ class ActionContext:
     """Whether that mixture is adaptive."""
     aims: bool = False
     """Whether the campaign's engine targets types, or its log was not read yet."""
-    aiming: Aiming | None = None
+    aiming: TargetingContext | None = None
     """The row under the cursor on the screen of types; None on other screens."""
 
 
@@ -137,7 +137,7 @@ class Action:
         return self.label
 
 
-def over(instance: Instance | None) -> ActionContext:
+def row_context(instance: Instance | None) -> ActionContext:
     """Return the context of a row of ``instance``; None: the row's instance is unknown."""
     if instance is None:
         return ActionContext()
@@ -151,7 +151,7 @@ def over(instance: Instance | None) -> ActionContext:
     )
 
 
-def over_all(instances: Iterable[Instance]) -> ActionContext:
+def shared_context(instances: Iterable[Instance]) -> ActionContext:
     """Return the context of a row that all instances share: what any running engine can do."""
     able: set[str] | None = None
     unable: dict[str, str] = {}
@@ -165,7 +165,7 @@ def over_all(instances: Iterable[Instance]) -> ActionContext:
     )
 
 
-def steerable(now: ActionContext) -> str:
+def why_not_steer(now: ActionContext) -> str:
     """Why the campaign cannot be steered."""
     if now.mode == "replay":
         return "this is a replay: the campaign cannot be steered"
@@ -182,50 +182,54 @@ def steerable(now: ActionContext) -> str:
     return ""
 
 
-def pausable(now: ActionContext) -> str:
+def why_not_pause(now: ActionContext) -> str:
     """Why the campaign cannot be paused or stopped."""
-    return steerable(now) or ("the campaign is already stopping" if now.state == "stopping" else "")
+    return why_not_steer(now) or (
+        "the campaign is already stopping" if now.state == "stopping" else ""
+    )
 
 
-def instance(now: ActionContext) -> str:
+def why_not_steer_instance(now: ActionContext) -> str:
     """Why the instance under the cursor cannot be steered."""
-    return pausable(now) or ("" if now.instance else "no instance under the cursor")
+    return why_not_pause(now) or ("" if now.instance else "no instance under the cursor")
 
 
-def fuzzing(now: ActionContext) -> str:
+def why_not_skip_current(now: ActionContext) -> str:
     """Why the instance under the cursor cannot leave its entry."""
-    if reason := instance(now):
+    if reason := why_not_steer_instance(now):
         return reason
     return "" if now.instance_state in FUZZING else f"{now.instance} is {now.instance_state}"
 
 
-def finding(now: ActionContext) -> str:
+def why_not_minimise(now: ActionContext) -> str:
     """Why the finding under the cursor cannot be minimised."""
     # Without a supervisor the screen runs the command itself.
-    reason = "" if alone(now) else steerable(now)
-    return reason or row(now)
+    reason = "" if without_supervisor(now) else why_not_steer(now)
+    return reason or why_no_row(now)
 
 
-def alone(now: ActionContext) -> bool:
+def without_supervisor(now: ActionContext) -> bool:
     """Whether this is a run of fuzztui without a supervisor."""
     ours = now.mode == "live" and now.control and not now.watched
     return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
 
 
-def entry(now: ActionContext) -> str:
+def why_not_steer_entry(now: ActionContext) -> str:
     """Why the entry under the cursor cannot be steered."""
-    return steerable(now) or row(now)
+    return why_not_steer(now) or why_no_row(now)
 
 
-def living(now: ActionContext) -> str:
+def why_killed(now: ActionContext) -> str:
     """Why a command for mutants that are not killed is impossible."""
     killed = now.mutant == "killed"
-    return mutants(now) or ("the mutant is already killed; press r to requeue it" if killed else "")
+    return why_not_steer_mutants(now) or (
+        "the mutant is already killed; press r to requeue it" if killed else ""
+    )
 
 
-def mutants(now: ActionContext) -> str:
+def why_not_steer_mutants(now: ActionContext) -> str:
     """Why mutants cannot be steered; in fuzz-first: only during the mutant phase they can."""
-    reason = steerable(now) or ("" if now.row else "no mutant under the cursor")
+    reason = why_not_steer(now) or ("" if now.row else "no mutant under the cursor")
     if not reason and now.stage and now.stage != "mutants" and not now.go_on:
         return "the mutant phase is over: its budget is used up, the target is being fuzzed"
     return reason
@@ -248,60 +252,64 @@ _NEVER = {
 }
 
 
-def waiting(now: ActionContext) -> str:
+def why_not_move(now: ActionContext) -> str:
     """Why the mutant cannot get another position: in a worklist it must be waiting."""
     if not now.stage:
-        return living(now)
-    return mutants(now) or (_AT_WORK | _OVER | _NEVER).get(now.phase, "")
+        return why_killed(now)
+    return why_not_steer_mutants(now) or (_AT_WORK | _OVER | _NEVER).get(now.phase, "")
 
 
-def in_queue(now: ActionContext) -> str:
+def why_not_move_step(now: ActionContext) -> str:
     """Why the mutant cannot move up or down in the worklist."""
-    return waiting(now) or ("" if now.stage else "this campaign has no worklist of mutants")
+    return why_not_move(now) or ("" if now.stage else "this campaign has no worklist of mutants")
 
 
-def skippable(now: ActionContext) -> str:
+def why_not_skip(now: ActionContext) -> str:
     """Why the mutant cannot be skipped. A mutant that is being fuzzed can be."""
     if not now.stage:
-        return living(now)
+        return why_killed(now)
     ending = {"collecting": _AT_WORK["collecting"]}
-    return mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
+    return why_not_steer_mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
 
 
-def promotable(now: ActionContext) -> str:
+def why_not_promote(now: ActionContext) -> str:
     """Why the mutant cannot be promoted. A mutant that is being fuzzed gets more time."""
-    return "" if now.stage and now.phase == "fuzzing" and not mutants(now) else waiting(now)
+    return (
+        ""
+        if now.stage and now.phase == "fuzzing" and not why_not_steer_mutants(now)
+        else why_not_move(now)
+    )
 
 
-def doubtful(now: ActionContext) -> str:
+def why_not_equivalent(now: ActionContext) -> str:
     """Why the mutant cannot be marked equivalent."""
     dropped = {"dropped": _NEVER["dropped"]} if now.stage else {}
-    return mutants(now) or living(now) or dropped.get(now.phase, "")
+    return why_not_steer_mutants(now) or why_killed(now) or dropped.get(now.phase, "")
 
 
-def triable(now: ActionContext) -> str:
+def why_not_requeue(now: ActionContext) -> str:
     """Why the mutant cannot be requeued."""
-    if reason := mutants(now):
+    if reason := why_not_steer_mutants(now):
         return reason
     known = {"waiting": "the mutant is already waiting for its turn", "dropped": _NEVER["dropped"]}
     return (_AT_WORK | known).get(now.phase, "") if now.stage else ""
 
 
-def operators(now: ActionContext) -> str:
+def why_not_show_mutators(now: ActionContext) -> str:
     """Why the screen of text mutators cannot be opened."""
     return "" if now.operators else "no engine of this campaign reports text mutators"
 
 
-def mixture(now: ActionContext) -> str:
+def why_not_mix(now: ActionContext) -> str:
     """Why the mixture of text mutators cannot be changed."""
-    return pausable(now) or ("" if now.mixture is not None else operators(now))
+    return why_not_pause(now) or ("" if now.mixture is not None else why_not_show_mutators(now))
 
 
-def mixing(boundary: int, by: int) -> WhyNot:
+def why_not_move_boundary(boundary: int, by: int) -> WhyNot:
     """Return the check for moving a boundary of the mixture to one side."""
 
     def why_not(now: ActionContext) -> str:
-        if (reason := mixture(now)) or now.mixture is None:
+        if (reason := why_not_mix(now)) or now.mixture is None:
             return reason
         if now.adaptive:
             return "the mixture is adaptive; press A to fix it"
@@ -310,26 +318,28 @@ def mixing(boundary: int, by: int) -> WhyNot:
     return why_not
 
 
-def types(now: ActionContext) -> str:
+def why_not_show_types(now: ActionContext) -> str:
     """Why the screen of types cannot be opened."""
     return "" if now.aims else "the engine of this campaign does not target types"
 
 
-def aiming(against: Callable[[Aiming], str]) -> WhyNot:
+def why_not_target(against: Callable[[TargetingContext], str]) -> WhyNot:
     """Return the check for one command about types or goals."""
 
     def why_not(now: ActionContext) -> str:
-        reason = pausable(now)
-        return reason or (against(now.aiming) if now.aiming is not None else types(now))
+        reason = why_not_pause(now)
+        return reason or (
+            against(now.aiming) if now.aiming is not None else why_not_show_types(now)
+        )
 
     return why_not
 
 
-def a_type(now: ActionContext) -> str:
+def why_no_type(now: ActionContext) -> str:
     """Why an action that needs a type under the cursor is impossible."""
-    return now.aiming.weighing() if now.aiming is not None else types(now)
+    return now.aiming.weighing() if now.aiming is not None else why_not_show_types(now)
 
 
-def row(now: ActionContext) -> str:
+def why_no_row(now: ActionContext) -> str:
     """Why an action that needs a row under the cursor is impossible."""
     return "" if now.row else "no row under the cursor"

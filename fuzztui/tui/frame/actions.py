@@ -15,21 +15,21 @@ from textual.binding import Binding, BindingType
 from fuzztui.tui.frame.action_context import (
     Action,
     ActionContext,
-    a_type,
-    aiming,
-    entry,
-    finding,
-    fuzzing,
-    instance,
-    mixing,
-    mixture,
-    operators,
-    pausable,
-    row,
-    types,
+    why_no_row,
+    why_no_type,
+    why_not_minimise,
+    why_not_mix,
+    why_not_move_boundary,
+    why_not_pause,
+    why_not_show_mutators,
+    why_not_show_types,
+    why_not_skip_current,
+    why_not_steer_entry,
+    why_not_steer_instance,
+    why_not_target,
 )
 from fuzztui.tui.frame.mutant_actions import MUTANTS
-from fuzztui.tui.frame.targeting_actions import Aiming
+from fuzztui.tui.frame.targeting_actions import TargetingContext
 
 __all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "ActionContext", "bindings", "method_name"]
 
@@ -46,12 +46,12 @@ _SCREENS = (
         "Operators",
         "Text mutators: what each one found, and the mixture",
         "Screens",
-        check=operators,
+        check=why_not_show_mutators,
     ),
     Action(
         "view.types", ("7",), "Types",
         "Type targeting: the types and the uncovered goals", "Screens",
-        check=types,
+        check=why_not_show_types,
     ),
 )  # fmt: skip
 
@@ -59,50 +59,53 @@ _STEERING = (
     Action(
         "campaign.pause", ("p",), "Pause",
         "Pause the whole campaign, or resume it", "Campaign",
-        check=pausable, footer=15, mode="live",
+        check=why_not_pause, footer=15, mode="live",
     ),
     Action(
         "campaign.stop", ("x",), "Stop",
         "End the campaign cleanly; all findings are kept", "Campaign",
-        check=pausable, footer=15, mode="live",
+        check=why_not_pause, footer=15, mode="live",
     ),
     Action(
         "instance.pause", ("P",), "Pause instance",
         "Pause the instance under the cursor, or resume it", "Campaign",
-        scope="overview", check=instance, footer=10, mode="live",
+        scope="overview", check=why_not_steer_instance, footer=10, mode="live",
     ),
     Action(
         "instance.skip_current", ("n",), "Next entry",
         "Make the instance continue with another entry", "Campaign",
         scope="fuzzing", needs="skip-current", does="leave the current entry",
-        check=fuzzing, footer=15, mode="live", engine="afl",
+        check=why_not_skip_current, footer=15, mode="live", engine="afl",
     ),
     Action(
         "campaign.add_seed", ("a",), "Add seed",
         "Add an input to the running campaign", "Campaign",
         needs="add-seed", does="add seeds during the campaign",
-        check=pausable, footer=16, mode="live", engine="afl",
+        check=why_not_pause, footer=16, mode="live", engine="afl",
     ),
     Action(
         "entry.promote", ("u",), "Promote",
         "Fuzz this entry next, with the energy of a favored one", "Corpus",
         scope="corpus", needs="promote", does="promote entries",
-        check=entry, footer=10, mode="live",
+        check=why_not_steer_entry, footer=10, mode="live",
     ),
     Action(
         "entry.skip", ("d",), "Skip",
         "Never pick this entry again", "Corpus",
-        scope="corpus", needs="skip", does="skip entries", check=entry, footer=11, mode="live",
+        scope="corpus", needs="skip", does="skip entries",
+        check=why_not_steer_entry, footer=11, mode="live",
     ),
     Action(
         "entry.reset", ("r",), "Reset",
         "Undo skip, promote and demote of this entry", "Corpus",
-        scope="corpus", needs="reset", does="reset entries", check=entry, footer=12, mode="live",
+        scope="corpus", needs="reset", does="reset entries",
+        check=why_not_steer_entry, footer=12, mode="live",
     ),
     Action(
         "entry.demote", ("D",), "Demote",
         "Pick this entry as rarely as possible, with minimal energy", "Corpus",
-        scope="corpus", needs="demote", does="demote entries", check=entry, footer=17, mode="live",
+        scope="corpus", needs="demote", does="demote entries",
+        check=why_not_steer_entry, footer=17, mode="live",
     ),
 )  # fmt: skip
 
@@ -114,16 +117,16 @@ _MIXTURE = tuple(
     )
     for name, key, label, text, check, footer in (
         ("text", "less_than_sign", "Havoc→text", "Move 5% of the steps from havoc to text",
-         mixing(0, -1), 10),
+         why_not_move_boundary(0, -1), 10),
         ("havoc", "greater_than_sign", "Text→havoc", "Move 5% of the steps from text to havoc",
-         mixing(0, 1), 11),
+         why_not_move_boundary(0, 1), 11),
         ("splice", "left_square_bracket", "Text→splice",
-         "Move 5% of the steps from text to splice", mixing(1, -1), 12),
+         "Move 5% of the steps from text to splice", why_not_move_boundary(1, -1), 12),
         ("unsplice", "right_square_bracket", "Splice→text",
-         "Move 5% of the steps from splice to text", mixing(1, 1), 13),
+         "Move 5% of the steps from splice to text", why_not_move_boundary(1, 1), 13),
         ("adaptive", "A", "Adaptive",
          "Make successful mutators more probable, or fix the mixture",
-         mixture, 9),
+         why_not_mix, 9),
     )
 )  # fmt: skip
 
@@ -136,35 +139,37 @@ _TYPES = (
     *(
         Action(
             f"types.{name}", (key,), label, text, "Types",
-            scope="types", needs=needs, does=does, check=aiming(against), footer=footer,
+            scope="types", needs=needs, does=does, check=why_not_target(against), footer=footer,
             mode="live",
         )
         for name, key, label, text, needs, does, against, footer in (
             ("raise", "greater_than_sign", "Raise", "Target this type twice as often",
-             "weigh-type", "weigh types", Aiming.raising, 11),
+             "weigh-type", "weigh types", TargetingContext.raising, 11),
             ("lower", "less_than_sign", "Lower", "Target this type half as often",
-             "weigh-type", "weigh types", Aiming.lowering, 12),
+             "weigh-type", "weigh types", TargetingContext.lowering, 12),
             ("ban", "b", "Ban", "Never target this type, or allow it again",
-             "weigh-type", "weigh types", Aiming.weighing, 13),
+             "weigh-type", "weigh types", TargetingContext.weighing, 13),
             ("pin", "o", "Pin", "Target only this goal until it is covered, or unpin it",
-             "pin-target", "pin a goal", Aiming.pinning, 10),
+             "pin-target", "pin a goal", TargetingContext.pinning, 10),
             ("less", "left_square_bracket", "Less", "Target types with 5% fewer of the mutations",
-             "targeted", "change the targeted share during the campaign", Aiming.less, 14),
+             "targeted", "change the targeted share during the campaign",
+             TargetingContext.less, 14),
             ("more", "right_square_bracket", "More", "Target types with 5% more of the mutations",
-             "targeted", "change the targeted share during the campaign", Aiming.more, 14),
+             "targeted", "change the targeted share during the campaign",
+             TargetingContext.more, 14),
             ("ignore", "d", "Ignore", "Never target this goal, or allow it again",
-             "ignore-target", "ignore a goal", Aiming.ignoring, 14),
+             "ignore-target", "ignore a goal", TargetingContext.ignoring, 14),
         )
     ),
     Action(
         "types.find", ("backspace",), "Find",
         "Go to the latest entry or finding from targeting this type", "Types",
-        scope="types", check=a_type, footer=22,
+        scope="types", check=why_no_type, footer=22,
     ),
     Action(
         "types.copy", ("c",), "Copy",
         "Copy the type's name, or the goal's location, for `fuzztui ctl`", "Types",
-        scope="types", check=row, footer=23,
+        scope="types", check=why_no_row, footer=23,
     ),
 )  # fmt: skip
 
@@ -172,37 +177,37 @@ _LOOKING = (
     Action(
         "operator.find", ("backspace",), "Find",
         "Go to the latest entry or finding of this mutator", "Operators",
-        scope="operators", check=row, footer=22,
+        scope="operators", check=why_no_row, footer=22,
     ),
     Action(
         "operator.copy", ("c",), "Copy name",
         "Copy the mutator's name, for `fuzztui mutate`", "Operators",
-        scope="operators", check=row, footer=23,
+        scope="operators", check=why_no_row, footer=23,
     ),
     Action(
         "entry.copy", ("c",), "Copy path",
         "Copy the path of the entry's file", "Corpus",
-        scope="corpus", check=row, footer=13,
+        scope="corpus", check=why_no_row, footer=13,
     ),
     Action(
         "entry.parent", ("backspace",), "Parent",
         "Go to the entry from which this one was mutated", "Corpus",
-        scope="corpus", check=row, footer=14,
+        scope="corpus", check=why_no_row, footer=14,
     ),
     Action(
         "finding.copy", ("c",), "Copy repro",
         "Copy the command line that reproduces this finding", "Findings",
-        scope="findings", check=row, footer=10,
+        scope="findings", check=why_no_row, footer=10,
     ),
     Action(
         "finding.copy_path", ("C",), "Copy path",
         "Copy the path of the finding's file", "Findings",
-        scope="findings", check=row, footer=11,
+        scope="findings", check=why_no_row, footer=11,
     ),
     Action(
         "finding.minimise", ("m",), "Minimise",
         "Look for a smaller input with the same signature", "Findings",
-        scope="findings", check=finding, footer=13, mode="live",
+        scope="findings", check=why_not_minimise, footer=13, mode="live",
     ),
     Action(
         "finding.group", ("v",), "Group",

@@ -22,9 +22,9 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.labels.events import command_words
+from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.targeting import said_of
+from fuzztui.tui.labels.targeting import answer_text
 from fuzztui.wire.commands import AddSeed, Command, IgnoreGoal, Pause, PinGoal, Resume, Stop
 
 WAITED_S = 10.0
@@ -79,11 +79,11 @@ class CampaignControls(ThemedApp):
                 await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
         self.exit()
 
-    def steer(self, command: Command, words: str) -> None:
+    def steer(self, command: Command, label: str) -> None:
         """Send a command in a worker. Its result is notified, and is recorded in the log."""
-        self.run_worker(self._steer(command, words), group=STEER)
+        self.run_worker(self._steer(command, label), group=STEER)
 
-    async def _steer(self, command: Command, words: str) -> None:
+    async def _steer(self, command: Command, label: str) -> None:
         if self.steering is None:
             return
         ordered = isinstance(command, (PinGoal, IgnoreGoal))
@@ -92,19 +92,19 @@ class CampaignControls(ThemedApp):
         detail = f": {outcome.detail}" if outcome.detail else ""
         if outcome.kind == "applied":
             at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
-            said = f" ({said_of(command, outcome.detail)})" if outcome.detail else ""
-            self.notify(plain(f"{words}: done{at}{said}"), markup=False, timeout=3)
+            said = f" ({answer_text(command, outcome.detail)})" if outcome.detail else ""
+            self.notify(plain(f"{label}: done{at}{said}"), markup=False, timeout=3)
         elif outcome.kind == "pending":
-            self.notify(plain(f"{words}: sent{detail}"), markup=False, timeout=5)
+            self.notify(plain(f"{label}: sent{detail}"), markup=False, timeout=5)
         elif outcome.kind == "rejected":
-            text = plain(f"{words}: rejected{detail}")
+            text = plain(f"{label}: rejected{detail}")
             self.notify(text, severity="warning", markup=False, timeout=8)
         else:
-            text = plain(f"{words}: not sent{detail}")
+            text = plain(f"{label}: not sent{detail}")
             self.notify(text, severity="error", markup=False, timeout=8)
         self.nudge()
 
-    def tell_answers(self, changes: Changes) -> None:
+    def notify_answers(self, changes: Changes) -> None:
         """Notify the user of commands that were answered after :data:`WAITED_S`."""
         if changes.reset:
             self._present_t = self.end_t
@@ -115,7 +115,7 @@ class CampaignControls(ThemedApp):
             if status.done_t <= self._present_t:  # a long log is read in several polls
                 continue
             done = status.state == "applied"
-            text = f"{command_words(status.command)}: {'done' if done else 'rejected'}"
+            text = f"{command_text(status.command)}: {'done' if done else 'rejected'}"
             text += f": {status.text}" if status.text else ""
             severity: SeverityLevel = "information" if done else "warning"
             self.notify(plain(text), severity=severity, markup=False, timeout=10)

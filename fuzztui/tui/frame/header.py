@@ -105,9 +105,9 @@ class Header(StatusCanvas):
             spans.insert(0, TextSpan("watched ", "muted"))
         if s.pending:
             spans.insert(0, TextSpan(f"{s.pending} pending ", "pending"))
-        if s.figures_age > s.fresh_s or (s.watched and s.figures_age >= 0):
-            style = "hang" if s.figures_age > s.stale_s else "muted"
-            age = format.age_from(s.fresh_s, s.figures_age)
+        if s.stats_age > s.fresh_s or (s.watched and s.stats_age >= 0):
+            style = "hang" if s.stats_age > s.stale_s else "muted"
+            age = format.age_from(s.fresh_s, s.stats_age)
             spans.append(TextSpan(f"stats {age} old ", style))
         return spans
 

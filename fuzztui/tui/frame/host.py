@@ -37,8 +37,8 @@ class AppInterface(Painter, Protocol):
 
     run_dir: Path | None
     mode: str
-    kin: Lineage
-    turns: Worklist
+    lineage: Lineage
+    worklist: Worklist
 
     @property
     def campaign(self) -> State:
@@ -48,13 +48,13 @@ class AppInterface(Painter, Protocol):
     def status(self) -> Status:
         """The totals as of the last tick."""
 
-    def situation(self) -> ActionContext:
+    def action_context(self) -> ActionContext:
         """Return which actions are possible now."""
 
     def when_free(self, look: Callable[[], None]) -> None:
         """Call ``look`` as soon as no other thread changes the state."""
 
-    def steer(self, command: Command, words: str) -> None:
+    def steer(self, command: Command, label: str) -> None:
         """Send a command to the supervisor; ``label`` names it in notifications."""
 
     def copy(self, text: str, what: str) -> None:
@@ -66,14 +66,14 @@ class AppInterface(Painter, Protocol):
     def draw_frame(self) -> None:
         """Draw banner, footer and timeline again."""
 
-    def missed(self, tab: str) -> Changes:
+    def take_changes(self, tab: str) -> Changes:
         """Return and clear the changes since the screen ``tab`` was last shown."""
 
-    def look_at(self, tab: str, key: str) -> None:
+    def go_to_row(self, tab: str, key: str) -> None:
         """Go to the screen ``tab``, to the row with ``key``."""
 
-    def sought(self, tab: str) -> str:
-        """Return and clear the row requested by :meth:`look_at` on ``tab``; "" if there is none."""
+    def take_requested_row(self, tab: str) -> str:
+        """Return and clear the row that :meth:`go_to_row` requested; "" if there is none."""
 
     def open_reader(self) -> LogReader:
         """Return a new reader of the campaign's log. Blocking."""

@@ -118,9 +118,9 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     def look(self) -> None:
         """Show the details of another row from the top, and start to read its preview."""
-        self.look_again(top=True)
+        self.refresh_row(top=True)
 
-    def look_again(self, *, top: bool = False) -> None:
+    def refresh_row(self, *, top: bool = False) -> None:
         """Draw the details again, and read the preview again if it changed."""
         self.show_detail(top=top)
         self.host.refresh_footer()
@@ -142,17 +142,17 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
             words = "is hidden by the filter" if key in self.table.rows else "is not in this table"
             self.notify(plain(f"{key} {words}."), markup=False)
 
-    def go_to_first(self, finds: Sequence[Entry | Finding], none: str) -> None:
+    def go_to_latest(self, finds: Sequence[Entry | Finding], none: str) -> None:
         """Go to the screen and row of the first of ``saved``; if empty, notify with ``none``."""
         if not finds:
             self.notify(none, markup=False)
         else:
             is_finding = isinstance(finds[0], Finding)
-            self.host.look_at("findings" if is_finding else "corpus", finds[0].key)
+            self.host.go_to_row("findings" if is_finding else "corpus", finds[0].key)
 
     @on(BigTable.Selected)
     def _opened(self) -> None:
-        if self.at_hand:
+        if self.may_take_focus:
             self.set_focus(self.pane)
 
     def on_resize(self) -> None:

@@ -24,11 +24,11 @@ SETTLE_S = 0.4
 ECHO_S = 10.0
 """Seconds for which a sent command is shown as pending while the log does not mention it."""
 
-Subject = tuple[str, str, str]
+Key = tuple[str, str, str]
 """What a command changes: a later command with the same key replaces an earlier one."""
 
 
-def _subject(command: dict[str, Any]) -> Subject:
+def _key(command: dict[str, Any]) -> Key:
     kind = str(command.get("c"))
     thing = command.get("location" if kind == IgnoreGoal.name else "type", "")
     return kind, str(thing), str(command.get("instance", ""))
@@ -38,12 +38,12 @@ class PendingCommands:
     """The pending commands of one screen."""
 
     def __init__(
-        self, screen: CampaignScreen, words: Callable[[Command], str], changed: Callable[[], None]
+        self, screen: CampaignScreen, label: Callable[[Command], str], changed: Callable[[], None]
     ) -> None:
         """``label``: of a command, for notifications; ``changed``: called to draw the screen."""
-        self._screen, self._words, self._changed = screen, words, changed
-        self._wanted: dict[Subject, Command] = {}
-        self._known: dict[Subject, frozenset[str]] = {}
+        self._screen, self._label, self._changed = screen, label, changed
+        self._wanted: dict[Key, Command] = {}
+        self._sent: dict[Key, frozenset[str]] = {}
         """Ids of the commands in the log when each was sent; unsent ones are missing."""
         self._settling: Timer | None = None
         self._echo: Timer | None = None
@@ -53,29 +53,29 @@ class PendingCommands:
         """The pending commands, oldest first."""
         return list(self._wanted.values())
 
-    def story(self, waiting: Sequence[tuple[CommandStatus, Command]]) -> str:
+    def status_text(self, waiting: Sequence[tuple[CommandStatus, Command]]) -> str:
         """Return a text on the pending commands and those of ``waiting``; "" if there are none."""
         if self._wanted:
-            return "not sent yet" if len(self._known) < len(self._wanted) else "sent…"
+            return "not sent yet" if len(self._sent) < len(self._wanted) else "sent…"
         if not waiting:
             return ""
         status, command = waiting[-1]
         instance = getattr(command, "instance", "") or "the engines"
         return f"sent by {status.by or 'another user'}, waiting for {instance}…"
 
-    def ask(self, wishes: Iterable[Command], after: float = SETTLE_S) -> None:
+    def add(self, commands: Iterable[Command], after: float = SETTLE_S) -> None:
         """Send ``commands`` after ``after`` seconds; each replaces a pending one with its key."""
-        for wish in wishes:
-            subject = _subject(encode_command(wish))
-            self._wanted.pop(subject, None)
-            self._known.pop(subject, None)
-            self._wanted[subject] = wish
+        for command in commands:
+            key = _key(encode_command(command))
+            self._wanted.pop(key, None)
+            self._sent.pop(key, None)
+            self._wanted[key] = command
         if self._settling is not None:
             self._settling.stop()
         self._settling = self._screen.set_timer(after, self._send)
         self._changed()
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Send all unsent commands now."""
         if self._settling is not None:
             self._settling.stop()
@@ -87,30 +87,30 @@ class PendingCommands:
             if timer is not None:
                 timer.stop()
         self._wanted.clear()
-        self._known.clear()
+        self._sent.clear()
 
-    def heard(self) -> None:
+    def drop_recorded(self) -> None:
         """Remove sent commands that the log contains now: it has their state from here on."""
-        told = list(self._screen.campaign.commands.items()) if self._known else []
-        for subject, known in list(self._known.items()):
-            if any(id not in known and _subject(s.command) == subject for id, s in told):
-                del self._wanted[subject], self._known[subject]
+        recorded = list(self._screen.campaign.commands.items()) if self._sent else []
+        for key, known in list(self._sent.items()):
+            if any(id not in known and _key(s.command) == key for id, s in recorded):
+                del self._wanted[key], self._sent[key]
 
     def _send(self) -> None:
         now = frozenset(list(self._screen.campaign.commands))
-        unsent = {s: wish for s, wish in self._wanted.items() if s not in self._known}
+        unsent = {s: command for s, command in self._wanted.items() if s not in self._sent}
         if not unsent:
             return
         if self._echo is not None:
             self._echo.stop()
-        self._echo = self._screen.set_timer(ECHO_S, self._not_heard)
-        for subject, wish in unsent.items():
-            self._known[subject] = now
-            self._screen.host.steer(wish, self._words(wish))
+        self._echo = self._screen.set_timer(ECHO_S, self._expire)
+        for key, command in unsent.items():
+            self._sent[key] = now
+            self._screen.host.steer(command, self._label(command))
         self._changed()
 
-    def _not_heard(self) -> None:
-        for subject in self._known:
-            del self._wanted[subject]
-        self._known.clear()
+    def _expire(self) -> None:
+        for key in self._sent:
+            del self._wanted[key]
+        self._sent.clear()
         self._changed()

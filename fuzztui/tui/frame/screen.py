@@ -80,7 +80,7 @@ class CampaignScreen(Screen[None]):
         self.add_class(*wanted)  # at once: each change restyles all widgets
 
     @property
-    def at_hand(self) -> bool:
+    def may_take_focus(self) -> bool:
         """Whether an action that finishes late may still move the focus.
 
         Not once the user types into an input or another screen is shown: the next keys are meant
@@ -117,10 +117,10 @@ class CampaignScreen(Screen[None]):
         """Called when the user leaves this screen or the app."""
 
     def _catch_up(self) -> None:
-        self.show(self.host.missed(self.TAB))
+        self.show(self.host.take_changes(self.TAB))
         self.tick(self.host.status)
         self.host.draw_frame()
-        if key := self.host.sought(self.TAB):
+        if key := self.host.take_requested_row(self.TAB):
             self.reveal(key)
 
     def do_instance_skip_current(self) -> None:

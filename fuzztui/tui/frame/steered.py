@@ -28,40 +28,40 @@ class SteeredScreen(ListingScreen[T, P]):
     """Subclasses define the sources of the rows, the rows, and how pending commands are shown."""
 
     def __init__(
-        self, named_by: Callable[[str], Iterable[str]], words: Callable[[Command], str]
+        self, named_by: Callable[[str], Iterable[str]], label: Callable[[Command], str]
     ) -> None:
         """``named_by``: names credited by an entry's ``op``; ``label``: of a command, for users."""
         super().__init__()
-        self._finds = LatestSaved(named_by)
-        self._wishes = PendingCommands(self, words, self._show_wishes)
-        self._told: Sequence[object] = ()
+        self._latest_saved = LatestSaved(named_by)
+        self._pending = PendingCommands(self, label, self._redraw_pending)
+        self._sources: Sequence[object] = ()
         """The statistics from which the current rows were made."""
 
-    def figures(self) -> Sequence[object]:
+    def sources(self) -> Sequence[object]:
         """Return the sources of the rows; rows are rebuilt if one is another object."""
         raise NotImplementedError
 
-    def take(self, *, anew: bool) -> None:
+    def rebuild(self, *, reset: bool) -> None:
         """Rebuild the rows; ``reset``: the state has jumped to another moment."""
         raise NotImplementedError
 
-    def _show_asked(self) -> None:
+    def _show_pending(self) -> None:
         raise NotImplementedError
 
-    def _say_what_is_missing(self) -> None:
+    def _update_empty(self) -> None:
         raise NotImplementedError
 
     def show(self, changes: Changes) -> None:
         """Show new statistics, saved inputs, and commands that came or went."""
-        self._finds.note(self.campaign, changes)
+        self._latest_saved.note(self.campaign, changes)
         if changes.reset or changes.commands:
-            self._wishes.heard()
-            self._show_asked()
-        told = self.figures()
-        if changes.reset or not unchanged(self._told, told):
-            self._told = told
-            self.take(anew=changes.reset)
-        self._say_what_is_missing()
+            self._pending.drop_recorded()
+            self._show_pending()
+        sources = self.sources()
+        if changes.reset or not unchanged(self._sources, sources):
+            self._sources = sources
+            self.rebuild(reset=changes.reset)
+        self._update_empty()
         self._count()
         self.show_detail()
         self.host.refresh_footer()
@@ -69,13 +69,13 @@ class SteeredScreen(ListingScreen[T, P]):
     def tick(self, status: Status) -> None:
         """Update the pending commands, which may have been answered or timed out."""
         super().tick(status)
-        self._show_asked()
+        self._show_pending()
 
     def leave(self) -> None:
         """Send commands that still wait for a further key press."""
-        self._wishes.settle()
+        self._pending.flush()
 
-    def _show_wishes(self) -> None:
-        self._show_asked()
+    def _redraw_pending(self) -> None:
+        self._show_pending()
         self.show_detail()
         self.host.refresh_footer()

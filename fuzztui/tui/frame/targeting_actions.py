@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
-__all__ = ["STEP", "Aiming", "PendingTargeting"]
+__all__ = ["STEP", "PendingTargeting", "TargetingContext"]
 
 STEP = 0.05
 """Share of mutations by which one key press changes the targeted share."""
@@ -16,7 +16,7 @@ MOST = 1024.0
 
 
 @dataclass(frozen=True, slots=True)
-class Aiming:
+class TargetingContext:
     """The row under the cursor, as it is after all pending commands.
 
     The methods return why a command is impossible; an empty string if it is possible.

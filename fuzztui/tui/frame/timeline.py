@@ -30,7 +30,7 @@ class Timeline(Canvas):
 
     DEFAULT_CSS = "Timeline { height: 1; background: $surface; }"
 
-    class Sought(Message):
+    class SeekRequested(Message):
         """The bar was clicked at campaign time ``t``."""
 
         def __init__(self, t: float) -> None:
@@ -52,7 +52,7 @@ class Timeline(Canvas):
         """Seek to the clicked cell; ``click`` is the cell where the clicked span starts."""
         p = self._position
         cell = int(click) + at
-        self.post_message(self.Sought(p.end * cell / max(1, self._bar - 1)))
+        self.post_message(self.SeekRequested(p.end * cell / max(1, self._bar - 1)))
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw play sign, speed, time, bar and end."""

@@ -17,7 +17,7 @@ from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.hexview import Preview, hex_rows, text_lines
 from fuzztui.tui.base.text import plain, plain_lines
-from fuzztui.tui.labels.lineage import Lineage, ParentEntry, from_whom, made_of
+from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.run_files import place_of, shown
 from fuzztui.wire.codec import encode_record
@@ -57,7 +57,7 @@ def finding_title(finding: Finding) -> str:
 
 
 def entry_lines(
-    entry: Entry, state: State, kin: Lineage, run: Path | None, pending: Sequence[str] = ()
+    entry: Entry, state: State, lineage: Lineage, run: Path | None, pending: Sequence[str] = ()
 ) -> list[Line]:
     """Return the details of an entry, its ancestors last."""
     lines: list[Line] = [[TextSpan(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
@@ -71,12 +71,12 @@ def entry_lines(
         lines.append(pair("outcome", entry.outcome))
     if entry.edges >= 0:
         lines.append(pair("edges", f"{entry.edges:,}", "edge"))
-    lines.append(pair("made by", _origin(entry, kin.parent(entry))))
-    lines += _thanks(entry, kin)
+    lines.append(pair("made by", _origin(entry, lineage.parent(entry))))
+    lines += _credit(entry, lineage)
     if entry.file:
         file = f"{shown(entry, state, run)}  ({format.size(entry.size)})"
         lines.append(pair("file", file, "muted"))
-    return lines + _killed(entry, state) + _lineage(entry, kin)
+    return lines + _killed(entry, state) + _lineage(entry, lineage)
 
 
 def _killed(entry: Entry, state: State) -> list[Line]:
@@ -98,13 +98,13 @@ def _killed(entry: Entry, state: State) -> list[Line]:
     return lines
 
 
-def _thanks(row: Entry | Finding, kin: Lineage) -> list[Line]:
+def _credit(row: Entry | Finding, lineage: Lineage) -> list[Line]:
     """The mutant credited for a row of the target."""
-    mutant = kin.mutant_behind(row)
+    mutant = lineage.mutant_behind(row)
     if mutant is None:
         return []
     words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
-    if not kin.of_target(row):
+    if not lineage.of_target(row):
         return [pair("of mutant", words, "killed")]
     slot = f"  ({plain(mutant.slot)})" if mutant.slot else ""
     return [[*pair("via mutant", words, "killed"), TextSpan(slot, "muted")]]
@@ -114,8 +114,8 @@ _SEED = "seed:"
 """Prefix, instead of a key, of the name of a seed with which mutants started."""
 
 
-def _lineage(row: Entry | Finding, kin: Lineage) -> list[Line]:
-    steps = kin.line(row, LINEAGE)
+def _lineage(row: Entry | Finding, lineage: Lineage) -> list[Line]:
+    steps = lineage.line(row, LINEAGE)
     if not steps:
         return []
     lines: list[Line] = [[], title("lineage")]
@@ -124,7 +124,7 @@ def _lineage(row: Entry | Finding, kin: Lineage) -> list[Line]:
         seed = step.key.startswith(_SEED)
         origin = "of the campaign" if seed else "not in the log"
         if entry is not None:
-            origin = _origin(entry, kin.parent(entry))
+            origin = _origin(entry, lineage.parent(entry))
         lines.append(
             [
                 TextSpan(" " + "  " * min(depth, 4) + "└ ", "rule"),
@@ -142,16 +142,16 @@ def _origin(entry: Entry, parent: ParentEntry | None) -> str:
     if entry.sync:
         if entry.instance == HANDED:
             return _handed(entry)
-        return f"imported from {from_whom(entry)}{once}"
+        return f"imported from {origin_of(entry)}{once}"
     if parent is None:
         return (entry.op.replace("orig:", "seed ", 1) or "seed") + once
-    return f"{entry.op or '?'} of {made_of(entry, parent)}{once}"
+    return f"{entry.op or '?'} of {parents_text(entry, parent)}{once}"
 
 
 def _handed(row: Entry | Finding) -> str:
     """Origin of a row that was transferred from a mutant."""
     number = f", its #{row.src[0]}" if row.src else ""
-    return f"transferred from a {from_whom(row)}{number}"
+    return f"transferred from a {origin_of(row)}{number}"
 
 
 def _marks(entry: Entry, pending: Sequence[str]) -> list[TextSpan]:
@@ -167,7 +167,7 @@ def _marks(entry: Entry, pending: Sequence[str]) -> list[TextSpan]:
 def finding_lines(
     finding: Finding,
     state: State,
-    kin: Lineage,
+    lineage: Lineage,
     run: Path | None,
     *,
     minimising: CommandStatus | None = None,
@@ -206,10 +206,10 @@ def finding_lines(
     elif finding.sync:
         lines.append(pair("made by", _handed(finding)))
     elif finding.op or finding.src:
-        parent = kin.parent(finding)
-        of = "" if parent is None else f" of {made_of(finding, parent)}"
+        parent = lineage.parent(finding)
+        of = "" if parent is None else f" of {parents_text(finding, parent)}"
         lines.append(pair("made by", f"{finding.op or '?'}{of}"))
-    lines += _thanks(finding, kin)
+    lines += _credit(finding, lineage)
     where = place_of(finding, state, run)
     file = _from_run(moved, run) if moved else shown(finding, state, run)
     lines.append(pair("file", f"{file}  ({format.size(finding.size)})", "muted"))
@@ -230,7 +230,7 @@ def finding_lines(
     elif not finding.signature:
         words = "not described yet" if run is not None else "watched findings are not run again"
         lines += [[], [TextSpan(words, "muted")]]
-    return lines + _members(finding, state) + _lineage(finding, kin)
+    return lines + _members(finding, state) + _lineage(finding, lineage)
 
 
 def _from_run(path: str, run: Path | None) -> str:

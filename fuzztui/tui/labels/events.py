@@ -10,8 +10,8 @@ from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.stats import finite
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themes import SEMANTIC
-from fuzztui.tui.labels.targeting import share_words, steering_words
-from fuzztui.tui.labels.worklist_text import brought_words
+from fuzztui.tui.labels.targeting import share_text, targeting_command_text
+from fuzztui.tui.labels.worklist_text import transferred_text
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.mixture import CLASSES, Mixture
@@ -41,13 +41,13 @@ class Described:
     group: str = MESSAGES
 
 
-def command_words(command: dict[str, Any]) -> str:
+def command_text(command: dict[str, Any]) -> str:
     """Return an encoded command as text: ``promote main/12``."""
     name = str(command.get("c", "?"))
     instance = str(command.get("instance", ""))
     if name == SetMixture.name:
         return _mixture(command) + (f" on {instance}" if instance else "")
-    if words := steering_words(command):
+    if words := targeting_command_text(command):
         return words + (f" on {instance}" if instance else "")
     if "select" in command:
         words = f"{name} {command['select']}"
@@ -69,7 +69,7 @@ def _mixture(command: dict[str, Any]) -> str:
     return f"mixture {Mixture(*parts)}" if known else "mixture"
 
 
-def engine_words(engine: str, version: str) -> str:
+def engine_text(engine: str, version: str) -> str:
     """Return name and version; AFL++ writes ``++4.04c`` in some places, 4.04c in others."""
     return f"{engine} {version.removeprefix('++')}".strip()
 
@@ -98,7 +98,7 @@ def describe(event: ev.Event) -> Described:
         case ev.CommandIssued():
             by = f"  by {event.by}" if event.by else ""
             return Described(
-                "command", f"{command_words(event.command)}{by}", "pending", "", COMMANDS
+                "command", f"{command_text(event.command)}{by}", "pending", "", COMMANDS
             )
         case ev.CommandApplied():
             at = f"  at trial {event.trial:,}" if event.trial >= 0 else ""
@@ -116,7 +116,7 @@ def describe(event: ev.Event) -> Described:
                 text += f"  (restart {event.restarts})"
             return Described("instance", text, state_style(event.state), event.instance, INSTANCES)
         case ev.InstanceHello():
-            words = [engine_words(event.engine, event.version)]
+            words = [engine_text(event.engine, event.version)]
             words += [f"python {event.python}"] if event.python else []
             words += [f"pid {event.pid}"] if event.pid else []
             text = "  ".join(w for w in words if w)
@@ -155,7 +155,7 @@ def describe(event: ev.Event) -> Described:
             text = f"{event.uncovered:,} of {several(event.targets, 'goal')} uncovered"
             text += f", {event.frontier:,} on the frontier"
             text += f"  {several(len(event.names), 'type')}"
-            text += f"  {share_words(min(1.0, finite(event.targeted)))} targeted"
+            text += f"  {share_text(min(1.0, finite(event.targeted)))} targeted"
             text += f"  pinned {event.pinned}" if event.pinned else ""
             text += f"  {len(event.ignored):,} ignored" if event.ignored else ""
             return Described("types", text, "muted", event.instance, STATS)
@@ -229,17 +229,17 @@ _TURN_STYLES = {
 
 def _turn(event: ev.MutantProgress) -> Described:
     return Described(
-        "mutant", f"{event.id}  {turn_of(event)}", _TURN_STYLES.get(event.stage, "muted"),
+        "mutant", f"{event.id}  {progress_text(event)}", _TURN_STYLES.get(event.stage, "muted"),
         event.slot, MUTANTS,
     )  # fmt: skip
 
 
-def turn_of(event: ev.MutantProgress) -> str:
+def progress_text(event: ev.MutantProgress) -> str:
     """Return the progress of a mutant, as text that follows its id."""
     text = TURNS.get(event.stage, event.stage)
     if event.stage == "done":
         told = {k: v for k, v in event.brought.items() if type(v) is int}
-        text += f": {brought_words(told) or 'nothing new'} for the target"
+        text += f": {transferred_text(told) or 'nothing new'} for the target"
         text += f", {several(told['kills'], 'kill')}" if told.get("kills", 0) > 0 else ""
     elif event.reason:
         text += f": {event.reason.strip().partition(chr(10))[0]}"

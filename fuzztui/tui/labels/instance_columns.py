@@ -58,7 +58,7 @@ def columns(
         return status().tally(DIFFERS).by.get(instance.id, 0)
 
     def last_find(instance: Instance) -> Cell:
-        return find_cell(instance, status())
+        return last_new_cell(instance, status())
 
     def ran(instance: Instance) -> Cell:
         if status().campaigns == 1:
@@ -170,7 +170,7 @@ def age_cell(instance: Instance, status: Status) -> Cell:
     return format.age(age), "bold hang" if age > status.stale_s else "muted"
 
 
-def find_cell(instance: Instance, status: Status) -> Cell:
+def last_new_cell(instance: Instance, status: Status) -> Cell:
     """Return the age of the last new entry; its time once the campaign has ended."""
     t = instance.last_find_t
     if t < 0:
@@ -182,7 +182,7 @@ def find_cell(instance: Instance, status: Status) -> Cell:
 
 def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, bool, bool]:
     """Return all cells of a row that change with time alone, or with the end of the campaign."""
-    return age_cell(instance, status), find_cell(instance, status), status.orphaned, status.over
+    return age_cell(instance, status), last_new_cell(instance, status), status.orphaned, status.over
 
 
 def _stability(instance: Instance) -> Cell:

@@ -14,12 +14,12 @@ from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import cell_len, fit, plain
-from fuzztui.tui.labels.events import engine_words, state_sign, state_style
+from fuzztui.tui.labels.events import engine_text, state_sign, state_style
 from fuzztui.tui.labels.glyphs import DIFFERS
 from fuzztui.tui.labels.instance_columns import (
     REPORTING,
     age_cell,
-    find_cell,
+    last_new_cell,
     per_second,
     state_cell,
     state_word,
@@ -73,7 +73,7 @@ def facts(
         found.append(Fact("imports from", _peers(instance, known, renewed=renewed)))
     if age := slow_age(instance, status):
         found.append(_fact("stability and map size", f"{age} old", "muted"))
-    about = [engine_words(instance.engine, instance.version)]
+    about = [engine_text(instance.engine, instance.version)]
     about += [f"python {instance.python}"] if instance.python else []
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []
     if any(about):
@@ -212,7 +212,7 @@ def whole(
         ("corpus", _of(i.corpus, ("favored", i.favored), ("pending", i.pending))),
         ("edges", _edges(i)),
         ("findings", finds),
-        ("last new", find_cell(i, status)[0] or "none yet"),
+        ("last new", last_new_cell(i, status)[0] or "none yet"),
         ("cycles", _of(i.cycles, ("now at entry", i.cur_item), ("depth", i.max_depth))),
     ]
     if instance.stability >= 0:

@@ -15,7 +15,7 @@ from fuzztui.model.lineage import identity, parent_of
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
 
-__all__ = ["Lineage", "ParentEntry", "from_whom", "made_of", "made_of_briefly"]
+__all__ = ["Lineage", "ParentEntry", "origin_of", "parents_brief", "parents_text"]
 
 MAX_STEPS = 1000
 """Maximal number of ancestors that are searched for a mutant."""
@@ -145,14 +145,14 @@ def _holder(name: str, keys: Mapping[str, str], entries: Mapping[str, Entry]) ->
     return entry if entry is not None and identity(entry) == name else None
 
 
-def from_whom(row: Entry | Finding) -> str:
+def origin_of(row: Entry | Finding) -> str:
     """Return whose queue the row was imported from; an empty string if from none."""
     if row.instance == HANDED:
         return f"mutant in {row.sync}" if row.sync else "mutants"
     return "mutants" if row.sync == HANDED else row.sync
 
 
-def made_of(row: Entry | Finding, parent: ParentEntry) -> str:
+def parents_text(row: Entry | Finding, parent: ParentEntry) -> str:
     """Return the parents' numbers for users: current ones, and older ones of the file's name."""
     named = " + ".join(f"#{i}" for i in row.src)
     if not parent.then:
@@ -163,7 +163,7 @@ def made_of(row: Entry | Finding, parent: ParentEntry) -> str:
     return now if now == named else f"{now} (then {named})"
 
 
-def made_of_briefly(row: Entry | Finding, parent: ParentEntry) -> str:
+def parents_brief(row: Entry | Finding, parent: ParentEntry) -> str:
     """Return the parents' numbers for a column; an older number is marked with "then"."""
     if not parent.then:
         return " ".join(f"#{i}" for i in row.src[:2])

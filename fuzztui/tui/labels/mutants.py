@@ -16,7 +16,7 @@ __all__ = [
     "rank",
     "sides",
     "sign",
-    "steer_words",
+    "steer_text",
 ]
 
 
@@ -68,7 +68,7 @@ def rank(state: str) -> int:
     return _RANKS.get(state, len(_RANKS))
 
 
-def steer_words(steer: str) -> str:
+def steer_text(steer: str) -> str:
     """Return a glyph and a word for what a user did to the mutant's position."""
     return _STEERED.get(steer, steer)
 

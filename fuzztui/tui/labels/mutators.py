@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fuzztui.wire.mixture import class_of
 
-__all__ = ["Effect", "words_of"]
+__all__ = ["Effect", "effect_of"]
 
 
 class Effect(NamedTuple):
@@ -78,7 +78,7 @@ _OTHERS = {
 }  # fmt: skip
 
 
-def words_of(name: str) -> Effect:
+def effect_of(name: str) -> Effect:
     """Return the effect of the mutator ``name``; for an unknown one: its class."""
     if known := _OTHERS.get(name):
         return known

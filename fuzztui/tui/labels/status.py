@@ -61,7 +61,7 @@ class Status:
     """Records that were lost before the log was repaired."""
     budget_s: float = 0.0
     budget_trials: int = 0
-    figures_age: float = -1.0
+    stats_age: float = -1.0
     """Age of the oldest statistics that should be renewed; -1: there are none."""
     execs: int = 0
     execs_per_sec: float = 0.0
@@ -214,7 +214,7 @@ def status_of(
         running_s=running_time(state, now),
         budget_s=state.budget_s,
         budget_trials=state.budget_trials,
-        figures_age=_age(instances, now),
+        stats_age=_age(instances, now),
         execs=sums.execs,
         execs_per_sec=throughput(state),
         corpus=sums.corpus,

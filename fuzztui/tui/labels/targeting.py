@@ -15,18 +15,18 @@ from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare
 
 __all__ = [
     "ARMS",
+    "answer_text",
     "brief_location",
     "brief_type",
     "fewer",
     "named_by",
+    "pending_label",
     "place_of",
-    "said_of",
-    "share_words",
+    "share_text",
     "short_names",
-    "steering_words",
+    "targeting_command_text",
     "type_label",
-    "weight_words",
-    "wish_words",
+    "weight_text",
 ]
 
 _MAX_PARTS = 8
@@ -116,7 +116,7 @@ def place_of(location: str) -> tuple[str, int]:
     return parts[0], int(line) if line.isascii() and line.isdigit() and len(line) < 10 else 0
 
 
-def weight_words(weight: float) -> str:
+def weight_text(weight: float) -> str:
     """Return a user's weight: ``×4``, ``÷2``, ``⊘ banned``."""
     if weight <= 0:
         return "⊘ banned"
@@ -127,28 +127,28 @@ def _times(n: float) -> str:
     return f"{n:,.0f}" if n >= 100 else f"{n:.3g}"
 
 
-def share_words(share: float) -> str:
+def share_text(share: float) -> str:
     """Return a share as a percentage: ``55%``."""
     return format.percent(share, 1.0) if share > 0 else "0%"
 
 
-def wish_words(command: Command) -> str:
+def pending_label(command: Command) -> str:
     """Return a short label of a pending command."""
     match command:
         case WeighType():
-            return f"{brief_type(command.type, 32)} {weight_words(command.weight)}"
+            return f"{brief_type(command.type, 32)} {weight_text(command.weight)}"
         case PinGoal():
             return f"pin {brief_location(command.location, 40)}" if command.location else "unpin"
         case IgnoreGoal():
             verb = "ignore" if command.ignored else "unignore"
             return f"{verb} {brief_location(command.location, 40)}"
         case SetTargetedShare():
-            return f"{share_words(command.share)} targeted"
+            return f"{share_text(command.share)} targeted"
         case _:
             return command.name
 
 
-def said_of(command: Command, said: str) -> str:
+def answer_text(command: Command, said: str) -> str:
     """Return an engine's answer; a name that the command's label contains becomes "it"."""
     match command:
         case WeighType(type=name) | PinGoal(location=name) | IgnoreGoal(location=name) if name:
@@ -157,12 +157,12 @@ def said_of(command: Command, said: str) -> str:
             return said
 
 
-def steering_words(command: dict[str, Any]) -> str:
+def targeting_command_text(command: dict[str, Any]) -> str:
     """Return a label of an encoded command, which may be malformed; "" for other commands."""
     name = command.get("c")
     if name == WeighType.name:
         weight = _number(command.get("weight"))
-        return f"{name} {command.get('type', '?')} " + ("?" if weight < 0 else weight_words(weight))
+        return f"{name} {command.get('type', '?')} " + ("?" if weight < 0 else weight_text(weight))
     if name == PinGoal.name:
         return f"{name} {command.get('location') or 'none'}"
     if name == IgnoreGoal.name:
@@ -171,7 +171,7 @@ def steering_words(command: dict[str, Any]) -> str:
         )
     if name == SetTargetedShare.name:
         share = _number(command.get("share"))
-        return f"{name} " + (share_words(share) if 0 <= share <= 1 else "?")
+        return f"{name} " + (share_text(share) if 0 <= share <= 1 else "?")
     return ""
 
 

@@ -23,7 +23,7 @@ from fuzztui.model.mutation_score import score_of
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 
-__all__ = ["STAGES", "FuzzfirstSummary", "Worklist", "progress_label", "stage_sign"]
+__all__ = ["STAGES", "FuzzfirstSummary", "Worklist", "progress_glyph", "progress_label"]
 
 STAGES: dict[str, MutantGlyph] = {
     sign.state: sign
@@ -57,7 +57,7 @@ def progress_label(progress: str) -> str:
     return _LABELS.get(progress, progress)
 
 
-def stage_sign(mutant: Mutant) -> MutantGlyph:
+def progress_glyph(mutant: Mutant) -> MutantGlyph:
     """Return the glyph of a mutant's progress, or of the state that excludes it."""
     word = mutant.listed_stage
     return STAGES.get(word) or SIGNS.get(word) or MutantGlyph(word, "?", "?", "muted")

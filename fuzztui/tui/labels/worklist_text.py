@@ -14,13 +14,13 @@ from fuzztui.tui.labels.worklist import FuzzfirstSummary
 __all__ = [
     "BROUGHT",
     "allowed",
-    "brought_words",
-    "earlier_words",
-    "eta_words",
-    "left_words",
-    "spent_words",
-    "turn_words",
-    "used_words",
+    "earlier_text",
+    "eta_text",
+    "remaining_text",
+    "spent_text",
+    "transferred_text",
+    "turn_text",
+    "used_text",
     "verdict",
 ]
 
@@ -49,7 +49,7 @@ def allowed(of: float, *, trials: bool) -> str:
     return format.span(round(of)) if round(of) >= SMALL_S else f"{of:.1f}s"
 
 
-def spent_words(used: float, of: float, *, trials: bool) -> str:
+def spent_text(used: float, of: float, *, trials: bool) -> str:
     """Return the used part and the budget: ``12s of 2m``."""
     spent = format.count(round(used)) if trials else format.span(used)
     if not trials and round(of) < SMALL_S:
@@ -57,7 +57,7 @@ def spent_words(used: float, of: float, *, trials: bool) -> str:
     return f"{spent} of {allowed(of, trials=trials)}"
 
 
-def used_words(used: float, of: float, *, trials: bool) -> str:
+def used_text(used: float, of: float, *, trials: bool) -> str:
     """Return the used part and the budget as a clock; only the used part without a budget."""
     if trials:
         spent = format.count(round(used))
@@ -72,7 +72,7 @@ def _colon(seconds: float) -> str:
     return text.removeprefix("0:") if seconds < 3600 else text
 
 
-def turn_words(wait: float | None, number: int, left: int, *, trials: bool) -> str:
+def turn_text(wait: float | None, number: int, left: int, *, trials: bool) -> str:
     """Return when a waiting mutant gets its turn; an empty string if it gets none."""
     if wait is None:
         return BUDGET_ENDS if number == left + 1 else ""
@@ -88,7 +88,7 @@ def _coarse(seconds: float) -> str:
     return format.span(seconds if seconds < 60 else seconds // STEP_S * STEP_S)
 
 
-def brought_words(brought: Mapping[str, int]) -> str:
+def transferred_text(brought: Mapping[str, int]) -> str:
     """Return what was transferred to the target; an empty string if nothing."""
     parts = [
         several(brought[name], one, many) for name, one, many in BROUGHT if brought.get(name, 0) > 0
@@ -96,9 +96,9 @@ def brought_words(brought: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
-def earlier_words(mutant: Mutant) -> str:
+def earlier_text(mutant: Mutant) -> str:
     """Return what a mutant transferred before it was requeued; an empty string if nothing."""
-    parts = [f"{words} to the target"] if (words := brought_words(mutant.earlier)) else []
+    parts = [f"{words} to the target"] if (words := transferred_text(mutant.earlier)) else []
     if kills := mutant.earlier.get("kills", 0):
         parts.append(f"{several(kills, 'input')} killed it")
     return "; ".join(parts)
@@ -112,7 +112,7 @@ def verdict(mutant: Mutant) -> tuple[str, str]:
     return (f"{SIGNS[word].glyph} {word}", word) if word else ("", "")
 
 
-def eta_words(first: FuzzfirstSummary) -> str:
+def eta_text(first: FuzzfirstSummary) -> str:
     """Return when the target phase begins; an empty string if unknown."""
     view = first.view
     if first.stage != "mutants":
@@ -124,7 +124,7 @@ def eta_words(first: FuzzfirstSummary) -> str:
     return ""
 
 
-def left_words(first: FuzzfirstSummary) -> str:
+def remaining_text(first: FuzzfirstSummary) -> str:
     """Return how many more mutants the budget allows."""
     view = first.view
     if first.stage != "mutants":

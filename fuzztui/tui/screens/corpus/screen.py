@@ -14,12 +14,12 @@ from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.hexview import Preview, reading
 from fuzztui.tui.base.table import BigTable
-from fuzztui.tui.frame.action_context import over
+from fuzztui.tui.frame.action_context import row_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.labels import details
-from fuzztui.tui.labels.lineage import from_whom, made_of_briefly
+from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.wire.commands import Command, DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
@@ -64,7 +64,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
                 spare=True,
                 drop=True,
             ),
-            Column("thanks", "via mutant", self._thanks, None, max=16, spare=True),
+            Column("thanks", "via mutant", self._credit, None, max=16, spare=True),
             Column("op", "made by", _op, lambda e: e.op, max=18, drop=True),
             Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
         )
@@ -84,20 +84,20 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         return ("★", "rate") if entry.favored else ("", "")
 
     def _src(self, entry: Entry) -> Cell:
-        parent = self.host.kin.parent(entry)
-        return "" if parent is None else made_of_briefly(entry, parent), "muted"
+        parent = self.host.lineage.parent(entry)
+        return "" if parent is None else parents_brief(entry, parent), "muted"
 
-    def _thanks(self, entry: Entry) -> Cell:
+    def _credit(self, entry: Entry) -> Cell:
         """The mutant credited for an entry of the target."""
-        kin = self.host.kin
-        mutant = kin.mutant_behind(entry) if kin.of_target(entry) else None
+        lineage = self.host.lineage
+        mutant = lineage.mutant_behind(entry) if lineage.of_target(entry) else None
         return ("", "") if mutant is None else (brief_place(mutant), "killed")
 
     def show(self, changes: Changes) -> None:
         """Show new and changed entries, and commands that came or went."""
         state = self.campaign
         before, self._pending = self._pending, pending_for(state)
-        self._say_why_empty()
+        self._update_empty()
         if changes.reset:
             self.table.load(state.entries)
         else:
@@ -114,9 +114,9 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     def narrow(self, text: str) -> None:
         """Apply the filter."""
         super().narrow(text)
-        self._say_why_empty()
+        self._update_empty()
 
-    def _say_why_empty(self) -> None:
+    def _update_empty(self) -> None:
         if self.campaign.entries:
             words = "no entry passes the filter"
         elif self.campaign.state in ENDED:
@@ -128,7 +128,9 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     def details(self, row: Entry, preview: Preview | None, size: Size) -> Sequence[Line]:
         """Return properties, lineage and content."""
         pending = self._pending.get(row.key, ())
-        lines = details.entry_lines(row, self.campaign, self.host.kin, self.host.run_dir, pending)
+        lines = details.entry_lines(
+            row, self.campaign, self.host.lineage, self.host.run_dir, pending
+        )
         return lines + (details.preview_lines(preview, size.width) if preview is not None else [])
 
     def preview_of(self, row: Entry) -> tuple[str, Callable[[], Preview]] | None:
@@ -141,7 +143,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         if entry is None:
             return ActionContext()
         instance = self.campaign.instances.get(entry.instance)
-        return replace(over(instance), row=True, instance=entry.instance)
+        return replace(row_context(instance), row=True, instance=entry.instance)
 
     # ------------------------------------------------------------- actions
 
@@ -175,7 +177,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         entry = self.table.current
         if entry is None:
             return
-        parent = self.host.kin.parent(entry)
+        parent = self.host.lineage.parent(entry)
         if parent is None or parent.entry is None:
             self.notify("The log contains no parent of this entry.", markup=False)
         elif not self.table.go_to(parent.key):
@@ -207,7 +209,7 @@ def _why(entry: Entry) -> Cell:
         styles = [style for reason, style in _WHY.items() if reason in entry.reasons]
         return " ".join(entry.reasons), styles[0] if styles else ""
     if entry.sync:
-        return f"⇄ {from_whom(entry)}", "imported"
+        return f"⇄ {origin_of(entry)}", "imported"
     return ("+cov", "edge") if entry.cov else (format.NONE, "muted")
 
 

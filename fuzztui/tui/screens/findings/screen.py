@@ -20,7 +20,7 @@ from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.hexview import Preview, reading
 from fuzztui.tui.base.table import BigTable
-from fuzztui.tui.frame.action_context import alone, over
+from fuzztui.tui.frame.action_context import row_context, without_supervisor
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import minimisings
 from fuzztui.tui.frame.listing import ListingScreen
@@ -69,7 +69,7 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
             Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=90),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
             Column("by", "by", _by, lambda f: f.instance, max=12, needs=100),
-            Column("thanks", "via mutant", self._thanks, None, max=16, needs=66, spare=True),
+            Column("thanks", "via mutant", self._credit, None, max=16, needs=66, spare=True),
             Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
         )
 
@@ -96,9 +96,9 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
     def _minimising(self, key: str) -> CommandStatus | None:
         return self._here.get(key) or self._minimisings.get(key)
 
-    def _thanks(self, finding: Finding) -> Cell:
+    def _credit(self, finding: Finding) -> Cell:
         """The mutant credited for a finding of the target."""
-        mutant = self.host.kin.mutant_behind(finding)
+        mutant = self.host.lineage.mutant_behind(finding)
         return ("", "") if mutant is None else (brief_place(mutant), "killed")
 
     def show(self, changes: Changes) -> None:
@@ -121,7 +121,7 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
             before, self._minimisings = self._minimisings, minimisings(state)
             self.table.touch((before.keys() | self._minimisings.keys()) & state.findings.keys())
         self._count()
-        self.look_again()  # a finding may have been minimised meanwhile
+        self.refresh_row()  # a finding may have been minimised meanwhile
 
     def narrow(self, text: str) -> None:
         """Filter by words; if grouped, show one row per group."""
@@ -138,7 +138,7 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         if preview is not None and preview.minimised is not None:
             smaller = details.preview_lines(preview.minimised, size.width, "minimised input")
         lines = details.finding_lines(
-            row, self.campaign, host.kin, host.run_dir,
+            row, self.campaign, host.lineage, host.run_dir,
             minimising=command, moved=moved, smaller=smaller,
         )  # fmt: skip
         return lines + (details.preview_lines(preview.input, size.width) if preview else [])
@@ -165,10 +165,10 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         if finding is None:
             return ActionContext()
         return replace(
-            over(self.campaign.instances.get(finding.instance)),
+            row_context(self.campaign.instances.get(finding.instance)),
             row=True,
             instance=finding.instance,
-            minimising=self._under_way(finding),
+            minimising=self._is_minimising(finding),
         )
 
     # ------------------------------------------------------------- actions
@@ -206,7 +206,7 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         work: WorkType[None] = copy  # created by the worker, so that none is left unawaited
         self.run_worker(work, group="copy", exclusive=True)
 
-    def _under_way(self, finding: Finding) -> bool:
+    def _is_minimising(self, finding: Finding) -> bool:
         """Whether this screen or the supervisor is minimising the finding."""
         command = self._minimising(finding.key)
         pending = command is not None and command.state == "pending"
@@ -226,10 +226,10 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         finding = self.table.current
         if finding is None:
             return
-        if self._under_way(finding):
+        if self._is_minimising(finding):
             self._cancel(finding)
-        elif alone(self.host.situation()):
-            self._minimise_here(finding)
+        elif without_supervisor(self.host.action_context()):
+            self._minimise_locally(finding)
         else:
             words = f"minimise {_named(finding)}"
             self.host.steer(Minimise(finding.file, finding.instance), words)
@@ -237,12 +237,12 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
     def do_table_unfilter(self) -> None:
         """Cancel minimising of the finding under the cursor; otherwise as in other screens."""
         finding = self.table.current
-        if finding is not None and self._under_way(finding):
+        if finding is not None and self._is_minimising(finding):
             self._cancel(finding)
         else:
             super().do_table_unfilter()
 
-    def _minimise_here(self, finding: Finding) -> None:
+    def _minimise_locally(self, finding: Finding) -> None:
         run, key = self.host.run_dir, finding.key
         place = place_of(finding, self.campaign, run)
         if run is None or place is None:
@@ -252,7 +252,7 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         def tell(text: str, state: str = "pending") -> None:
             self._here[key] = replace(status, text=text, state=state)
             self.table.touch([key])
-            self.look_again()
+            self.refresh_row()
 
         minimiser = self._minimisers[key] = LocalMinimiser(run, lambda: settled(place).path)
 

@@ -10,11 +10,11 @@ from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.labels.mutants import brief_place
-from fuzztui.tui.labels.worklist import progress_label, stage_sign
+from fuzztui.tui.labels.worklist import progress_glyph, progress_label
 from fuzztui.tui.labels.worklist_text import verdict
 from fuzztui.tui.screens.mutants.columns import NEVER, PLACE, change_cell, cut_place
 
-__all__ = ["WorklistColumnContext", "queue_columns"]
+__all__ = ["WorklistColumnContext", "worklist_columns"]
 
 
 class WorklistColumnContext(Protocol):
@@ -33,7 +33,7 @@ class WorklistColumnContext(Protocol):
         """Return the pending command about the mutant; an empty string if there is none."""
 
 
-def queue_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]:
+def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]:
     """Return the columns of the worklist."""
 
     def number(mutant: Mutant) -> Cell:
@@ -81,7 +81,7 @@ def queue_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]:
 
 
 def _stage(mutant: Mutant) -> Cell:
-    sign = stage_sign(mutant)
+    sign = progress_glyph(mutant)
     return f"{sign.glyph} {progress_label(sign.state)}", sign.style
 
 

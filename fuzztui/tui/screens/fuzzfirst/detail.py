@@ -15,18 +15,18 @@ from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.details import MEMBERS, finding_title, pair, title
 from fuzztui.tui.labels.glyphs import FINDING_SIGNS
 from fuzztui.tui.labels.mutants import brief_change, place, sides
-from fuzztui.tui.labels.worklist import stage_sign
-from fuzztui.tui.labels.worklist_text import brought_words, earlier_words, verdict
+from fuzztui.tui.labels.worklist import progress_glyph
+from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text, verdict
 from fuzztui.tui.screens.mutants.detail import (
     NUMBER,
     commands_about,
     head_line,
-    killed_words,
+    killed_text,
     number_span,
     side_style,
 )
 
-__all__ = ["TurnDetail", "change_of_line", "queued_lines"]
+__all__ = ["TurnDetail", "change_of_line", "worklist_mutant_lines"]
 
 MAX_ADDED = 8
 """Maximal number of lines that replace one line."""
@@ -58,7 +58,7 @@ class TurnDetail:
     """Findings of the target that are credited to the mutant."""
 
 
-def queued_lines(
+def worklist_mutant_lines(
     mutant: Mutant,
     state: State,
     source: SourceExcerpt | None,
@@ -67,7 +67,7 @@ def queued_lines(
     tight: bool = False,
 ) -> list[Line]:
     """Return the details of a mutant; ``tight``: only some lines have room."""
-    sign = stage_sign(mutant)
+    sign = progress_glyph(mutant)
     head = head_line(mutant, sign, sign.state, turn.pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]
@@ -158,7 +158,7 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
     lines: list[Line] = []
     words, style = verdict(mutant)
     if style == "killed":
-        told = [killed_words(mutant)]
+        told = [killed_text(mutant)]
         if (kills := mutant.brought.get("kills", 0)) > 1:
             told.append(f"{kills:,} inputs kill the mutant")
         lines.append(pair("killed", "; ".join(w for w in told if w), "killed"))
@@ -206,11 +206,11 @@ def _gains(mutant: Mutant) -> list[Line]:
     """What the mutant has transferred, and the inputs that were pruned for it."""
     lines: list[Line] = []
     told = mutant.brought
-    if words := brought_words(told):
+    if words := transferred_text(told):
         lines.append(pair("transferred", f"{words} to the target", "valid"))
     elif mutant.stage == "done":
         lines.append(pair("transferred", "nothing new to the target", "muted"))
-    if words := earlier_words(mutant):
+    if words := earlier_text(mutant):
         lines.append(pair("earlier", words, "muted"))
     kept, aside = told.get("kept", -1), told.get("aside", -1)
     if kept >= 0 or aside >= 0:

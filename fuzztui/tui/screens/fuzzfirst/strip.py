@@ -14,11 +14,11 @@ from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist import STAGES, FuzzfirstSummary, progress_label
 from fuzztui.tui.labels.worklist_text import (
     allowed,
-    brought_words,
-    eta_words,
-    left_words,
-    spent_words,
-    used_words,
+    eta_text,
+    remaining_text,
+    spent_text,
+    transferred_text,
+    used_text,
 )
 
 MIN_BAR = 16
@@ -40,7 +40,7 @@ class QueueStrip(ChoiceStrip):
         first = self._status.first
         if first is None:
             return []
-        lines: list[Line] = [stage_line(self._status, first, width), work_line(first, width)]
+        lines: list[Line] = [phase_line(self._status, first, width), work_line(first, width)]
         lines.append(_legend(first, width))
         if height >= 5:
             lines.append(_score(first))
@@ -48,12 +48,12 @@ class QueueStrip(ChoiceStrip):
         return lines
 
 
-def stage_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
+def phase_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
     """Return the phase: a bar of both phases with the used share, and the remaining time."""
     here = first.stage == "mutants"
     # In the target phase the mutants' real budget counts, not the plan.
     budget = allowed(first.view.of if here else first.view.used, trials=first.view.trials)
-    spent = spent_words(first.view.used, first.view.of, trials=first.view.trials)
+    spent = spent_text(first.view.used, first.view.of, trials=first.view.trials)
     what, verb = ("mutants", ("are", "were")) if here else ("the target", ("is", "was"))
     words = f"{what} {verb[status.over]} fuzzed"
     left = [
@@ -62,7 +62,7 @@ def stage_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
         TextSpan(f"{words}  ", "bold running" if here and not status.over else "bold"),
     ]
     right = [TextSpan(f"  {spent if here else budget} for mutants", "")]
-    if eta := "" if status.over else eta_words(first):
+    if eta := "" if status.over else eta_text(first):
         right.append(TextSpan(f"  {eta}", "bold primary"))
     right.append(TextSpan(" "))
     room = width - width_of(left) - width_of(right)
@@ -71,10 +71,10 @@ def stage_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
         room = width - width_of(left) - width_of(right)
     if room < MIN_BAR:
         return spread(left, right, width)
-    return [*left, *stage_bar(status, first, room), *right]
+    return [*left, *phase_bar(status, first, room), *right]
 
 
-def stage_bar(status: Status, first: FuzzfirstSummary, width: int) -> list[TextSpan]:
+def phase_bar(status: Status, first: FuzzfirstSummary, width: int) -> list[TextSpan]:
     """Return a bar of mutants | target; the boundary is where the mutants' budget ends."""
     over = first.stage != "mutants"
     of = first.view.used if over else first.view.of
@@ -104,7 +104,7 @@ def _target_share(status: Status, first: FuzzfirstSummary) -> float:
 
 def work_line(first: FuzzfirstSummary, width: int) -> Line:
     """Return the running mutants, as many as fit, and how many more the budget allows."""
-    words = left_words(first)
+    words = remaining_text(first)
     brief = f"{first.view.left:,} of {first.view.waiting:,} more"
     if first.stage != "mutants":
         return spread(_workers(first, NAMED), [TextSpan(f"{words} ", "muted")], width)
@@ -128,7 +128,7 @@ def _workers(first: FuzzfirstSummary, named: int) -> list[TextSpan]:
             TextSpan(f"{plain(brief_place(mutant), 40)} ", ""),
             TextSpan(full, style),
             TextSpan(rest, "gauge"),
-            TextSpan(f" {used_words(used, of, trials=first.view.trials)}   ", "muted"),
+            TextSpan(f" {used_text(used, of, trials=first.view.trials)}   ", "muted"),
         ]
     if (more := len(first.working) - named) > 0:
         words = f"and {more} more   " if named else f"{several(more, 'mutant')}   "
@@ -167,7 +167,7 @@ def _score(first: FuzzfirstSummary) -> Line:
 
 def gains(first: FuzzfirstSummary) -> Line:
     """Return what mutants have transferred to the target."""
-    words = brought_words(first.brought)
+    words = transferred_text(first.brought)
     line = [TextSpan(" gain  ", "muted")]
     if not words:
         return [*line, TextSpan("nothing was transferred to the target yet", "muted")]

@@ -12,8 +12,8 @@ from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt, substitute
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.command_sender import selection_of
 from fuzztui.tui.labels.details import pair, title
-from fuzztui.tui.labels.events import command_words
-from fuzztui.tui.labels.mutants import MutantGlyph, place, sign, steer_words
+from fuzztui.tui.labels.events import command_text
+from fuzztui.tui.labels.mutants import MutantGlyph, place, sign, steer_text
 
 COMMANDS = 8
 """Maximal number of listed commands about the mutant, the latest ones."""
@@ -42,7 +42,7 @@ def head_line(mutant: Mutant, of: MutantGlyph, word: str, pending: Sequence[str]
         TextSpan(f"  {plain(mutant.operator)}", "edge"),
     ]
     if mutant.steer:
-        head.append(TextSpan(f"  {plain(steer_words(mutant.steer))}", "promoted"))
+        head.append(TextSpan(f"  {plain(steer_text(mutant.steer))}", "promoted"))
     return [*head, *(TextSpan(f"  {plain(name)}…", "pending") for name in pending)]
 
 
@@ -140,7 +140,7 @@ def _story(mutant: Mutant) -> list[Line]:
     """The state of the mutant, as text."""
     match mutant.state:
         case "killed":
-            lines = [pair("killed", killed_words(mutant), "killed")]
+            lines = [pair("killed", killed_text(mutant), "killed")]
             if mutant.detail:
                 lines.append(pair("", mutant.detail))
             return lines
@@ -157,7 +157,7 @@ def _story(mutant: Mutant) -> list[Line]:
             return [pair(mutant.state, words, sign(mutant.state).style)]
 
 
-def killed_words(mutant: Mutant) -> str:
+def killed_text(mutant: Mutant) -> str:
     """Return when, by which entry and how the mutant was killed."""
     words = format.clock(mutant.killed_t) if mutant.killed_t >= 0 else ""
     if mutant.trial >= 0:
@@ -188,7 +188,7 @@ def commands_about(mutant: Mutant, state: State) -> list[Line]:
         lines.append(
             [
                 TextSpan(f"{format.clock(command.t):>8}  ", "muted"),
-                TextSpan(plain(command_words(command.command))),
+                TextSpan(plain(command_text(command.command))),
                 TextSpan(f"  by {plain(command.by)}" if command.by else "", "muted"),
                 TextSpan(f"  {plain(answer)}", style),
             ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.screens.fuzzfirst.strip import gains, stage_line, work_line
-from fuzztui.tui.screens.mutants.strip import brief_times, phase_words, with_audits
+from fuzztui.tui.screens.fuzzfirst.strip import gains, phase_line, work_line
+from fuzztui.tui.screens.mutants.strip import activity_text, brief_times, with_audits
 
 
 class MutationLine(StatusCanvas):
@@ -27,13 +27,13 @@ class MutationLine(StatusCanvas):
         s, analysis = self._status, self._status.analysis
         if s.first is not None:
             if s.first.stage != "mutants":
-                return [stage_line(s, s.first, width), gains(s.first)]
-            return [stage_line(s, s.first, width), work_line(s.first, width)]
+                return [phase_line(s, s.first, width), gains(s.first)]
+            return [phase_line(s, s.first, width), work_line(s.first, width)]
         if s.mutants is None:
             return []
         line = [TextSpan(" last kill ", "muted"), TextSpan(s.when(s.last_kill_t))]
         if analysis is None:
             return [line]
         if analysis.phase:
-            line.append(TextSpan(f"  {phase_words(analysis)}", "bold pending"))
+            line.append(TextSpan(f"  {activity_text(analysis)}", "bold pending"))
         return [with_audits([*line, TextSpan(" "), *brief_times(analysis)], analysis, width)]

@@ -30,12 +30,12 @@ from fuzztui.tui.frame.command_sender import pending_mutants
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, one, parse_filter, scopes
-from fuzztui.tui.labels.mutants import SIGNS, steer_words
+from fuzztui.tui.labels.mutants import SIGNS, steer_text
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist import progress_label
-from fuzztui.tui.labels.worklist_text import spent_words, turn_words, used_words
-from fuzztui.tui.screens.fuzzfirst.columns import queue_columns
-from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, queued_lines
+from fuzztui.tui.labels.worklist_text import spent_text, turn_text, used_text
+from fuzztui.tui.screens.fuzzfirst.columns import worklist_columns
+from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, worklist_mutant_lines
 from fuzztui.tui.screens.fuzzfirst.strip import QueueStrip
 from fuzztui.tui.screens.mutants.columns import columns
 from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
@@ -115,7 +115,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
     def _steer(self, mutant: Mutant) -> Cell:
         if pending := self.pending(mutant):
             return pending, "pending"
-        return steer_words(mutant.steer), "promoted" if mutant.steer == "promoted" else ""
+        return steer_text(mutant.steer), "promoted" if mutant.steer == "promoted" else ""
 
     # -------------------------------------------------------------- changes
 
@@ -128,9 +128,9 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         turned = bool(state.stage) != self._queue
         if turned:
             self._queue = bool(state.stage)
-            columns_ = queue_columns(self) if self._queue else columns(self._steer)
+            columns_ = worklist_columns(self) if self._queue else columns(self._steer)
             self.table.show_columns(columns_, columns_[0] if self._queue else None)
-            self.table.rests = self._queue
+            self.table.keeps_line = self._queue
             self._only = ""
             self.table.rows.narrow(self._filter.words, self._accepts())
         if self._queue and (changes.reset or changes.mutants or changes.campaign):
@@ -166,19 +166,19 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     def _look_at_turns(self) -> None:
         """Update the rows whose waiting times have changed, out of thousands."""
-        status, turns = self.host.status, self.host.turns
+        status, turns = self.host.status, self.host.worklist
         if status.first is None:
             return
         view = status.first.view
         waits, now = turns.waits(view, status.now), {}
         left = view.left if status.first.stage == "mutants" else -1  # too late for all
         for id, number in turns.numbers.items():
-            words = turn_words(waits.get(id), number, left, trials=view.trials)
+            words = turn_text(waits.get(id), number, left, trials=view.trials)
             now[id] = f"{number} {words}"
         for mutant, used, of in status.first.working:
-            now[mutant.id] = used_words(used, of, trials=view.trials)
+            now[mutant.id] = used_text(used, of, trials=view.trials)
         self._at_work = {
-            m.id: spent_words(used, of, trials=view.trials) for m, used, of in status.first.working
+            m.id: spent_text(used, of, trials=view.trials) for m, used, of in status.first.working
         }
         before, self._turns = self._turns, now
         self._touch(
@@ -209,7 +209,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     def number(self, mutant: Mutant) -> int:
         """Return the mutant's position among the waiting ones, from 1; 0 if not waiting."""
-        return self.host.turns.numbers.get(mutant.id, 0)
+        return self.host.worklist.numbers.get(mutant.id, 0)
 
     def within(self, mutant: Mutant) -> bool:
         """Return whether the mutant has had its turn, or will get one."""
@@ -223,8 +223,8 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             return words.partition(" ")[2]
         if not words and mutant.slot and self.host.status.first is not None:
             first = self.host.status.first
-            used = self.host.turns.used(mutant, first.view, self.host.status.now)
-            return used_words(used, 0.0, trials=first.view.trials) if used else ""
+            used = self.host.worklist.used(mutant, first.view, self.host.status.now)
+            return used_text(used, 0.0, trials=first.view.trials) if used else ""
         return words
 
     def _count(self) -> None:
@@ -254,15 +254,15 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         turn = TurnDetail(
             words, self.number(row), self.within(row), pending, self._findings_of(row)
         )
-        return queued_lines(row, self.campaign, preview, turn, tight=tight)
+        return worklist_mutant_lines(row, self.campaign, preview, turn, tight=tight)
 
     def _findings_of(self, mutant: Mutant) -> list[Finding]:
         """Findings of the target that are credited to the mutant."""
         if not mutant.slot:
             return []
-        state, kin = self.campaign, self.host.kin
-        own = (f for f in list(state.findings.values()) if kin.of_target(f))
-        return [f for f in own if kin.behind(f) == mutant.id]
+        state, lineage = self.campaign, self.host.lineage
+        own = (f for f in list(state.findings.values()) if lineage.of_target(f))
+        return [f for f in own if lineage.behind(f) == mutant.id]
 
     def preview_of(self, row: Mutant) -> tuple[str, Callable[[], SourceExcerpt]] | None:
         """Return the reader of the mutant's source lines."""
@@ -366,16 +366,16 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             return
         scope = one(mutant)
         if scope is None:
-            self._say_unsendable()
+            self._notify_unsendable()
         else:
             self._send(action_id, scope)
 
-    def _go_on_from(self, mutant_id: str) -> None:
+    def _move_on_from(self, mutant_id: str) -> None:
         """Move the cursor on if its row is about to leave the worklist."""
         if self._queue and self.table.cursor == mutant_id:
-            self.table.go_on()
+            self.table.move_on()
 
-    def _say_unsendable(self) -> None:
+    def _notify_unsendable(self) -> None:
         self.notify("This mutant's id cannot be sent: it looks like a selection.", markup=False)
 
     def do_mutant_many(self) -> None:
@@ -384,14 +384,14 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     def _ask_which(self) -> None:
         mutant = self.table.current
-        if mutant is None or not self.at_hand:
+        if mutant is None or not self.may_take_focus:
             return
         # A selection cannot express progress in a worklist.
         sayable = not (self._queue and self._only)
         narrowed = self._filter.as_selection(self._only) if sayable else ""
         found = scopes(mutant, self.campaign.mutants.values(), narrowed)
         if not found:  # without file and function, too
-            self._say_unsendable()
+            self._notify_unsendable()
             return
         verbs = [BY_ID[action_id] for action_id in (*VERBS, EQUIVALENT)]
         verbs = [verb for verb in verbs if verb.queue in (None, self._queue)]
@@ -404,7 +404,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     def _why_not(self, action: Action, scope: MutantGroup) -> str:
         state = next(iter(scope.states)) if len(scope.states) == 1 else ""
-        now = self.host.situation()
+        now = self.host.action_context()
         alone = scope.count == 1
         return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
 
@@ -414,13 +414,13 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             verb = BY_ID[action_id].label.lower()
             self.host.steer(VERBS[action_id](scope.select), f"{verb} {whom}")
             if action_id == "mutant.skip":
-                self._go_on_from(scope.select)
+                self._move_on_from(scope.select)
             return
 
         def answered(because: str | None) -> None:
             if because:
                 self.host.steer(MarkEquivalent(scope.select, because), f"equivalent {whom}")
-                self._go_on_from(scope.select)
+                self._move_on_from(scope.select)
 
         question = (
             f"Why can no input distinguish {whom} from the original? The reason is stored in "
@@ -453,7 +453,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             self.notify("No entry has killed this mutant.", markup=False)
         else:
             is_finding = mutant.killer in self.campaign.findings
-            self.host.look_at("findings" if is_finding else "corpus", mutant.killer)
+            self.host.go_to_row("findings" if is_finding else "corpus", mutant.killer)
 
     def do_mutant_copy(self) -> None:
         """Copy the mutant's id."""

@@ -74,11 +74,11 @@ def _score(status: Status, s: Summary, width: int) -> Line:
     if status.last_kill_t >= 0:
         note.append(TextSpan(f"last kill {status.when(status.last_kill_t)} ", "muted"))
     if status.analysis is not None and status.analysis.phase:
-        note.insert(0, TextSpan(f"{phase_words(status.analysis)}  ", "bold pending"))
+        note.insert(0, TextSpan(f"{activity_text(status.analysis)}  ", "bold pending"))
     return spread(left, note, width)
 
 
-def phase_words(analysis: MutationStats) -> str:
+def activity_text(analysis: MutationStats) -> str:
     """Return what the analysis is doing, other than the normal loop."""
     return "exact pass…" if analysis.phase == "exact" else f"{plain(analysis.phase, 20)}…"
 

@@ -12,9 +12,9 @@ from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.mixing import SIGNS
-from fuzztui.tui.labels.mutators import words_of
+from fuzztui.tui.labels.mutators import effect_of
 from fuzztui.tui.screens.mutants.detail import side_style
-from fuzztui.tui.screens.mutators.columns import pays_words, share_words
+from fuzztui.tui.screens.mutators.columns import rate_text, share_text
 
 FINDS = 12
 """Maximal number of listed entries and findings."""
@@ -26,11 +26,11 @@ def named_by(op: str) -> list[str]:
     return [name.removeprefix("text-") for name in names if name]
 
 
-def operator_lines(
+def mutator_lines(
     arm: MutatorRow, state: State, finds: Sequence[Entry | Finding], *, tight: bool = False
 ) -> list[Line]:
     """Return effect, statistics, statistics by instance, and the latest entries and findings."""
-    words = words_of(arm.name)
+    words = effect_of(arm.name)
     fill, style = SIGNS[arm.cls]
     lines: list[Line] = [
         [TextSpan(f"{fill} ", style), TextSpan(plain(arm.name), f"bold {style}"),
@@ -43,7 +43,7 @@ def operator_lines(
             [TextSpan("+ ", "added"), TextSpan(words.after, side_style("added"))],
         ]
     lines += ([] if tight else [[]]) + _figures(arm)
-    return lines + _instances(arm, state) + find_lines(finds)
+    return lines + _instances(arm, state) + latest_lines(finds)
 
 
 def _figures(arm: MutatorRow) -> list[Line]:
@@ -55,7 +55,7 @@ def _figures(arm: MutatorRow) -> list[Line]:
         lines.append(pair("found", "nothing yet", "muted"))
     else:
         lines.append(pair("found", several(arm.found, "entry", "entries"), "corpus"))
-        words = f"{pays_words(arm)} new entries per million applications"
+        words = f"{rate_text(arm)} new entries per million applications"
         lines.append(pair("pays", words, "valid" if arm.tells else "muted"))
         if not arm.tells:
             few = f"(fewer than {FEW} entries or {FEW_USES} uses mean little: sorted last)"
@@ -70,8 +70,8 @@ def _drawn_now(arm: MutatorRow) -> str:
     if arm.cls == "splice":
         if not arm.share:
             return "if the other splicing mutator cannot apply"
-        return f"first in {share_words(arm.share)} of splice steps"
-    return f"{share_words(arm.share)} of {arm.cls} steps"
+        return f"first in {share_text(arm.share)} of splice steps"
+    return f"{share_text(arm.share)} of {arm.cls} steps"
 
 
 def _instances(arm: MutatorRow, state: State) -> list[Line]:
@@ -92,14 +92,14 @@ def _instances(arm: MutatorRow, state: State) -> list[Line]:
             [
                 TextSpan(f"{plain(name, 12):<{wide}} ", "muted"),
                 TextSpan(f"{format.count(found):>6} of {format.count(applied):>6}"),
-                TextSpan(f"  weight {share_words(share)}", "muted"),
+                TextSpan(f"  weight {share_text(share)}", "muted"),
                 TextSpan(crashed, "crash"),
             ]
         )
     return lines
 
 
-def find_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
+def latest_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
     """Return the latest entries and findings with a heading; nothing if there are none."""
     if not finds:
         return []
@@ -123,7 +123,7 @@ def _covers(row: Entry | Finding) -> list[TextSpan]:
     return [TextSpan(f"  {several(row.edges, 'edge')}", "edge")]
 
 
-def no_operators_lines(engine: str) -> list[Line]:
+def no_mutators_lines(engine: str) -> list[Line]:
     """Return why there are no text mutators, and how to get some."""
     if engine not in ("afl", "text"):
         why = f"This campaign's engine is {plain(engine or 'unknown')}: it has no text mutators."

@@ -6,7 +6,7 @@ from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.mixing import SIGNS
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.screens.mutators.strip import best_spans, mode_word
+from fuzztui.tui.screens.mutators.strip import best_spans, mode_span
 from fuzztui.wire.mixture import CLASSES, percentage
 
 
@@ -32,5 +32,5 @@ class MixtureLine(StatusCanvas):
             line.append(TextSpan(percentage(part), "bold"))
             line.append(TextSpan(blend.did(name), "pending"))
         told = blend.adaptive or blend.each
-        line += [TextSpan(" "), mode_word(blend), TextSpan("  ")] if told else [TextSpan("   ")]
+        line += [TextSpan(" "), mode_span(blend), TextSpan("  ")] if told else [TextSpan("   ")]
         return [[*line, *best_spans(blend.best, width - width_of(line) - 1)]]

@@ -20,13 +20,13 @@ from fuzztui.model.mutators import (
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.table import BigTable
-from fuzztui.tui.frame.action_context import over_all
+from fuzztui.tui.frame.action_context import shared_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.pending_commands import SETTLE_S
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.screens.mutators.columns import PAYS, columns
-from fuzztui.tui.screens.mutators.detail import FINDS, named_by, no_operators_lines, operator_lines
+from fuzztui.tui.screens.mutators.detail import FINDS, mutator_lines, named_by, no_mutators_lines
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
 from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.events import MutatorStats
@@ -65,20 +65,20 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         every = columns()
         table: BigTable[MutatorRow] = BigTable(every, empty="no mutators")
         table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
-        table.rests = True  # on the best mutator, whichever it is
+        table.keeps_line = True  # on the best mutator, whichever it is
         return table
 
     # -------------------------------------------------------------- changes
 
-    def figures(self) -> Sequence[MutatorStats]:
+    def sources(self) -> Sequence[MutatorStats]:
         """Return the statistics of each instance."""
         return list(self.campaign.operators.values())
 
-    def take(self, *, anew: bool) -> None:
+    def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""
-        self.table.become(self._arms, arms(self.campaign), anew=anew)
+        self.table.replace_rows(self._arms, arms(self.campaign), reset=reset)
 
-    def _say_what_is_missing(self) -> None:
+    def _update_empty(self) -> None:
         self.table.show_empty("no mutator passes the filter" if self._arms else "no mutators")
 
     def tick(self, status: Status) -> None:
@@ -90,18 +90,18 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
 
     def nothing(self) -> Sequence[Line]:
         """Return why there are no mutators, and how to get some."""
-        return () if self._arms else no_operators_lines(self.campaign.engine)
+        return () if self._arms else no_mutators_lines(self.campaign.engine)
 
     def details(self, row: MutatorRow, preview: None, size: Size) -> Sequence[Line]:
         """Return the details of a mutator."""
-        latest = self._finds.latest(self.campaign, row.name)[:FINDS]
-        return operator_lines(row, self.campaign, latest, tight=size.height < 10)
+        latest = self._latest_saved.latest(self.campaign, row.name)[:FINDS]
+        return mutator_lines(row, self.campaign, latest, tight=size.height < 10)
 
     def do_operator_find(self) -> None:
         """Go to the latest entry or finding of this mutator."""
         arm = self.table.current
-        latest = self._finds.latest(self.campaign, arm.name) if arm is not None else []
-        self.go_to_first(latest, "No known entry was made by this mutator.")
+        latest = self._latest_saved.latest(self.campaign, arm.name) if arm is not None else []
+        self.go_to_latest(latest, "No known entry was made by this mutator.")
 
     def do_operator_copy(self) -> None:
         """Copy the mutator's name."""
@@ -114,7 +114,7 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         """Return what any running engine can do, and the mixture after all pending commands."""
         wanted = self._wanted()
         return replace(
-            over_all(self.campaign.instances.values()),
+            shared_context(self.campaign.instances.values()),
             row=self.table.current is not None,
             mixture=mean_of(wanted.values()) if wanted else None,
             adaptive=_adaptive(wanted),
@@ -126,10 +126,10 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         return settings(self.campaign, wanted=[*waiting, *self._asked_here()])
 
     def _asked_here(self) -> list[SetMixture]:
-        return [wish for wish in self._wishes.commands if isinstance(wish, SetMixture)]
+        return [wish for wish in self._pending.commands if isinstance(wish, SetMixture)]
 
-    def _show_asked(self) -> None:
-        who, wanted = self._wishes.story(pending_mixtures(self.campaign)), self._wanted()
+    def _show_pending(self) -> None:
+        who, wanted = self._pending.status_text(pending_mixtures(self.campaign)), self._wanted()
         asked = SetMixture(*mean_of(wanted.values()), _adaptive(wanted)) if who and wanted else None
         self.query_one(MixtureStrip).ask(asked, who)
 
@@ -137,8 +137,8 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         self, to: Callable[[Mixture], Mixture], *, adaptive: bool = False, after: float = SETTLE_S
     ) -> None:
         wish = changed(self._wanted(), to, adaptive=adaptive)
-        self._wishes.forget()
-        self._wishes.ask(wish, after)
+        self._pending.forget()
+        self._pending.add(wish, after)
 
     def _move(self, boundary: int, by: int) -> None:
         self._ask(lambda now: moved(now, boundary, by))

@@ -55,12 +55,12 @@ class MixtureStrip(StatusCanvas):
             return [bar, legend, _asked(self._asked, self._who, width)]
         if blend.each:
             return [bar, legend, [TextSpan(f" {plain(blend.each, max(0, width - 2))}", "pending")]]
-        return [bar, legend, pays_line(blend, width)]
+        return [bar, legend, best_line(blend, width)]
 
 
 def _only(blend: MixtureSummary, asked: SetMixture | None, width: int) -> Line:
     """The bar and the mode in one line."""
-    words = [TextSpan(" "), mode_word(blend)]
+    words = [TextSpan(" "), mode_span(blend)]
     if asked is not None:
         words.append(TextSpan(" → adaptive" if asked.adaptive else " → fixed", "bold pending"))
     return [TextSpan(" "), *mixture_bar(blend.mixture, width - 2 - width_of(words)), *words]
@@ -75,24 +75,24 @@ def _legend(blend: MixtureSummary, width: int, between: Sequence[str]) -> Line:
         left.append(TextSpan(blend.did(name), "pending"))
         if i < len(between):
             left.append(TextSpan(between[i], "primary"))
-    for right in (mode_words(blend), [mode_word(blend)]):
+    for right in (mode_spans(blend), [mode_span(blend)]):
         if width_of(left) + width_of(right) < width:
             return spread(left, [*right, TextSpan(" ")], width)
     return left
 
 
-def mode_word(blend: MixtureSummary) -> TextSpan:
+def mode_span(blend: MixtureSummary) -> TextSpan:
     """Return adaptive, fixed, or that instances differ."""
     if blend.each:
         return TextSpan(f"mean of {blend.instances}", "bold pending")
     return TextSpan("adaptive", "bold promoted") if blend.adaptive else TextSpan("fixed", "bold")
 
 
-def mode_words(blend: MixtureSummary) -> list[TextSpan]:
+def mode_spans(blend: MixtureSummary) -> list[TextSpan]:
     """Return the mode, since when, and who set it."""
     if blend.each:
         return [TextSpan(f" mean of {several(blend.instances, 'instance')}:", "bold pending")]
-    spans = [TextSpan(" "), mode_word(blend)]
+    spans = [TextSpan(" "), mode_span(blend)]
     if blend.t >= 0:
         by = f" by {plain(blend.by, 40)}" if blend.by else ""
         spans.append(TextSpan(f" since {format.clock(blend.t)}{by}", "muted"))
@@ -112,7 +112,7 @@ def _asked(asked: SetMixture, who: str, width: int) -> Line:
     return spread(left, [TextSpan(f"{plain(who, 60)} ", "pending")], width)
 
 
-def pays_line(blend: MixtureSummary, width: int) -> Line:
+def best_line(blend: MixtureSummary, width: int) -> Line:
     """Return the number of trials and the best mutators."""
     line = [TextSpan(f" {format.count(blend.trials)} trial{'s' * (blend.trials != 1)}   ", "muted")]
     legend = [TextSpan(LEGEND if width >= WIDE else "", "muted")]

@@ -10,7 +10,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.text import cell_len, fit, plain
 from fuzztui.tui.labels.details import finding_title
-from fuzztui.tui.labels.events import Described, describe, turn_of
+from fuzztui.tui.labels.events import Described, describe, progress_text
 from fuzztui.tui.labels.instances import TROUBLE
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.wire import events as ev
@@ -141,7 +141,7 @@ def _turns(records: Sequence[Record], state: State) -> tuple[int, float, Describ
         mutant = state.mutants.get(event.id)
         if mutant is not None and mutant.file:
             change = brief_change(mutant.before, mutant.after)
-            described = replace(described, text=f"{place(mutant)} {turn_of(event)}  {change}")
+            described = replace(described, text=f"{place(mutant)} {progress_text(event)}  {change}")
         if len(records) > 1 and event.stage in OFTEN:
             described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
     return newest.seq, newest.t, described

@@ -16,7 +16,7 @@ from fuzztui.tui.base.braille import Point
 from fuzztui.tui.base.chart import Chart, Curve
 from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.table import BigTable
-from fuzztui.tui.frame.action_context import over
+from fuzztui.tui.frame.action_context import row_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
@@ -117,7 +117,7 @@ class OverviewScreen(CampaignScreen):
         super().__init__()
         self._pending: dict[str, list[str]] = {}
         self._ages: dict[str, tuple[Cell, Cell, bool, bool]] = {}
-        self._aged_t = -1.0
+        self._last_age_t = -1.0
         """Campaign time at which the statistics of any instance were last old, in seconds."""
 
     def body(self) -> Iterable[Widget]:
@@ -139,7 +139,7 @@ class OverviewScreen(CampaignScreen):
             id="charts",
         )
         yield BigTable(
-            columns(lambda: self.host.status, self._waiting_for, self._mutant_of),
+            columns(lambda: self.host.status, self._pending_of, self._mutant_of),
             id="instances",
         )
         yield InstanceStrip()
@@ -185,16 +185,16 @@ class OverviewScreen(CampaignScreen):
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
         self.instances.touch(id for id, words in now.items() if words != self._ages.get(id))
         self._ages = now
-        self._let_ages_go(status)
+        self._hide_ages(status)
         self._show_current()
 
-    def _let_ages_go(self, status: Status) -> None:
+    def _hide_ages(self, status: Status) -> None:
         """Hide the column of ages some time after the last age was shown."""
         if any(words for (words, _), *_ in self._ages.values()):
-            self._aged_t = status.now
-        elif self._aged_t >= 0 and abs(status.now - self._aged_t) >= CALM_S:
-            self._aged_t = -1.0
-            self.instances.let_go("age")
+            self._last_age_t = status.now
+        elif self._last_age_t >= 0 and abs(status.now - self._last_age_t) >= CALM_S:
+            self._last_age_t = -1.0
+            self.instances.remeasure("age")
 
     def _show_current(self) -> None:
         strip = self.query_one(InstanceStrip)
@@ -232,7 +232,7 @@ class OverviewScreen(CampaignScreen):
         many = len(self.instances.rows)
         over = len(state.instances) - many
         if not any(i.mutant for i in present(state.instances.values())):
-            self.instances.let_go("mutant")
+            self.instances.remeasure("mutant")
         self.instances.set_caption(*((f"+{over:,} ended", f"+{over:,}") if over else ()))
         fleet = many > MAX_INSTANCES
         if fleet != self.has_class("-fleet"):
@@ -262,7 +262,7 @@ class OverviewScreen(CampaignScreen):
         mutant = self.campaign.mutants.get(instance.mutant)
         return instance.mutant if mutant is None else brief_place(mutant)
 
-    def _waiting_for(self, instance: str) -> list[str]:
+    def _pending_of(self, instance: str) -> list[str]:
         return self._pending.get(instance, [])
 
     def describe_row(self) -> ActionContext:
@@ -270,7 +270,7 @@ class OverviewScreen(CampaignScreen):
         instance = self.instances.current
         if instance is not None and instance.id in FUZZLESS:
             return ActionContext(row=True)  # a passive instance cannot be steered
-        return over(instance)
+        return row_context(instance)
 
     def do_instance_pause(self) -> None:
         """Pause or resume one instance."""
@@ -289,7 +289,7 @@ class OverviewScreen(CampaignScreen):
 
     @on(BigTable.Selected, "#instances")
     def _opened(self, event: BigTable.Selected) -> None:
-        if not self.at_hand:
+        if not self.may_take_focus:
             return
         key = event.key or ""
 

@@ -14,8 +14,8 @@ from fuzztui.tui.labels.targeting import (
     brief_type,
     fewer,
     place_of,
-    share_words,
-    weight_words,
+    share_text,
+    weight_text,
 )
 from fuzztui.tui.screens.mutants.columns import NEVER
 
@@ -27,8 +27,8 @@ __all__ = [
     "LEFT",
     "PINNED",
     "TypeColumnContext",
+    "goal_columns",
     "sign_of",
-    "target_columns",
     "type_columns",
 ]
 
@@ -81,7 +81,7 @@ def type_columns(context: TypeColumnContext) -> Sequence[Column[TypeRow]]:
     def weight(row: TypeRow) -> Cell:
         if pending := context.weight(row.name):
             return f"→ {pending}", "bold pending"
-        words = weight_words(row.weight) + (" ≠" if row.differs else "")
+        words = weight_text(row.weight) + (" ≠" if row.differs else "")
         if row.weight == 1:
             return words, "pending" if row.differs else "muted"
         return words, "bold promoted" if row.weight > 1 else "skipped"
@@ -105,7 +105,7 @@ def _chance(row: TypeRow) -> Cell:
     if not row.probability:
         return f"{'':{BAR}} {'0%':>5}", "muted"
     bar = gauge(row.probability, BAR)[0]
-    return f"{bar:{BAR}} {share_words(row.probability):>5}", "edge"
+    return f"{bar:{BAR}} {share_text(row.probability):>5}", "edge"
 
 
 def _distance(row: TypeRow) -> Cell:
@@ -119,7 +119,7 @@ def _match_share(row: TypeRow) -> float:
 def _match(row: TypeRow) -> Cell:
     if not row.picks:
         return format.NONE, "muted"
-    return share_words(_match_share(row)), "" if row.matches else "hang"
+    return share_text(_match_share(row)), "" if row.matches else "hang"
 
 
 def _factor(row: TypeRow) -> Cell:
@@ -136,7 +136,7 @@ def _figure(
     return Column(id, title, cell, of, "right", descending=True, drop=drop)
 
 
-def target_columns(context: TypeColumnContext) -> Sequence[Column[TargetRow]]:
+def goal_columns(context: TypeColumnContext) -> Sequence[Column[TargetRow]]:
     """Return the columns of uncovered goals."""
 
     def left(row: TargetRow) -> Cell:
@@ -173,4 +173,4 @@ def _reached(row: TargetRow) -> Cell:
     share = reached_share(row)
     if share < 0:
         return format.NONE, "muted"
-    return (share_words(share), "") if share else ("never", "muted")
+    return (share_text(share), "") if share else ("never", "muted")

@@ -14,13 +14,13 @@ from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.status import SPOTON
-from fuzztui.tui.labels.targeting import ARMS, share_words, weight_words
+from fuzztui.tui.labels.targeting import ARMS, share_text, weight_text
 from fuzztui.tui.screens.mutants.detail import number_span
-from fuzztui.tui.screens.mutators.detail import find_lines
+from fuzztui.tui.screens.mutators.detail import latest_lines
 from fuzztui.tui.screens.targeting.columns import sign_of
 from fuzztui.wire.commands import WeighType
 
-__all__ = ["no_targets_lines", "no_types_lines", "target_lines", "type_lines"]
+__all__ = ["goal_lines", "no_goals_lines", "no_types_lines", "type_lines"]
 
 TARGETS = 12
 """Maximal number of listed goals of a type."""
@@ -48,7 +48,7 @@ def type_lines(
     lines.append(_weight(row, state, asked))
     lines.append(pair("distance", *_steps(row, changed)))
     lines += _figures(row)
-    return [*lines, *_instances(row, state), *_decides(row, targets), *find_lines(finds)]
+    return [*lines, *_instances(row, state), *_decides(row, targets), *latest_lines(finds)]
 
 
 def _chance(row: TypeRow, whole: Aim | None) -> tuple[str, str]:
@@ -59,14 +59,14 @@ def _chance(row: TypeRow, whole: Aim | None) -> tuple[str, str]:
             known = "known to be " if whole is not None and whole.changed else ""
             return f"none: no goal that is {known}uncovered depends on this type", "muted"
         return "none now", "muted"
-    words = f"{share_words(row.probability)} of the targeted mutations"
+    words = f"{share_text(row.probability)} of the targeted mutations"
     if whole is not None and 0 < whole.targeted < 1:
-        words += f", {share_words(row.probability * whole.targeted)} of all"
+        words += f", {share_text(row.probability * whole.targeted)} of all"
     return words, "edge"
 
 
 def _weight(row: TypeRow, state: State, asked: str) -> Line:
-    words = weight_words(row.weight)
+    words = weight_text(row.weight)
     words += ": only its distance counts" if row.weight == 1 else _since(row, state)
     words += ", other instances have other weights" if row.differs else ""
     line = [*pair("weight", words)]
@@ -125,8 +125,8 @@ def _instances(row: TypeRow, state: State) -> list[Line]:
         lines.append(
             [
                 TextSpan(f"{plain(f.instance, 12):<{wide}} ", "muted"),
-                TextSpan(f"{share_words(f.probabilities[i] / 1e6):>5}"),
-                TextSpan(f"  {weight_words(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
+                TextSpan(f"{share_text(f.probabilities[i] / 1e6):>5}"),
+                TextSpan(f"  {weight_text(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
                 TextSpan(f"  {format.count(f.matches[i])} of {format.count(f.picks[i])}", "muted"),
                 TextSpan(f"  +{f.new_arms[i]:,}" if f.new_arms[i] else "", "valid"),
             ]
@@ -158,7 +158,7 @@ def _decides(row: TypeRow, targets: Iterable[TargetRow]) -> list[Line]:
 # --------------------------------------------------------------------- a goal
 
 
-def target_lines(
+def goal_lines(
     row: TargetRow,
     types: dict[str, TypeRow],
     asked: str,
@@ -229,8 +229,8 @@ def _hung(text: str) -> list[TextSpan]:
 def _of_type(row: TypeRow | None) -> list[TextSpan]:
     if row is None:
         return []
-    words = f"  {share_words(row.probability)}"
-    weight = "" if row.weight == 1 else f"  {weight_words(row.weight)}"
+    words = f"  {share_text(row.probability)}"
+    weight = "" if row.weight == 1 else f"  {weight_text(row.weight)}"
     return [TextSpan(words, "muted"), TextSpan(weight, "promoted" if row.weight else "skipped")]
 
 
@@ -241,7 +241,7 @@ def _reached(row: TargetRow) -> str:
     if not share:
         return f"none of {several(row.asked, 'checked trial')} reached its decision"
     of = f"{row.reached:,} of {row.asked:,} checked"
-    return f"{share_words(share)} of the trials reach its decision ({of})"
+    return f"{share_text(share)} of the trials reach its decision ({of})"
 
 
 def _no_types_of_it() -> list[Line]:
@@ -295,7 +295,7 @@ def _changed_lines(words: str) -> list[Line]:
     ]
 
 
-def no_targets_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
+def no_goals_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
     """Return why there are no goals; ``changed`` as for :func:`no_types_lines`."""
     if whole is None or not whole.targets or (changed and not whole.uncovered):
         return no_types_lines(engine, whole, changed)

@@ -8,7 +8,7 @@ from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import brief_location
 from fuzztui.tui.screens.targeting.columns import PINNED
-from fuzztui.tui.screens.targeting.strip import aim_words, fitting, left_words
+from fuzztui.tui.screens.targeting.strip import fitting, targeted_spans, uncovered_spans
 
 
 class AimLine(StatusCanvas):
@@ -26,9 +26,9 @@ class AimLine(StatusCanvas):
         aim = self._status.aim
         if aim is None:
             return []
-        left = left_words(aim)
+        left = uncovered_spans(aim)
         if aim.pinned:
             room = width - width_of(left) - 16
             where = plain(brief_location(aim.pinned, max(8, room)))
             left += [TextSpan(f"   {PINNED.glyph} {where}", PINNED.style)]
-        return [fitting(left, aim_words(aim), width)]
+        return [fitting(left, targeted_spans(aim), width)]

@@ -25,19 +25,25 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import over_all
+from fuzztui.tui.frame.action_context import shared_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.table_tabs import TableTabs
-from fuzztui.tui.frame.targeting_actions import STEP, Aiming, PendingTargeting
+from fuzztui.tui.frame.targeting_actions import STEP, PendingTargeting, TargetingContext
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.targeting import named_by, short_names, type_label, weight_words, wish_words
+from fuzztui.tui.labels.targeting import (
+    named_by,
+    pending_label,
+    short_names,
+    type_label,
+    weight_text,
+)
 from fuzztui.tui.screens.mutators.detail import FINDS
 from fuzztui.tui.screens.targeting import source
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext
 from fuzztui.tui.screens.targeting.detail import (
-    no_targets_lines,
+    goal_lines,
+    no_goals_lines,
     no_types_lines,
-    target_lines,
     type_lines,
 )
 from fuzztui.tui.screens.targeting.strip import AimStrip
@@ -68,7 +74,7 @@ class TypesScreen(TypeTables):
     """
 
     def __init__(self) -> None:
-        super().__init__(named_by, wish_words)
+        super().__init__(named_by, pending_label)
         self._types: dict[str, TypeRow] = {}
         self._left: dict[str, TargetRow] = {}
         self._names: dict[str, str] = {}
@@ -91,20 +97,20 @@ class TypesScreen(TypeTables):
     def _short(self, type: str) -> str:
         return self._names.get(type, type)
 
-    def figures(self) -> Sequence[object]:
+    def sources(self) -> Sequence[object]:
         """Return statistics, goals, and the instances' states, because only running ones count."""
         state = self.campaign
         lives = [state.instances[name].state for name in list(state.types)]
         return [*state.types.values(), *state.left.values(), *lives]
 
-    def take(self, *, anew: bool) -> None:
+    def rebuild(self, *, reset: bool) -> None:
         """Update the rows of both tables."""
         now, left = types(self.campaign), targets_left(self.campaign)
         names = short_names([*now, *(name for row in left.values() for name, _ in row.types)])
-        anew = anew or names != self._names
+        reset = reset or names != self._names
         self._names = names
-        self.types.become(self._types, now, anew=anew)
-        self.targets.become(self._left, left, anew=anew)
+        self.types.replace_rows(self._types, now, reset=reset)
+        self.targets.replace_rows(self._left, left, reset=reset)
         likely = [(self._short(row.name), row.probability) for row in now.values()]
         self.query_one(AimStrip).show_next(likely[:NEXT])
         # A short table of types leaves its room to the goals.
@@ -117,7 +123,7 @@ class TypesScreen(TypeTables):
         strip.show(status)
         super().tick(status)
 
-    def _say_what_is_missing(self) -> None:
+    def _update_empty(self) -> None:
         """Show why a table is empty; engines report only some hundred goals."""
         whole = self._aim
         left = len(self._left) if whole is None else whole.uncovered
@@ -136,7 +142,7 @@ class TypesScreen(TypeTables):
         """Return why the table is empty, and how to fill it."""
         missing = self.campaign.engine, self._aim, stale(self.campaign)
         if self.table is self.targets:
-            return () if self._left else no_targets_lines(*missing)
+            return () if self._left else no_goals_lines(*missing)
         return () if self._types else no_types_lines(*missing)
 
     def details(
@@ -145,8 +151,8 @@ class TypesScreen(TypeTables):
         """Return the details of a type or of a goal."""
         if isinstance(row, TargetRow):
             asked, tight = self._pin_asked(row.location), size.height < 10
-            return target_lines(row, self._types, asked, preview, tight=tight)
-        finds = self._finds.latest(self.campaign, type_label(row.name))[:FINDS]
+            return goal_lines(row, self._types, asked, preview, tight=tight)
+        finds = self._latest_saved.latest(self.campaign, type_label(row.name))[:FINDS]
         asked = self._weight_asked(row.name)
         left = self._left.values()
         return type_lines(row, self.campaign, self._aim, left, finds, asked=asked)
@@ -168,8 +174,8 @@ class TypesScreen(TypeTables):
         row = self.table.current
         if not isinstance(row, TypeRow):
             return
-        finds = self._finds.latest(self.campaign, type_label(row.name))
-        self.go_to_first(finds, "No known entry was made by targeting this type.")
+        finds = self._latest_saved.latest(self.campaign, type_label(row.name))
+        self.go_to_latest(finds, "No known entry was made by targeting this type.")
 
     def do_types_copy(self) -> None:
         """Copy the type's name or the goal's location."""
@@ -188,9 +194,9 @@ class TypesScreen(TypeTables):
         now, asked = "" if whole is None else whole.pinned, self._asked.pinned
         pinned = now if asked is None else asked
         return replace(
-            over_all(self.campaign.instances.values()),
+            shared_context(self.campaign.instances.values()),
             row=row is not None,
-            aiming=Aiming(
+            aiming=TargetingContext(
                 self._targeted(),
                 self._weight(row) if isinstance(row, TypeRow) else -1.0,
                 "" if target is None else target.location,
@@ -215,7 +221,7 @@ class TypesScreen(TypeTables):
 
     def _weight_asked(self, name: str) -> str:
         asked = self._asked.weight(name)
-        return "" if asked is None else weight_words(asked)
+        return "" if asked is None else weight_text(asked)
 
     def _pin_asked(self, location: str) -> str:
         asked, row = self._asked.pinned, self._left.get(location)
@@ -227,9 +233,9 @@ class TypesScreen(TypeTables):
             return "unignore…"
         return "unpin…" if asked is not None and row is not None and row.pinned else ""
 
-    def _show_asked(self) -> None:
+    def _show_pending(self) -> None:
         waiting = pending_types(self.campaign)
-        asked = PendingTargeting((*(command for _, command in waiting), *self._wishes.commands))
+        asked = PendingTargeting((*(command for _, command in waiting), *self._pending.commands))
         if asked != self._asked:
             subjects = [*self._asked.commands, *asked.commands]
             self._asked = asked
@@ -237,14 +243,16 @@ class TypesScreen(TypeTables):
             places = {c.location for c in subjects if isinstance(c, (PinGoal, IgnoreGoal))}
             if places:
                 self.targets.touch(places | {r.location for r in self._left.values() if r.pinned})
-        who = self._wishes.story(waiting)
-        self.query_one(AimStrip).ask([*dict.fromkeys(wish_words(c) for c in asked.commands)], who)
+        who = self._pending.status_text(waiting)
+        self.query_one(AimStrip).ask(
+            [*dict.fromkeys(pending_label(c) for c in asked.commands)], who
+        )
 
     def _weigh(self, to: Callable[[float], float]) -> None:
         row = self.table.current
         if isinstance(row, TypeRow):
             self.table.hold()
-            self._wishes.ask([WeighType(row.name, to(self._weight(row)))])
+            self._pending.add([WeighType(row.name, to(self._weight(row)))])
 
     def do_types_raise(self) -> None:
         """Double the type's weight."""
@@ -259,23 +267,23 @@ class TypesScreen(TypeTables):
         row = self.table.current
         if isinstance(row, TypeRow):
             banned = not self._weight(row)
-            self._wishes.ask([WeighType(row.name, float(banned))])
-            self.types.go_on(lambda r: (not self._weight(r)) == banned)
+            self._pending.add([WeighType(row.name, float(banned))])
+            self.types.move_on(lambda r: (not self._weight(r)) == banned)
 
     def do_types_pin(self) -> None:
         """Pin the goal, or unpin it."""
         now = self.describe_row().aiming
         if now is not None:
             self.table.hold()
-            self._wishes.ask([PinGoal("" if now.unpins else now.target)])
+            self._pending.add([PinGoal("" if now.unpins else now.target)])
 
     def do_types_ignore(self) -> None:
         """Ignore the goal, or stop ignoring it; the cursor moves on to a similar row."""
         row = self.table.current
         if isinstance(row, TargetRow):
             ignored = self._ignored(row)
-            self._wishes.ask([IgnoreGoal(row.location, not ignored)])
-            self.targets.go_on(lambda r: self._ignored(r) == ignored)
+            self._pending.add([IgnoreGoal(row.location, not ignored)])
+            self.targets.move_on(lambda r: self._ignored(r) == ignored)
 
     def do_types_more(self) -> None:
         """Increase the targeted share."""
@@ -287,4 +295,4 @@ class TypesScreen(TypeTables):
 
     def _share(self, by: float) -> None:
         share = round(min(1.0, max(0.0, self._targeted() + by)), 4)
-        self._wishes.ask([SetTargetedShare(share)])
+        self._pending.add([SetTargetedShare(share)])

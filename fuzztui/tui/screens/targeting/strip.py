@@ -10,11 +10,11 @@ from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
-from fuzztui.tui.labels.targeting import brief_location, brief_type, share_words
+from fuzztui.tui.labels.targeting import brief_location, brief_type, share_text
 from fuzztui.tui.screens.targeting.columns import IGNORED, PINNED
 from fuzztui.wire.analysed import have_changed, remedy
 
-__all__ = ["AimStrip", "aim_words", "fitting", "left_words"]
+__all__ = ["AimStrip", "fitting", "targeted_spans", "uncovered_spans"]
 
 KEYS = " [ ]"
 """Keys that change the targeted share."""
@@ -53,17 +53,17 @@ class AimStrip(StatusCanvas):
             return []
         status = self._status
         live = status.mode == "live" and not (status.over or status.watched)
-        words = aim_words(aim, KEYS if live else "")
+        words = targeted_spans(aim, KEYS if live else "")
         if height == 1:
             return [self._only(aim, words, width)]
         bar: Line = [TextSpan(" "), *_bar(aim, width - 2)]
-        return [bar, fitting(left_words(aim), words, width), self._last(aim, width)]
+        return [bar, fitting(uncovered_spans(aim), words, width), self._last(aim, width)]
 
     def _only(self, aim: Aim, words: Sequence[Line], width: int) -> Line:
         """Everything in one line."""
         if self._asked:
             return self._last(aim, width)
-        return fitting(left_words(aim), words, width)
+        return fitting(uncovered_spans(aim), words, width)
 
     def _last(self, aim: Aim, width: int) -> Line:
         if self._asked:
@@ -91,7 +91,7 @@ class AimStrip(StatusCanvas):
             words = [
                 TextSpan(", " if n else "", "muted"),
                 TextSpan(plain(brief_type(name, 30)), "edge"),
-                TextSpan(f" {share_words(chance)}"),
+                TextSpan(f" {share_text(chance)}"),
             ]
             if width_of([*line, *words]) >= width:
                 break
@@ -107,9 +107,9 @@ def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
     return left
 
 
-def aim_words(aim: Aim, keys: str = "") -> list[Line]:
+def targeted_spans(aim: Aim, keys: str = "") -> list[Line]:
     """Return the targeted share as texts of several lengths."""
-    share = share_words(aim.targeted)
+    share = share_text(aim.targeted)
     moves = TextSpan(keys, "primary")
     return [
         [
@@ -124,7 +124,7 @@ def aim_words(aim: Aim, keys: str = "") -> list[Line]:
     ]
 
 
-def left_words(aim: Aim) -> list[TextSpan]:
+def uncovered_spans(aim: Aim) -> list[TextSpan]:
     """Return the numbers of uncovered goals and of goals on the frontier."""
     if aim.changed and not aim.uncovered:
         return [TextSpan(f" {plain(have_changed(aim.changed))} since the analysis", "pending")]

@@ -18,7 +18,7 @@ from fuzztui.tui.screens.targeting.columns import (
     CHANCE,
     LEFT,
     TypeColumnContext,
-    target_columns,
+    goal_columns,
     type_columns,
 )
 
@@ -49,7 +49,7 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
     def tables(self, context: TypeColumnContext) -> Iterable[Widget]:
         """Return both tables with their tabs."""
         of_types = _table("types", type_columns(context), CHANCE, reverse=True)
-        of_targets = _table("targets", target_columns(context), LEFT)
+        of_targets = _table("targets", goal_columns(context), LEFT)
         yield Container(TableTabs(), of_types, of_targets, id="tables")
 
     @property
@@ -104,5 +104,5 @@ def _table(
     """A table sorted by ``first``, with the cursor staying on the first line."""
     table: BigTable[Any] = BigTable(columns, empty="nothing here yet", id=id)
     table.rows.sort(next(c for c in columns if c.id == first), reverse=reverse)
-    table.rests = True
+    table.keeps_line = True
     return table
