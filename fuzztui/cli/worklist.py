@@ -37,7 +37,7 @@ from fuzztui.model.fuzzfirst import brought as brought_by
 from fuzztui.model.mutation_score import score_of
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, Mutant, State
-from fuzztui.tui.labels.worklist_text import brought_words, earlier_words
+from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text
 
 __all__ = [
     "diff_of",
@@ -123,14 +123,14 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
         yield f"fuzzed    {spent}"
-    if transferred := brought_words(m.brought):
+    if transferred := transferred_text(m.brought):
         yield f"brought   {transferred} to the target"
     if "kept" in m.brought:
         pruned = m.brought.get("aside", 0)
         yield f"pruned    {pruned:,}; {several(m.brought['kept'], 'input')} kept"
     if kills := m.brought.get("kills", 0):
         yield f"kills     killed by {several(kills, 'input')}; see 'fuzztui mutants matrix'"
-    if earlier := earlier_words(m):
+    if earlier := earlier_text(m):
         yield f"earlier   {earlier}"
     if file := file_of(m.killer):
         yield f"killer    {brief(file)},*"
@@ -185,7 +185,7 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     killed, judged = tally(mutants)
     if judged:
         yield "score", f"{percent(score_of(killed, judged))} ({killed:,} of {judged:,} killed)"
-    yield "brought", (brought_words(brought_by(mutants)) or "nothing yet") + " to the target"
+    yield "brought", (transferred_text(brought_by(mutants)) or "nothing yet") + " to the target"
 
 
 def folded_slots(state: State) -> tuple[list[Instance], str]:

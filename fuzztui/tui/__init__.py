@@ -33,14 +33,14 @@ def run_app(
     died: Callable[[], str] = lambda: "",
     opened: Callable[[Session], Session] = lambda session: session,
 ) -> int:
-    """Show a campaign until the user leaves; an exit status for the shell.
+    """Show a campaign until the user leaves. Returns an exit status for the shell.
 
-    ``run`` is the run directory (None: a log without one, or a campaign of someone else
-    that is only watched), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens.
-    ``speed`` and ``at`` (campaign time, seconds) are the replay's. ``control`` False: look
-    only. ``died`` (it must not block) says how the log's writer came to its end, "" while
-    it lives: for a campaign that is only watched. ``opened`` is given the session that is shown.
-    Must be called in the main thread, on a terminal.
+    ``run`` is the run directory; None: a log without one, or a watched campaign of someone else.
+    ``log_path`` is what :class:`~fuzztui.log.reader.LogReader` opens. ``speed`` and ``at``
+    (campaign time, seconds) apply to replays. ``control`` False: no commands can be sent. ``died``
+    (must not block) returns why the log's writer ended, an empty string while the writer lives;
+    only for watched campaigns. ``opened`` is called with the new session and returns the session
+    to show. Must be called in the main thread, on a terminal.
     """
     from fuzztui.tui.base.themes import DEFAULT, PLAIN, load_themes
 
@@ -62,7 +62,7 @@ def run_app(
     from fuzztui.tui.app.app import FuzzApp
     from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.base.remembered import recall, remember
-    from fuzztui.tui.base.terminal import given_back
+    from fuzztui.tui.base.terminal import restored_at_exit
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     open_log = opening.session
@@ -79,7 +79,7 @@ def run_app(
             file=sys.stderr,
         )
         return 2
-    with _drawing_on_stdout(), given_back(app):
+    with _drawing_on_stdout(), restored_at_exit(app):
         app.run()
     if app.failure is not None:
         again = f"; try again: {opening.come_back}" if opening.come_back else ""

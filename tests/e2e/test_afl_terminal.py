@@ -120,7 +120,7 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     assert home("ctl", run, "add-seed", "seed").startswith("applied")
 
     screen.keys("x")
-    screen.wait("End the campaign")
+    screen.wait("Stop the campaign")
     screen.keys("y")
     screen.wait("STOPPED")
     eventually(lambda: running(home.path / run) is None)

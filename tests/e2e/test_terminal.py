@@ -34,7 +34,7 @@ def test_start_look_leave_rejoin_stop(home, terminal):
         again.keys(key)
         again.wait(word)
     again.keys("x")
-    again.wait("End the campaign")
+    again.wait("Stop the campaign")
     again.keys("y")
     eventually(lambda: home.status()["state"] == "stopped")
     again.wait("stopped")
@@ -140,7 +140,7 @@ def test_a_signal_restores_the_terminal(home, terminal, signum):
     for arguments, word in (
         (["attach", str(home.run)], "running"),
         (["replay", str(home.run), "--speed", "1"], "REPLAY"),
-        (["watch", str(home.run / "out")], "only watched"),
+        (["watch", str(home.run / "out")], "watched"),
     ):
         screen = terminal(*arguments)
         screen.wait(word)

@@ -106,7 +106,7 @@ def test_a_watcher_that_dies_is_told(home, watched, tmp):
     screen.wait("STOPPED")
     (ours,) = watchers(tmp)
     psutil.Process(ours).kill()  # as the kernel does when there is no memory left
-    screen.wait("The watcher has ended: figures no longer change. killed by signal 9")
+    screen.wait("The watcher has ended, nothing is updated any more: killed by signal 9")
     screen.keys("q")
     screen.wait("exit=0")
     eventually(lambda: not left_behind(tmp))

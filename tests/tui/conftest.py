@@ -174,7 +174,7 @@ def drive(tmp_path: Path):
 @pytest.fixture
 def never_settles(monkeypatch):
     """Steps wait for the next one for ever."""
-    ask = PendingCommands.ask
+    ask = PendingCommands.add
     monkeypatch.setattr(
-        PendingCommands, "ask", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0)
+        PendingCommands, "add", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0)
     )

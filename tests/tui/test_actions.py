@@ -12,7 +12,7 @@ from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.frame.targeting_actions import Aiming
+from fuzztui.tui.frame.targeting_actions import TargetingContext
 from fuzztui.tui.screens.corpus.screen import CorpusScreen
 from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.log.screen import LogScreen
@@ -49,7 +49,7 @@ OWNERS = {
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
     operators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
-    aiming=Aiming(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
+    aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 
 
@@ -87,12 +87,12 @@ def test_bindings_carry_the_ids_for_keymaps():
     ("changes", "words"),
     [
         ({"mode": "replay"}, "replay"),
-        ({"control": False}, "look only"),
+        ({"control": False}, "viewing only"),
         ({"state": "finished"}, "is over (finished)"),
         ({"alive": False}, "no supervisor"),
         ({"state": "starting"}, "still starting"),
         ({"row": False}, "no row"),
-        ({"capabilities": None}, "has not said yet"),
+        ({"capabilities": None}, "has not reported"),
         ({"capabilities": frozenset({"pause"})}, "main's engine cannot promote"),
     ],
 )

@@ -28,7 +28,7 @@ WATCHED = "watched only: start the campaign with fuzztui to steer it"
 async def test_a_fleet_shows_what_an_afl_user_wants(drive):
     async with drive(fleet(trouble=False)) as d:
         text = d.text()
-        for words in ("pending", "cycles", "stable", "last find", "cpu", "4–6", "93% stable",
+        for words in ("pending", "cycles", "stable", "last new", "cpu", "4–6", "93% stable",
                       "● 50 running", "imports from 49 siblings", "AFL++ 4.04c"):  # fmt: skip
             assert words in text, words
         assert "current" not in text
@@ -39,14 +39,14 @@ async def test_a_fleet_shows_what_an_afl_user_wants(drive):
 async def test_who_is_in_trouble_catches_the_eye_in_words(drive):
     async with drive(fleet()) as d:
         text = d.text()
-        assert f"2 instances are in trouble.  s3 failed: {REASON}" in text
+        assert f"2 instances are in trouble:  s3 failed: {REASON}" in text
         assert "✗ 1 failed" in text
         assert "▲ 1 stalled" in text
         await d.press("s", "s")  # by state: who needs somebody comes first
         assert d.table.source.key(0) == "s3"
         assert d.table.source.key(1) == "s7"
         await d.press("g")
-        assert f"because {REASON}" in d.text()
+        assert f"reason {REASON}" in d.text()
 
 
 async def test_one_in_trouble_is_one_sentence():
@@ -54,7 +54,7 @@ async def test_one_in_trouble_is_one_sentence():
     assert trouble([Instance("main", "running"), bad]) == "s1 failed: no seeds"
     assert trouble([Instance("main", "paused")]) == ""
     many = trouble([Instance(f"s{n}", "stalled") for n in range(20)])
-    assert many.startswith("20 instances are in trouble.  s0 stalled;  s1 stalled")
+    assert many.startswith("20 instances are in trouble:  s0 stalled;  s1 stalled")
     assert many.endswith("and 14 more")
 
 
@@ -66,7 +66,7 @@ async def test_ages_grow_while_nothing_arrives(drive):
         await d.until(lambda: re.search(r"main +● running +30s", d.text()))
         log.t += 40
         await d.until(lambda: re.search(r"main +● running +1m", d.text()))
-        assert d.app.status.figures_age > 71
+        assert d.app.status.stats_age > 71
 
 
 @pytest.mark.slow
@@ -89,13 +89,13 @@ async def test_only_ages_that_read_differently_are_painted(drive):
 async def test_figures_of_afl_are_stale_only_when_two_were_missed(drive):
     log = fleet(4)
     async with drive(log) as d:
-        assert not d.app.status.figures_age > d.app.status.stale_s
+        assert not d.app.status.stats_age > d.app.status.stale_s
         log.t += 100
-        await d.until(lambda: "figures 1m old" in d.text())
-        assert d.app.status.figures_age < d.app.status.stale_s == 120
+        await d.until(lambda: "stats 1m old" in d.text())
+        assert d.app.status.stats_age < d.app.status.stale_s == 120
         log.t += 60
-        await d.until(lambda: "figures 2m old" in d.text())
-        assert d.app.status.figures_age > d.app.status.stale_s
+        await d.until(lambda: "stats 2m old" in d.text())
+        assert d.app.status.stats_age > d.app.status.stale_s
 
 
 async def test_the_cursor_stays_on_its_instance(drive):
@@ -121,13 +121,13 @@ async def test_a_strip_and_a_window_say_what_columns_have_no_room_for(drive):
     async with drive(fleet(watched=True), run=None, control=False) as d:
         await d.press("j")
         text = d.text()
-        for words in ("imports from main (", "a stranger: honggfuzz (88) ≤1m old",
+        for words in ("imports from main (", "unknown peer: honggfuzz (88) ≤1m old",
                       "stability and map size 40s old", "in /fuzz/tiff/s1"):  # fmt: skip
             assert words in text, words
         await d.press("enter")
-        assert "favoured 70, pending 117" in d.text()
+        assert "favored 70, pending 117" in d.text()
         await d.press("escape")
-        assert "favoured 70" not in d.text()
+        assert "favored 70" not in d.text()
     async with drive(fleet()) as d:
         await d.press("j", "j")
         assert "cannot" not in d.text()  # the greyed keys say it
@@ -192,7 +192,7 @@ async def test_other_engines_have_these_keys_in_the_help_only(drive):
     async with drive(running()) as d:
         assert "Add seed" not in d.text()
         await d.press("a")
-        assert d.notices() == ["Add seed: main's engine cannot take seeds while it runs"]
+        assert d.notices() == ["Add seed: main's engine cannot add seeds during the campaign"]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ async def test_other_engines_have_these_keys_in_the_help_only(drive):
         ({"engine": "zest", "instance": "handed", "capabilities": None}, ""),
         ({"minimising": True}, ""),
         ({"watched": True, "control": False}, WATCHED),
-        ({"control": False}, "opened to look only"),
+        ({"control": False}, "opened for viewing only"),
     ],
 )
 def test_why_a_finding_cannot_be_minimised(changes, words):
@@ -221,7 +221,7 @@ async def test_minimising_shows_how_far_it_is_and_its_answer(drive):
         assert isinstance(command, Minimise)
         assert command.instance == "s1"
         assert command.file.startswith("crashes/id:000000,sig:11")
-        await d.until(lambda: "begins…" in d.text())
+        await d.until(lambda: "starting…" in d.text())
         log.add(ev.CommandProgress("c1", "stage [/x] 2\x1b[2J", 0.41), dt=2.0)
         await d.until(lambda: "minimising 41%…  SIGSEGV" in d.text())
         assert r"41% stage [/x] 2\e[2J" in d.text()
@@ -264,12 +264,12 @@ async def test_a_refusal_to_minimise_is_said_once(drive):
     why = "there is nothing to keep: SIGSEGV in TIFFReadRaw"
     async with drive(log, supervisor=Supervisor(log, refuse=why)) as d:
         await d.press("3", "m")
-        await d.until(lambda: f"minimise s1/id:000000: refused: {why}" in d.notices())
+        await d.until(lambda: f"minimise s1/id:000000: rejected: {why}" in d.notices())
 
 
 async def test_a_watched_campaign_can_be_looked_at_only(drive):
     async with drive(fleet(4, watched=True), run=None, control=False) as d:
-        assert "only watched" in d.text()
+        assert "watched" in d.text()
         await d.press("p", "x", "P", "n", "a", "2", "u", "3", "m")
         assert set(d.notices()) == {
             f"{label}: {WATCHED}"
@@ -288,7 +288,7 @@ async def test_without_a_watcher_nothing_looks_alive(drive):
         await d.until(lambda: "NO WATCHER" in d.text())
         assert "? 50 running" in d.text()
         assert "● running" not in d.text()
-        said = "The watcher has ended: figures no longer change. It was killed."
+        said = "The watcher has ended, nothing is updated any more. It was killed."
         await d.until(lambda: said in d.text())
         await d.press("j")
         assert "honggfuzz (88)" in d.text()
@@ -330,8 +330,8 @@ async def test_seeds_that_were_added_are_no_stranger(drive):
     log = fleet(2)
     log.add(ev.Synced("main", {"s1": 3, "added": 4, "watched:added": 5}))
     async with drive(log) as d:
-        assert "imports from s1 (3 looked at) and 9 added seeds ≤1m old" in d.text()
-        assert "stranger" not in d.text()
+        assert "imports from s1 (3 read) and 9 added seeds ≤1m old" in d.text()
+        assert "unknown peer" not in d.text()
 
 
 async def test_how_far_imports_are_is_a_number_of_entries(drive):
@@ -339,12 +339,12 @@ async def test_how_far_imports_are_is_a_number_of_entries(drive):
     log = fleet(4)
     log.add(ev.Synced("main", {"s1": 12, "s2": 35, "s3": 1, "added": 1}))
     async with drive(log, size=(160, 40)) as d:
-        assert "imports from s1 (12 looked at), s2 (35), s3 (1) and 1 added seed" in d.text()
+        assert "imports from s1 (12 read), s2 (35), s3 (1) and 1 added seed" in d.text()
         assert "#35" not in d.text()
         log.add(ev.InstanceState("main", "paused"))
         await d.until(lambda: "1 added seed ≤1m old" not in d.text())
     text = describe(ev.Synced("main", {"s2": 35, "s3": 1})).text
-    assert text == "35 of s2, 1 of s3 looked at"
+    assert text == "35 of s2, 1 of s3 imported"
 
 
 @pytest.mark.slow
@@ -386,7 +386,7 @@ async def test_a_finding_that_a_resumed_afl_fuzz_put_aside(drive, tmp_path):
         await d.until(lambda: len(d.notices()) == 2)
         assert d.app.clipboard == str(moved)
         titles = [n.title for n in d.app._notifications]
-        assert titles[-1] == "Copied the path: there is no run to reproduce in"
+        assert titles[-1] == "Copied the path: no run to reproduce in"
 
 
 async def test_hello_of_an_engine_without_python_says_no_more_than_it_knows(drive):
@@ -470,7 +470,7 @@ async def test_answers_from_before_the_screen_was_opened_are_no_news(drive):
     async with drive(log) as d:
         old = d.app.campaign.commands["c1"].done_t
         # A long log arrives in several polls, of which only the first says that all is new.
-        d.app.tell_answers(Changes(commands=frozenset({"c1"})))
+        d.app.notify_answers(Changes(commands=frozenset({"c1"})))
         await d.pilot.pause()
         assert d.notices() == []
         log.add(ev.CommandIssued("c2", command, "me"))

@@ -17,7 +17,7 @@ async def test_help_opens_scrolls_and_closes(drive):
         assert isinstance(d.app.screen, HelpScreen)
         assert "Fuzz this entry next" in d.text()
         await d.press("G")
-        await d.until(lambda: "Leave the screen; the campaign continues" in d.text())
+        await d.until(lambda: "Close the screens; the campaign continues" in d.text())
         await d.press("escape")
         assert d.screen.TAB == "corpus"
 
@@ -25,7 +25,7 @@ async def test_help_opens_scrolls_and_closes(drive):
 async def test_a_grey_key_has_its_reason_in_the_help(drive):
     async with drive(running(), control=False) as d:
         await d.press("question_mark")
-        await d.until(lambda: "(opened to look only)" in d.text())
+        await d.until(lambda: "(opened for viewing only)" in d.text())
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive)
     log.add(ev.CampaignState("finished"))
     async with drive(log) as d:
         await d.press("3", "question_mark")
-        lines = help_lines(d.app.situation(), FindingsScreen.scopes())
+        lines = help_lines(d.app.action_context(), FindingsScreen.scopes())
         text = ["".join(span.text for span in line) for line in lines]
         for label in ("Pause instance", "Next entry"):
             at = next(i for i, line in enumerate(text) if label in line)
@@ -76,7 +76,7 @@ async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive)
 
 async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
     async with drive(fleet(4, watched=True), run=None, control=False) as d:
-        lines = help_lines(d.app.situation(), OverviewScreen.scopes())
+        lines = help_lines(d.app.action_context(), OverviewScreen.scopes())
         text = ["".join(span.text for span in line) for line in lines]
         for label in ("Pause ", "Add seed", "Promote", "Skip", "Reset", "Minimise"):
             at = next(i for i, line in enumerate(text) if f"  {label}" in line)
@@ -85,7 +85,7 @@ async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
 
 async def test_where_a_key_of_other_screens_works(drive):
     async with drive(running()) as d:
-        lines = help_lines(d.app.situation(), FindingsScreen.scopes())
+        lines = help_lines(d.app.action_context(), FindingsScreen.scopes())
         text = ["".join(span.text for span in line) for line in lines]
         at = next(i for i, line in enumerate(text) if "Pause instance" in line)
         assert "(on the Overview)" in text[at + 1]
@@ -102,11 +102,11 @@ async def test_at_80_columns_the_findings_say_how_to_minimise(drive):
 async def test_the_help_breaks_lines_between_words_and_below_their_start(drive):
     async with drive(fleet(4), size=(80, 30)) as d:
         await d.press("question_mark")
-        await d.until(lambda: "Let the instance leave" in d.text())
+        await d.until(lambda: "Make the instance continue" in d.text())
         lines = d.lines()
-        at = next(i for i, line in enumerate(lines) if "Let the instance leave" in line)
-        start = lines[at].index("Let the")
+        at = next(i for i, line in enumerate(lines) if "Make the instance continue" in line)
+        start = lines[at].index("Make the")
         first, second = (
             line[start:].split("│")[0].rstrip(" ▁▂▃▄▅▆▇█") for line in lines[at : at + 2]
         )
-        assert f"{first} {second}" == "Let the instance leave the queue entry that it fuzzes now"
+        assert f"{first} {second}" == "Make the instance continue with another entry"

@@ -30,7 +30,7 @@ def test_fifo_directory_and_device(tmp_path):
     (tmp_path / "dir").mkdir()
     assert load(tmp_path, "fifo").problem == "not a regular file"
     assert load(tmp_path, "dir").problem
-    assert load(tmp_path, "missing").problem == "the file is gone"
+    assert load(tmp_path, "missing").problem == "the file does not exist any more"
 
 
 def test_nothing_outside_the_run(tmp_path):

@@ -110,7 +110,7 @@ async def test_questions_notices_and_copies(drive):
         await d.press("backspace")
         assert all(clean(n) for n in d.notices())
         await d.press("x")
-        assert "End the campaign" in d.text()
+        assert "Stop the campaign" in d.text()
         assert clean(d.text())
         await d.press("escape")
 

@@ -9,7 +9,7 @@ from fuzztui.model.fold import apply
 from fuzztui.model.lineage import identity
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, State
-from fuzztui.tui.labels.lineage import Lineage, ParentEntry, made_of, made_of_briefly
+from fuzztui.tui.labels.lineage import Lineage, ParentEntry, parents_brief, parents_text
 from fuzztui.wire import events as ev
 
 
@@ -102,8 +102,8 @@ def test_numbers_of_then_are_called_that(src, now, then, words, brief):
     entry = None if now is None else state.entries[f"main/{now}"]
     parent = ParentEntry("" if now is None else f"main/{now}", entry, then)
     row = state.entries["main/9"]
-    assert made_of(row, parent) == words
-    assert made_of_briefly(row, parent) == brief
+    assert parents_text(row, parent) == words
+    assert parents_brief(row, parent) == brief
 
 
 @pytest.mark.slow

@@ -124,7 +124,7 @@ async def test_going_to_the_parent(drive):
         await d.press("backspace")
         assert d.table.cursor == parent
         await d.press("g", "backspace")
-        assert "This entry has no parent here." in d.notices()
+        assert "The log contains no parent of this entry." in d.notices()
 
 
 async def test_copying_the_path(drive, tmp_path):
@@ -190,7 +190,7 @@ async def test_one_row_a_cause(drive):
         await d.press("3")
         assert len(d.table.source) == 3
         text = d.text()
-        for words in ("✗ crash", "▲ hang", "×3", "3 files of this cause", "Traceback"):
+        for words in ("✗ crash", "▲ hang", "×3", "3 files with this signature", "Traceback"):
             assert words in text, words
 
 
@@ -229,7 +229,7 @@ async def test_copying_the_command_that_reproduces(drive, tmp_path):
 async def test_no_findings_is_said(drive):
     async with drive(started()) as d:
         await d.press("3")
-        assert "no crash and no hang so far" in d.text()
+        assert "no findings yet" in d.text()
         await d.press("c")
         assert d.notices() == ["Copy repro: no row under the cursor"]
 
@@ -252,9 +252,9 @@ async def test_nobody_waits_for_entries_of_a_campaign_that_is_over(drive):
     log = started()
     async with drive(log) as d:
         await d.press("2")
-        await d.until(lambda: "waiting for the first queue entry" in d.text())
+        await d.until(lambda: "waiting for the first entry" in d.text())
         log.add(ev.CampaignState("failed", "no seeds"))
-        await d.until(lambda: "no queue entry" in d.text())
+        await d.until(lambda: "no entry" in d.text())
         assert "waiting" not in d.text()
 
 
@@ -263,7 +263,7 @@ async def test_finds_of_a_watched_campaign_are_not_run_again(drive):
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000,sig:11", 0, sig=11))
     async with drive(log, run=None, control=False) as d:
         await d.press("3")
-        await d.until(lambda: "not run again: only watched" in d.text())
+        await d.until(lambda: "watched findings are not run again" in d.text())
         assert "not described yet" not in d.text()
 
 
@@ -280,5 +280,5 @@ async def test_a_group_by_signal_alone_says_so(drive):
         await d.press("3")
         await d.until(lambda: "3 files with this signal" in d.text())
         assert "SIGSEGV (by its file name; fuzztui has not run it)" in d.text()
-        assert "may have many causes" in d.text()
-        assert "of this cause" not in d.text()
+        assert "watched findings" in d.text()
+        assert "with this signature" not in d.text()

@@ -52,19 +52,19 @@ def put(run, name, data):
 async def test_an_ended_run_is_minimised_and_cancelled(drive, minimiser, tmp_path, key):
     async with drive(ended()) as d:
         await d.press("3")
-        assert BY_ID["finding.minimise"].why_not(d.app.situation()) == ""
+        assert BY_ID["finding.minimise"].why_not(d.app.action_context()) == ""
         await d.press("m")
         await d.until(lambda: "101 -> 16 bytes" in d.text())
         (made,) = minimiser.made
         assert not made.cancelled
-        assert BY_ID["finding.minimise"].title(d.app.situation()) == "Cancel"
+        assert BY_ID["finding.minimise"].title(d.app.action_context()) == "Cancel"
         assert d.world.supervisor.commands == []
         finding = d.table.current
         put(tmp_path, f"minimised/{finding.instance}/{made.file.name}", b"sixteen bytes...")
         await d.press(key)
         assert made.cancelled
         await d.until(lambda: "sixteen bytes..." in d.text())
-        assert BY_ID["finding.minimise"].title(d.app.situation()) != "Cancel"
+        assert BY_ID["finding.minimise"].title(d.app.action_context()) != "Cancel"
         assert len(minimiser.made) == 1
 
 

@@ -8,7 +8,7 @@ from fuzztui.model.state import MUTANT_STATES
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.themes import SEMANTIC
-from fuzztui.tui.labels.events import MUTANTS, command_words, describe
+from fuzztui.tui.labels.events import MUTANTS, command_text, describe
 from fuzztui.tui.labels.mutants import SIGNS, brief_change, rank, sign
 from fuzztui.wire import events as ev
 
@@ -77,7 +77,7 @@ def test_events_in_words():
     assert aside.text == "m  skipped: slow  last"
     found = describe(ev.MutantsFound("main", "m", "m.py", "", [{"id": "a"}, {"id": "b"}]))
     assert found.text == "2 in m.py"
-    assert describe(ev.MutantRuns("main", {"a": [1, 1, 1]})).group == "figures"
+    assert describe(ev.MutantRuns("main", {"a": [1, 1, 1]})).group == "stats"
     assert "mutants 2.0s" in describe(ev.MutationStats("main", mutants_s=2.0)).text
 
 
@@ -93,4 +93,4 @@ def test_events_in_words():
     ],
 )  # fmt: skip
 def test_commands_in_words(command, words):
-    assert command_words(command) == words
+    assert command_text(command) == words

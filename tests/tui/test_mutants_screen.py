@@ -46,11 +46,11 @@ async def test_score_states_time_pairs_and_rows(drive):
         await d.press("4")
         text = d.text()
         for words in (
-            "score 83.2%", "252 of 303 killed", "(of those left: 86.6%)", "killed 252",
+            "score 83.2%", "252 of 303 killed", "(adjusted: 86.6%)", "killed 252",
             "alive 33", "pending 6", "skipped 6", "equivalent 6", "invalid 6", "(7 static)",
-            "last kill 2m ago", "program 41%", "mutants 22%", "compile 3.0%", "rest 34%",
-            "schedule 12% of trials", "backlog 340", "126k run", "dead 56%", "not executed 27%",
-            "not infected 12%", "put off 3.2%", "✓ 7,200 audits", "✓ killed", "▲ promoted",
+            "last kill 2m ago", "original 41%", "mutants 22%", "compile 3.0%", "rest 34%",
+            "schedule 12% of trials", "backlog 340", "126k run", "killed 56%", "not reached 27%",
+            "not infected 12%", "deferred 3.2%", "✓ 7,200 audits", "✓ killed", "▲ promoted",
             '"0" [<= → <] ch <= "9"', "tests/program.py:5", "main/10", "0:00:11",
         ):  # fmt: skip
             assert words in text, words
@@ -103,16 +103,16 @@ async def test_the_change_is_shown_in_its_lines(drive):
         spans = [span for line in d.screen.pane.lines for span in line]
         assert ("self.pos < len(self.text)", "strike removed", "") in spans
         assert ("self.pos <= len(self.text)", "bold added", "") in spans
-        assert "killed     0:00:31 at trial 27,900 by main/30: its process died" in text
+        assert "killed     0:00:31 at trial 27,900 by main/30: the mutant's process died" in text
         assert "reached ×94  infected ×44  run ×16" in text
 
 
 async def test_the_story_of_each_state(drive):
     stories = {
-        "equivalent": "both ways give the same  (says main)",
+        "equivalent": "both ways give the same  (by main)",
         "skipped": "asked for by me@here",
         "invalid": "free variables differ",
-        "alive": "and no input tells it from the program",
+        "alive": "and no input has killed the mutant",
         "pending": "not run yet on any input of the corpus",
     }
     async with drive(mutated(), size=(120, 50)) as d:
@@ -142,7 +142,7 @@ async def test_without_mutants_it_says_why_and_what_to_do(drive):
     async with drive(running()) as d:
         await d.press("4")
         text = d.text()
-        assert "This campaign makes no mutants: its engine is zest." in text
+        assert "This campaign has no mutants: its engine is zest." in text
         assert 'kind = "mu2"' in text
         assert "fuzztui score RUN" in text
         assert not d.screen.query_one(MutantStrip).display
@@ -151,7 +151,7 @@ async def test_without_mutants_it_says_why_and_what_to_do(drive):
     log = started("m", engine="mu2")
     async with drive(log) as d:
         await d.press("4")
-        assert "when it has loaded the program" in d.text()
+        assert "after loading the target" in d.text()
         found(log, 5)
         await d.until(lambda: len(d.table.source) == 5)
         assert d.screen.query_one(MutantStrip).display
@@ -272,9 +272,9 @@ async def test_what_is_killed_is_only_requeued(drive):
         await d.press("4")
         assert "(d Skip)" in d.text()
         await d.press("d")
-        assert d.notices() == ["Skip: it is killed: r tries it again"]
+        assert d.notices() == ["Skip: the mutant is already killed; press r to requeue it"]
         await d.press("m")
-        assert "(Skip: it is killed: r tries it again)" in d.text()
+        assert "(Skip: the mutant is already killed; press r to requeue it)" in d.text()
         await d.press(*["down"] * 4)  # all of the file: some of them live
         assert "(Skip:" not in d.text()
         await d.press("escape", "r")
@@ -286,7 +286,7 @@ async def test_a_verdict_wants_its_reason(drive):
     log, _ = small()
     async with drive(log) as d:
         await d.press("4", "e")
-        assert "The reason is kept in the" in d.text()
+        assert "The reason is stored in the" in d.text()
         await d.press("enter")  # without a reason nothing is sent
         await d.press("escape")
         await d.press("e", *"same", "space", *"both", "enter")
@@ -374,7 +374,7 @@ async def test_leaving_the_menu_does_nothing(drive):
 async def test_the_exact_pass_asks_first(drive):
     async with drive(mutated()) as d:
         await d.press("4", "E")
-        assert "Run 39 living mutants" in d.text()
+        assert "Run 39 survivors" in d.text()
         await d.press("n")
         await d.press("E", "y")
         await d.until(lambda: commands(d))
@@ -387,7 +387,7 @@ async def test_what_the_engine_cannot_is_grey_with_the_reason(drive):
     found(log, 3)
     async with drive(log) as d:
         await d.press("4", "d")
-        assert d.notices() == ["Skip: the engine has not said yet what it can do"]
+        assert d.notices() == ["Skip: the engine has not reported its capabilities yet"]
         log.add(ev.InstanceHello("main", "mu2", capabilities=["pause", "skip-mutants"]))
         await d.until(lambda: "(d Skip)" not in d.text())
         assert "(u Promote)" in d.text()
@@ -405,7 +405,7 @@ async def test_over_looked_at_and_replayed_campaigns_cannot_be_steered(drive):
     log = mutated()
     async with drive(log, control=False) as d:
         await d.press("4", "d")
-        assert d.notices() == ["Skip: opened to look only"]
+        assert d.notices() == ["Skip: opened for viewing only"]
     async with drive(log, replay_at=300.0) as d:
         await d.press("4", "d")
         assert "d Skip" not in d.text()
@@ -422,7 +422,7 @@ async def test_a_replay_goes_back_before_the_kills(drive):
         await d.press("4")
         await d.until(lambda: "killed 252" in d.text())
         await d.press("ctrl+home")
-        await d.until(lambda: "This campaign makes no mutants" not in d.text())
+        await d.until(lambda: "This campaign has no mutants" not in d.text())
         for _ in range(3):
             await d.press("right")
         await d.until(lambda: "last kill 0s ago" in d.text())
@@ -434,7 +434,7 @@ async def test_an_id_that_reads_as_a_selection_is_not_sent(drive):
     log.add(ev.MutantsFound("main", "m", "m.py", "", [{"id": "operator=math", "line": 1}]))
     async with drive(log) as d:
         await d.press("4", "d")
-        assert any("reads as a selection" in n for n in d.notices())
+        assert any("looks like a selection" in n for n in d.notices())
         assert commands(d) == []
 
 
@@ -443,7 +443,7 @@ async def test_a_mutant_that_nothing_selects_has_no_menu(drive):
     log.add(ev.MutantState("main", "operator=math", "alive"))
     async with drive(log) as d:
         await d.press("4", "m")
-        assert any("reads as a selection" in n for n in d.notices())
+        assert any("looks like a selection" in n for n in d.notices())
         assert len(d.app.screen_stack) == 1
 
 
@@ -459,7 +459,7 @@ async def test_to_the_entry_that_killed_it(drive):
         assert "── killed" in d.text()
         assert "mutants first" in d.text()
         await d.press("4", "f", "f", "backspace")
-        await d.until(lambda: "Nothing has killed this mutant." in d.notices())
+        await d.until(lambda: "No entry has killed this mutant." in d.notices())
 
 
 async def test_a_killer_that_the_corpus_does_not_know(drive):
@@ -467,7 +467,7 @@ async def test_a_killer_that_the_corpus_does_not_know(drive):
     log.add(killed("main", ids[0], 77, 5))
     async with drive(log) as d:
         await d.press("4", "backspace")
-        await d.until(lambda: "main/77 is not known here." in d.notices())
+        await d.until(lambda: "main/77 is not in this table." in d.notices())
 
 
 async def test_copying_id_and_place(drive):
@@ -519,6 +519,6 @@ async def test_after_a_loss_of_records_the_score_is_one_of_what_is_known(drive):
     log = mutated()
     async with drive(log) as d:
         await d.press("4")
-        assert "of what is known" not in d.text()
+        assert "as far as known" not in d.text()
         log.add(ev.RecordsLost(1, "a block was damaged"))
-        await d.until(lambda: "of what is known" in d.text())
+        await d.until(lambda: "as far as known" in d.text())

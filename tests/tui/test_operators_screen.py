@@ -14,10 +14,10 @@ from fuzztui.engines.text.table import ARMS, NAMES
 from fuzztui.model.mutators import MutatorRow
 from fuzztui.model.state import Changes
 from fuzztui.tui.base.canvas import width_of
-from fuzztui.tui.labels.events import FIGURES, command_words, describe
+from fuzztui.tui.labels.events import STATS, command_text, describe
 from fuzztui.tui.labels.mixing import mixture_bar
-from fuzztui.tui.labels.mutators import words_of
-from fuzztui.tui.screens.mutators.columns import columns, pays_cell, pays_words
+from fuzztui.tui.labels.mutators import effect_of
+from fuzztui.tui.screens.mutators.columns import columns, rate_cell, rate_text
 from fuzztui.tui.screens.mutators.detail import named_by
 from fuzztui.tui.screens.mutators.line import MixtureLine
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
@@ -55,8 +55,9 @@ async def test_the_mixture_and_who_pays(drive):
         text = d.text()
         for words in (
             " havoc 20% ", " text 70% ", "▒ splice 10%", "fixed since 0:05:00 by ann@box",
-            "1.38M trials", "pays best fragment 578 of 105k", "swaps the two arguments of a call",
-            "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 finds per million", "latest finds",
+            "1.38M trials", "best fragment 578 of 105k", "swaps the two arguments of a call",
+            "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 new entries",
+            "latest entries and findings",
             "< Havoc→text", "> Text→havoc", "[ Text→splice", "] Splice→text", "A Adaptive",
         ):  # fmt: skip
             assert words in text, words
@@ -103,7 +104,7 @@ async def test_in_a_replay_before_the_first_figures(drive):
         d.app.seek(255.0)
         await d.until(lambda: "havoc 25%" in d.text())
         d.app.seek(5.0)
-        await d.until(lambda: "No instance has told" in d.text())
+        await d.until(lambda: "No instance has reported" in d.text())
         assert "6 Operators" in d.text()
         d.app.seek(590.0)
         await d.until(lambda: "havoc 20%" in d.text())
@@ -130,7 +131,7 @@ async def test_the_top_stays_the_top_until_somebody_moves(drive, size):
         await d.until(lambda: rows(d)[0] == "swap-words")
         assert d.table.current.name == "swap-words"
         assert d.table.scroll_offset.y == 0
-        assert "pays best swap-words" in d.text()
+        assert "best swap-words" in d.text()
         await d.press("s", "s")  # by another column, from there on too
         assert (d.table.current.name, d.table.scroll_offset.y) == (rows(d)[0], 0)
 
@@ -169,9 +170,9 @@ async def test_what_found_too_little_to_tell_is_in_brackets(drive):
     async with drive(log) as d:
         await d.press("6")
         assert d.table.go_to("swap-words")
-        await d.until(lambda: "fewer than 3 finds" in d.text())
+        await d.until(lambda: "fewer than 3 entries" in d.text())
         arm = d.table.current
-        assert pays_cell(arm)[0] == f"({pays_words(arm)})"
+        assert rate_cell(arm)[0] == f"({rate_text(arm)})"
 
 
 @pytest.mark.slow
@@ -179,7 +180,7 @@ async def test_the_column_that_is_sorted_by_is_always_whole(drive):
     for size in ((60, 15), (40, 12), (80, 24)):
         async with drive(mixed(), size=size) as d:
             await d.press("6")
-            await d.until(lambda: "finds/M ▼" in d.text())
+            await d.until(lambda: "found/M ▼" in d.text())
             assert any(line.rstrip().endswith("4,089") for line in d.lines()) or size == (80, 24)
 
 
@@ -212,7 +213,7 @@ async def test_balanced_is_what_is_done_where_no_fragment_fits(drive):
         await d.press("6")
         await d.until(lambda: "in 100% of splice steps" in d.text())
         assert d.table.go_to("balanced")
-        await d.until(lambda: "the other way to splice" in d.text())
+        await d.until(lambda: "other splicing mutator" in d.text())
 
 
 async def test_sorting_and_filtering_as_everywhere(drive):
@@ -258,7 +259,7 @@ async def test_to_the_entry_that_it_found(drive):
         assert d.table.go_to("swap-words")
         await d.press("backspace", "c")
         assert d.screen.TAB == "operators"
-        assert d.notices()[-2:] == ["No entry that is known names this operator.", "swap-words"]
+        assert d.notices()[-2:] == ["No known entry was made by this mutator.", "swap-words"]
 
 
 async def test_each_instance_has_its_own_figures(drive):
@@ -326,7 +327,7 @@ async def test_pending_until_the_engines_answer(drive):
     supervisor = Supervisor(log, silent=True)
     async with drive(log, supervisor=supervisor) as d:
         await d.press("6", "less_than_sign")
-        await d.until(lambda: "asked by me@here, the engines will answer…" in d.text())
+        await d.until(lambda: "sent by me@here, waiting for the engines…" in d.text())
         assert "→ havoc 15%, text 75%, splice 10%" in d.text()
         assert "havoc 20%" in strip(d)[1]  # what is so is another matter
         assert "1 pending" in d.text()
@@ -350,7 +351,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
         await d.press("6", "left_square_bracket")
         await d.until(lambda: any("no room for splicing" in n for n in d.notices()))
         await d.until(lambda: "→" not in strip(d)[2])
-        assert d.notices() == ["mixture: refused: no room for splicing"]
+        assert d.notices() == ["mixture: rejected: no room for splicing"]
 
 
 @pytest.mark.slow
@@ -379,7 +380,7 @@ async def test_adaptive_and_held(drive):
         assert "A Hold fixed" in d.text()
         assert "(< Havoc→text)" in d.text()
         await d.press("less_than_sign")
-        assert "Havoc→text: it is adaptive: A holds it fixed" in d.notices()
+        assert "Havoc→text: the mixture is adaptive; press A to fix it" in d.notices()
         await d.press("A")
         await d.until(lambda: len(commands(d)) == 2)
         assert commands(d)[1] == SetMixture(0.05, 0.85, 0.1)
@@ -455,15 +456,13 @@ async def test_at_its_end_a_boundary_does_not_move(drive):
 
 async def test_one_line_on_the_overview(drive):
     async with drive(mixed()) as d:
-        assert (
-            "mixture havoc 20% · text 70% · splice 10%   pays best fragment 578 of 105k" in d.text()
-        )
+        assert "mixture havoc 20% · text 70% · splice 10%   best fragment 578 of 105k" in d.text()
     log = started("t", engine="text")
     log.add(ev.MutatorStats("main", 0.25, 0.75, 0.0))
     async with drive(log, size=(80, 24)) as d:
-        assert "mixture havoc 25% · text 75% · splice 0%   too little found yet to tell" in d.text()
+        assert "mixture havoc 25% · text 75% · splice 0%   too few entries to compare" in d.text()
         await d.press("6")
-        assert "no operators" in d.text()
+        assert "no mutators" in d.text()
 
 
 # ----------------------------------------------------------------------- words
@@ -471,8 +470,8 @@ async def test_one_line_on_the_overview(drive):
 
 @pytest.mark.parametrize("name", ARMS)
 def test_every_arm_has_words_and_a_true_example(name):
-    words = words_of(name)
-    assert "no words" not in words.does
+    words = effect_of(name)
+    assert "unknown" not in words.does
     assert bool(words.before) == (name in NAMES)
     if words.before:
         before = words.before.replace("⏎", "\n").encode()
@@ -485,7 +484,7 @@ def test_every_arm_has_words_and_a_true_example(name):
 
 
 def test_unknown_arms_have_words_too():
-    assert "an text mutator" in words_of("of-the-future").does
+    assert "a text mutator" in effect_of("of-the-future").does
 
 
 @given(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), st.integers(0, 200))
@@ -497,7 +496,7 @@ def test_columns_of_an_arm_that_was_never_used():
     arm = MutatorRow("x")
     cells = {c.id: c.cell(arm)[0] for c in columns()}
     assert (cells["pays"], cells["hits"], cells["found"], cells["share"]) == ("–", "–", "0", "0%")
-    assert pays_cell(MutatorRow("x", 9, 9, 1))[1] == "muted"
+    assert rate_cell(MutatorRow("x", 9, 9, 1))[1] == "muted"
     orders = [c.sort for c in columns() if c.sort is not None]
     for a, b in itertools.product((arm, MutatorRow("y", 5, 5, 5)), repeat=2):
         assert all(sort(a) <= sort(b) or sort(b) <= sort(a) for sort in orders)
@@ -513,11 +512,11 @@ def test_arms_in_the_name_of_an_entry():
 def test_the_log_has_words_for_it():
     told = describe(ev.MutatorStats("main", 0.25, 0.75, 0.0, trials=1234))
     assert told.text == "1,234 trials  havoc 25%, text 75%, splice 0%  fixed"
-    assert told.group == FIGURES
+    assert told.group == STATS
     mixture = encode_command(SetMixture(0.1, 0.8, 0.1))
-    assert command_words(mixture) == "mixture havoc 10%, text 80%, splice 10%"
-    assert command_words({**mixture, "instance": "s1"}).endswith("splice 10% on s1")
-    assert command_words({**mixture, "adaptive": True}) == "mixture adaptive"
+    assert command_text(mixture) == "mixture havoc 10%, text 80%, splice 10%"
+    assert command_text({**mixture, "instance": "s1"}).endswith("splice 10% on s1")
+    assert command_text({**mixture, "adaptive": True}) == "mixture adaptive"
     for wrong in ({"c": "mixture"}, {**mixture, "text": "x"}, {**mixture, "text": 10**400}):
-        assert command_words(wrong) == "mixture"
-    assert str(Mixture(0.1, 0.8, 0.1)) in command_words(mixture)
+        assert command_text(wrong) == "mixture"
+    assert str(Mixture(0.1, 0.8, 0.1)) in command_text(mixture)

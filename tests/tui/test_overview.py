@@ -20,7 +20,7 @@ async def test_the_first_second_says_that_it_waits(drive):
         text = d.text()
         assert "tomllib-zest" in text
         assert "STARTING" in text
-        assert text.count("waiting for the first figures…") == 4
+        assert text.count("waiting for the first statistics…") == 4
         assert "0:30:00" in text  # the budget
         assert "(p Pause)" in text  # greyed, and not by colour only
         await d.press("p")
@@ -100,7 +100,7 @@ async def test_without_a_supervisor_nothing_looks_alive(drive):
         await d.press("enter")
         await d.until(lambda: "last seen running" in d.text())
         assert "when last seen" in d.text()
-        assert "cpu" not in d.text().split("obeys")[0].split("state")[-1]
+        assert "cpu" not in d.text().split("supports")[0].split("state")[-1]
         await d.press("escape")
         object.__setattr__(opening, "running", running_)
         d.app._alive = True
@@ -215,15 +215,15 @@ async def test_a_refusal_gives_its_reason(drive):
     async with drive(running()) as d:
         d.world.supervisor.refuse = "[/x] not now"
         await d.press("p")
-        await d.until(lambda: "pause the campaign: refused: [/x] not now" in d.notices())
+        await d.until(lambda: "pause the campaign: rejected: [/x] not now" in d.notices())
 
 
 async def test_stopping_asks_first(drive):
     async with drive(running()) as d:
         await d.press("x")
-        assert "End the campaign 'tomllib-zest'" in d.text()
+        assert "Stop the campaign 'tomllib-zest'" in d.text()
         await d.press("n")
-        assert "End the campaign" not in d.text()
+        assert "Stop the campaign" not in d.text()
         await d.press("x", "enter")  # the harmless answer has the focus
         assert d.world.supervisor.commands == []
         await d.press("x", "y")
@@ -233,7 +233,7 @@ async def test_stopping_asks_first(drive):
 async def test_a_dead_supervisor_is_said_with_the_way_out(drive):
     async with drive(running(), alive=False) as d:
         await d.until(lambda: "NO SUPERVISOR" in d.text())
-        assert "Go on with: fuzztui RUN/campaign.toml" in d.text()
+        assert "Resume with: fuzztui RUN/campaign.toml" in d.text()
         assert "(p Pause)" in d.text()
         await d.press("p")
         assert d.notices() == ["Pause: no supervisor is running"]
@@ -272,7 +272,7 @@ async def test_a_finished_campaign_needs_no_supervisor(drive):
 async def test_looking_only(drive):
     async with drive(running(), control=False) as d:
         await d.press("p")
-        assert d.notices() == ["Pause: opened to look only"]
+        assert d.notices() == ["Pause: opened for viewing only"]
 
 
 async def test_a_failing_session_shows_a_banner_and_kills_nothing(drive):
@@ -292,7 +292,7 @@ async def test_damage_of_the_log_is_on_every_screen_until_it_is_repaired(drive):
         d.world.session.problems.append("line 3 is torn")
         for key in "2351":
             await d.press(key)
-            await d.until(lambda: "figures are lower bounds" in d.text())
+            await d.until(lambda: "all numbers are lower bounds" in d.text())
             assert d.screen.query_one(Banner).size.height == 1
         assert not d.notices()
         d.world.session.problems.clear()
@@ -431,7 +431,7 @@ async def test_kills_have_a_tile_a_line_and_a_chart(drive):
     async with drive(mutated()) as d:
         text = d.text()
         for words in ("252/303", "83.2%", "Mutants killed  252", "last kill 2m ago",
-                      "program 41% mutants 22% compile 3.0% rest 34%", "✓ 7,200 audits",
+                      "original 41% mutants 22% compile 3.0% rest 34%", "✓ 7,200 audits",
                       "Exec/s", "Findings", "by main/178"):  # fmt: skip
             assert words in text, words
         assert "Corpus  " not in text.split("Edges", 1)[1]  # the chart that gave way
@@ -491,7 +491,9 @@ async def test_a_trouble_that_is_longer_still_is_cut_with_a_sign(drive):
 
 async def test_how_to_go_on_is_whole_in_a_narrow_terminal(drive):
     async with drive(running(60), size=(80, 24), alive=False) as d:
-        await d.until(lambda: "Go on with: fuzztui RUN/campaign.toml" in " ".join(d.text().split()))
+        await d.until(
+            lambda: "Resume with: fuzztui RUN/campaign.toml" in " ".join(d.text().split())
+        )
 
 
 async def test_a_replay_of_a_pause_is_not_a_pause_of_the_replay(drive):

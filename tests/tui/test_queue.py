@@ -21,7 +21,7 @@ from fuzztui.tui.labels.events import MUTANTS, describe
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.mutant_groups import MutantGroup
 from fuzztui.tui.labels.worklist import STAGES, Worklist
-from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, change_of_line, queued_lines
+from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, change_of_line, worklist_mutant_lines
 from fuzztui.tui.screens.mutants.group_menu import ScopeMenu, ScopeScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.wire import events as ev
@@ -66,9 +66,9 @@ async def test_the_table_is_the_queue(drive):
         for words in (
             "▶ fuzzing", "02:10/05:00", "▲ in 2m", "▔ budget ends", "parser.c:13",
             "1 of 2  mutants are fuzzed", "15m 37s of 30m 00s for mutants", "target in 14m 22s",
-            "the budget allows 1 of 31 that wait", "score 75.0%  3 of 4 mutants killed",
-            "13 entries, 44 edges, 1 crash of the target", "39 inputs put aside",
-            "▶ at work 1", "◌ waiting 31", "✗ failed 1", "= same 1", "⊘ skipped 1",
+            "the budget allows 1 of 31 waiting mutants", "score 75.0%  3 of 4 mutants killed",
+            "13 entries, 44 edges, 1 crash of the target", "39 pruned inputs",
+            "▶ running 1", "◌ waiting 31", "✗ build failed 1", "= duplicate 1", "⊘ skipped 1",
         ):  # fmt: skip
             assert words in text, words
 
@@ -84,7 +84,7 @@ async def test_the_queue_follows_what_happens(drive):
         assert phase(d.world.session.state.mutants[M[5]]) == "skipped"
         assert rows(d).index(M[5]) > rows(d).index(M[8])
         collected(log, M[3], "m5", {"entries": 7, "edges": 1, "crashes": 0, "hangs": 0})
-        await d.until(lambda: "no mutant is at work" in d.text())
+        await d.until(lambda: "no mutant is running" in d.text())
         assert rows(d)[0] == M[30]
         await d.press("end")
         await d.until(lambda: "✓ done 4" in d.text())
@@ -108,7 +108,7 @@ async def test_without_a_queue_it_is_the_table_of_before_and_a_seek_changes_it(d
 async def test_before_there_is_any_mutant_it_says_what_is_done(drive):
     async with drive(begun(0)) as d:
         await d.press("4")
-        assert "The mutants are being made and ranked." in d.text()
+        assert "The mutants are being created and ranked." in d.text()
 
 
 @pytest.mark.slow
@@ -159,17 +159,17 @@ async def test_the_details_of_each(drive, tmp_path):
     source = tmp_path / "parser.c"
     shutil.copy(turnlog.PROGRAM, source)
     told = {
-        M[3]: ["2m 10s of 5m 00s", "m5 (running)  117k execs", "24 inputs kept, 3 put aside in "
+        M[3]: ["2m 10s of 5m 00s", "m5 (running)  117k execs", "24 inputs kept, 3 pruned in "
                "mutants/aside/m5", "while (start <= end && text[start] == ' ')"],
         M[5]: ["▲ in 2m 45s (number 1)", "▲ promoted"],
         M[4]: ["number 2: the mutants' budget ends before its turn"],
-        M[2]: ["killed     0:13:25 by m3/31: it crashes, and the program does not; 4 inputs",
+        M[2]: ["killed     0:13:25 by m3/31: the mutant crashes, the original does not; 4 inputs",
                "12 entries, 41 edges, 1 crash to the target", "hand-over 0.44s",
                "also       src/parser.c:18", "SIGABRT in parse  when its corpus was run"],
-        M[1]: ["no input that it was run on kills it", "nothing that is new to the target"],
+        M[1]: ["no input has killed the mutant", "nothing new to the target"],
         M[7]: ["use of undeclared identifier 'dpeth'", "^~~~~"],
         M[8]: ["same as    src/parser.c:12"],
-        M[9]: ["refused    it fails on all 27 inputs", "27 inputs kill it"],
+        M[9]: ["rejected   the mutant fails on all 27 inputs", "27 inputs kill the mutant"],
         M[20]: ["skipped    by hand"],
         M[21]: ["equivalent a comment only"],
     }  # fmt: skip
@@ -280,12 +280,12 @@ async def test_what_cannot_be_done_is_grey_and_says_why(drive):
         await d.press("4")
         for id, grey in NOT_NOW.items():
             d.table.go_to(id)
-            now = d.app.situation()
+            now = d.app.action_context()
             got = {name for name in STEERING if BY_ID[f"mutant.{name}"].why_not(now)}
             assert got == grey, d.world.session.state.mutants[id].stage
         d.table.go_to(M[8])
         await d.press("K")
-        assert any("same program as another" in n for n in d.notices())
+        assert any("duplicate of another" in n for n in d.notices())
         assert commands(d) == []
 
 
@@ -294,9 +294,9 @@ async def test_nothing_is_steered_when_the_targets_turn_has_come_or_in_a_replay(
     async with drive(on_target()) as d:
         await d.press("4", "d", "K", "r")
         assert "budget ends" not in d.text()
-        assert "it had none: the mutants' budget was used up" in d.text()
+        assert "none: the mutants' budget was used up" in d.text()
         assert commands(d) == []
-        assert any("the mutants' turn is over" in n for n in d.notices())
+        assert any("the mutant phase is over" in n for n in d.notices())
     async with drive(midway(), replay_at=10_000.0) as d:
         await d.press("4", "d")
         assert any("not in a replay" in n for n in d.notices())
@@ -318,9 +318,9 @@ def test_the_footer_has_what_a_queue_has():
     able = replace(queue, capabilities=frozenset({"move-mutants"}))
     assert BY_ID["mutant.up"].why_not(able) == ""
     later = replace(able, stage="target")
-    assert "their budget used up" in BY_ID["mutant.up"].why_not(later)
+    assert "its budget is used up" in BY_ID["mutant.up"].why_not(later)
     assert BY_ID["mutant.up"].why_not(replace(later, go_on=True)) == ""  # for the next start
-    assert "in no queue" in BY_ID["mutant.up"].why_not(replace(able, stage="", mutant="alive"))
+    assert "no worklist" in BY_ID["mutant.up"].why_not(replace(able, stage="", mutant="alive"))
 
 
 async def test_many_at_once(drive):
@@ -388,8 +388,8 @@ async def test_what_was_skipped_in_its_turn_counts_as_fuzzed(drive):
         await d.press("4")
         assert "score 60.0%  3 of 5 mutants killed" in d.text()  # M[5] was never fuzzed
         d.table.go_to(M[3])
-        await d.until(lambda: "skipped    by hand, in its turn" in d.text())
-        assert "alive      no input that it was run on kills it" in d.text()
+        await d.until(lambda: "skipped    set by a user during its turn" in d.text())
+        assert "alive      no input has killed the mutant" in d.text()
 
 
 @pytest.mark.slow
@@ -406,7 +406,7 @@ async def test_what_is_the_program_itself_is_called_equivalent(drive):
         d.table.go_to(M[30])
         await d.until(lambda: "same as    the program itself" in d.text())
         await d.press("r")
-        assert any("or as the original" in n for n in d.notices())
+        assert any("or of the original" in n for n in d.notices())
 
 
 async def test_stage_2_tells_what_mutants_really_had(drive):
@@ -505,10 +505,10 @@ async def test_an_instance_says_which_mutant_it_fuzzes(drive):
         assert "parser.c:13" in d.text()
         d.table.go_to("m5")
         await d.press("enter")
-        await d.until(lambda: "fuzzes the mutant  src/parser.c:13" in d.text())
+        await d.until(lambda: "fuzzes mutant  src/parser.c:13" in d.text())
         await d.press("escape")
         d.table.go_to("handed")
-        await d.until(lambda: "it never fuzzes" in d.text())
+        await d.until(lambda: "never fuzzes" in d.text())
         await d.press("P")
         assert any("no instance under the cursor" in n for n in d.notices())
         assert commands(d) == []
@@ -527,7 +527,7 @@ async def test_lineage_and_thanks(drive):
         await d.press("2")
         d.table.go_to("main/2")
         for words in (
-            "thanks to  mutant src/parser.c:12", "havoc,rep:2 of #1",
+            "via mutant src/parser.c:12", "havoc,rep:2 of #1",
             "└ main/1  imported from mutants",
             "└ handed/1  transferred from a mutant in m3, its #31",
             "└ m3/31  havoc,rep:4 of #1", "└ m1/27", "└ seed 1  of the campaign",
@@ -543,7 +543,7 @@ async def test_lineage_and_thanks(drive):
         assert d.table.cursor == "m3/31"
         await d.until(lambda: "of mutant  src/parser.c:12" in d.text())
         await d.press("3")
-        await d.until(lambda: "handed over from a mutant in m3, its #31" in d.text())
+        await d.until(lambda: "transferred from a mutant in m3, its #31" in d.text())
         assert sum("parser.c:12" in line[:90] for line in d.lines()) == 2
         assert "when a mutant's corpus was run on the target" in " ".join(
             line[91:].strip() for line in d.lines()
@@ -565,13 +565,15 @@ async def test_the_log_has_words_for_all_of_it(drive):
     async with drive(on_target(), size=(260, 150)) as d:
         await d.press("5")
         for words in (
-            "mutants are fuzzed: the budget allows about 6 mutants; 40 of",
-            "is being built", "is built, and waits for its turn", "has its turn: what it fails on",
-            "is fuzzed", "was fuzzed: its corpus is run on the target: its budget is used up",
+            "mutants are being fuzzed: the budget allows about 6 mutants; 40 of",
+            "is being built", "is built and waits for its turn",
+            "starts its turn: inputs on which it fails",
+            "is being fuzzed",
+            "has ended its turn: its inputs are being transferred: its budget is used up",
             "is done: 12 entries, 41 edges, 1 crash for the target, 4 kills",
-            "does not build: parser.c:16:19: error", "is dropped: the same program as",
-            "cannot be fuzzed: it fails on all 27", "1 mutant got other places",
-            "the target is fuzzed",
+            "does not build: parser.c:16:19: error", "is a duplicate: the same program as",
+            "is rejected: it fails on all 27", "1 mutant moved in the worklist",
+            "the target is being fuzzed",
         ):  # fmt: skip
             await d.until(lambda words=words: words in d.text())
 
@@ -581,7 +583,7 @@ def test_events_belong_to_mutants_and_are_plain_words():
     assert describe(event).group == MUTANTS
     assert "second line" not in describe(event).text
     odd = ev.PhaseStarted("mutants", {"count": 1e300, "listed": None, "made": float("inf")})
-    assert describe(odd).text.startswith("mutants are fuzzed: the budget allows about")
+    assert describe(odd).text.startswith("mutants are being fuzzed: the budget allows about")
 
 
 # --------------------------------------------------------------------- pure
@@ -666,5 +668,5 @@ def test_a_mutant_of_which_the_log_says_nothing_is_drawn():
     log = begun(0)
     log.add(ev.MutantProgress("x", "done", "m1", brought={"kept": 1}))
     apply(state, log.records)
-    lines = queued_lines(state.mutants["x"], state, None, TurnDetail())
-    assert any("does not say" in span.text for line in lines for span in line)
+    lines = worklist_mutant_lines(state.mutants["x"], state, None, TurnDetail())
+    assert any("does not contain" in span.text for line in lines for span in line)

@@ -46,7 +46,7 @@ async def show(d, seed: int) -> None:
         if rng.random() < 0.4:
             assert clean(d.text())
         await d.pilot.press("escape")
-    assert d.app._trouble == ""
+    assert d.app._feed_problem == ""
     assert d.app._exception is None
 
 

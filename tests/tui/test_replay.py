@@ -57,7 +57,7 @@ async def test_keys_move_through_time(drive):
         await d.until(lambda: d.app.campaign.seq == len(d.world.log.records))
         await d.press("ctrl+home")
         await d.until(lambda: d.app.campaign.t == 0)
-        assert "waiting for the first figures…" in d.text()
+        assert "waiting for the first statistics…" in d.text()
 
 
 @pytest.mark.slow
@@ -70,7 +70,7 @@ async def test_going_from_find_to_find(drive):
             seen.append(d.world.clock.t)
         assert seen == [95.5, 96.5, 300.5, 400.5, 480.5]
         await d.press("full_stop")
-        assert d.notices() == ["No further find in that direction."]
+        assert d.notices() == ["No further finding in that direction."]
         await d.press("comma")
         assert d.world.clock.t == 400.5
 

@@ -130,7 +130,7 @@ def test_without_its_supervisor_it_says_how_to_go_on(run, terminal, tmp_path):
         t = terminal(run, "live", 0, stderr=stderr)
         t.until(b"NO SUPERVISOR")
         t.press(b"q")
-        t.until(f"Go on with: fuzztui {run}/campaign.toml".encode())
+        t.until(f"Resume with: fuzztui {run}/campaign.toml".encode())
         assert t.ended() == 0
     assert (tmp_path / "stderr").read_bytes() == b""
 

@@ -53,7 +53,7 @@ def test_lines_are_counted_as_python_does(tmp_path, inside, end):
 def test_what_does_not_stand_there_is_not_shown(file, line, before):
     found = load(file, line, before)
     assert not found.lines
-    assert found.problem == "that line of the file holds something else now"
+    assert found.problem == "the file has changed: this line contains other code now"
 
 
 def test_no_file_of_ours(tmp_path, monkeypatch):
@@ -61,8 +61,8 @@ def test_no_file_of_ours(tmp_path, monkeypatch):
     (tmp_path / "big.py").write_text("x = 1\n" * 100)
     monkeypatch.setattr(source_excerpt, "MAX_BYTES", 100)
     for path, words in (
-        ("", "does not say where"), ("m.py", "does not say where"), ("/etc\0x", "cannot be read"),
-        (str(tmp_path / "gone.py"), "no such file"), (str(tmp_path / "fifo"), "not a regular"),
+        ("", "does not contain"), ("m.py", "does not contain"), ("/etc\0x", "cannot be read"),
+        (str(tmp_path / "gone.py"), "does not exist"), (str(tmp_path / "fifo"), "not a regular"),
         (str(tmp_path), "not a regular"), (str(tmp_path / "big.py"), "larger than"),
         ("/" + "x" * 5000, "cannot be read"),
     ):  # fmt: skip

@@ -184,7 +184,7 @@ async def test_what_is_sent_away_leaves_cursor_and_view_where_they_are(above):
         sent = []
         for _ in range(3):
             sent.append(app.grid.cursor)
-            app.grid.go_on()
+            app.grid.move_on()
         assert sent == keys[above : above + 3]
         for key in sent:  # answered one by one
             items[key].n = 10_000
@@ -206,13 +206,13 @@ async def test_at_the_end_what_is_sent_away_turns_the_cursor_back():
     app = Demo(items)
     async with app.run_test(size=(80, 20)):
         app.grid.move_to(8)
-        app.grid.go_on(lambda row: row.key != "k000009")
+        app.grid.move_on(lambda row: row.key != "k000009")
         assert app.grid.cursor == "k000007"
-        app.grid.go_on(lambda row: False)
+        app.grid.move_on(lambda row: False)
         assert app.grid.cursor == "k000007"
         app.grid.show_columns(columns())
         app.grid.load({})
-        app.grid.go_on()
+        app.grid.move_on()
         assert app.grid.cursor is None
 
 

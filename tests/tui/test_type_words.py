@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from fuzztui.engines.spoton.distances import label_of
 from fuzztui.model.targeting import TargetRow, TypeRow
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
-from fuzztui.tui.labels.events import FIGURES, command_words, describe
+from fuzztui.tui.labels.events import STATS, command_text, describe
 from fuzztui.tui.labels.targeting import (
+    answer_text,
     brief_location,
     brief_type,
     fewer,
     named_by,
+    pending_label,
     place_of,
-    said_of,
     short_names,
     type_label,
-    weight_words,
-    wish_words,
+    weight_text,
 )
-from fuzztui.tui.screens.targeting.columns import TypeColumnContext, target_columns, type_columns
-from fuzztui.tui.screens.targeting.detail import target_lines
+from fuzztui.tui.screens.targeting.columns import TypeColumnContext, goal_columns, type_columns
+from fuzztui.tui.screens.targeting.detail import goal_lines
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
@@ -59,17 +59,17 @@ def test_of_a_list_the_first_ones_and_how_many_more():
     assert fewer(listed, 32) == "Path 0, datetime 1 +1"
     assert fewer(listed, 20) == "Path 0 +2"
     assert fewer(listed, 4) == listed
-    assert fewer("no type is known", 4) == "no type is known"
+    assert fewer("no known type", 4) == "no known type"
 
 
 def test_answers_do_not_repeat_the_name_that_was_asked_about():
     pin = PinGoal("m.py:2:then")
-    assert said_of(pin, "m.py:2:then is pinned: a.B 2") == "it is pinned: a.B 2"
-    assert said_of(PinGoal(""), "m.py:2:then is not pinned any more").startswith("m.py")
-    assert said_of(WeighType("a", 2.0), "main: a weighs 2; s1: a.a too") == (
+    assert answer_text(pin, "m.py:2:then is pinned: a.B 2") == "it is pinned: a.B 2"
+    assert answer_text(PinGoal(""), "m.py:2:then is not pinned any more").startswith("m.py")
+    assert answer_text(WeighType("a", 2.0), "main: a weighs 2; s1: a.a too") == (
         "main: it weighs 2; s1: a.a too"
     )
-    assert said_of(SetTargetedShare(0.5), "20% -> 50%") == "20% -> 50%"
+    assert answer_text(SetTargetedShare(0.5), "20% -> 50%") == "20% -> 50%"
 
 
 @given(st.text(max_size=80), st.integers(6, 60))
@@ -94,11 +94,11 @@ def test_columns_of_what_was_never_drawn():
     cells = {c.id: c.cell(TypeRow("x"))[0] for c in type_columns(looks)}
     assert (cells["weight"], cells["distance"], cells["picks"]) == ("×1", "–", "0")
     cells = {c.id: c.cell(TargetRow("m.py:3:then", False, 0, 0, ()))[0]
-             for c in target_columns(looks)}  # fmt: skip
+             for c in goal_columns(looks)}  # fmt: skip
     assert (cells["left"], cells["reached"]) == ("· further", "–")
     for every, a, b in (
         (type_columns(looks), TypeRow("x"), TypeRow("y", 3, 0.5, True, 2.0, 0.3, 5, 4, 1, 2)),
-        (target_columns(looks), TargetRow("::", True, 3, 9, (("x", 1),)),
+        (goal_columns(looks), TargetRow("::", True, 3, 9, (("x", 1),)),
          TargetRow("a.py:7:x", False, 0, 0, ())),
     ):  # fmt: skip
         for column, (one, other) in itertools.product(every, ((a, b), (b, a), (a, a))):
@@ -111,7 +111,7 @@ def test_columns_of_what_was_never_drawn():
 def test_source_that_is_indented_with_control_characters_is_drawn_plainly():
     source = SourceExcerpt(3, 3, ("\x1f\x1f  if x:",))
     text = "".join(
-        span.text for line in target_lines(TargetRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
+        span.text for line in goal_lines(TargetRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
         for span in line
     )  # fmt: skip
     assert text.isprintable()
@@ -125,34 +125,36 @@ def test_names_of_many_parts_stay_whole_where_the_last_ones_are_alike():
 
 def test_the_log_has_words_for_it():
     told = describe(figures("main", 600, pinned=PINNED))
-    assert told.text.startswith("29 of 240 targets left, 9 on the frontier  9 types  50% aim")
+    assert told.text.startswith(
+        "29 of 240 goals uncovered, 9 on the frontier  9 types  50% targeted"
+    )
     assert told.text.endswith(f"pinned {PINNED}")
-    assert told.group == FIGURES
-    assert describe(figures("main", 600, ignored=[PINNED])).text.endswith("50% aim  1 ignored")
-    assert describe(left("main", 5)).text == "29 told"
-    assert command_words(encode_command(WeighType("a.B", 0.5))) == "weigh-type a.B ÷2"
-    assert command_words(encode_command(WeighType("a.B", 0.0, "s1"))) == (
+    assert told.group == STATS
+    assert describe(figures("main", 600, ignored=[PINNED])).text.endswith("50% targeted  1 ignored")
+    assert describe(left("main", 5)).text == "29 reported"
+    assert command_text(encode_command(WeighType("a.B", 0.5))) == "weigh-type a.B ÷2"
+    assert command_text(encode_command(WeighType("a.B", 0.0, "s1"))) == (
         "weigh-type a.B ⊘ banned on s1"
     )
-    assert command_words(encode_command(PinGoal("m.py:3:then"))) == "pin-target m.py:3:then"
-    assert command_words(encode_command(PinGoal(""))) == "pin-target none"
-    assert command_words(encode_command(IgnoreGoal("m.py:3:then"))) == "ignore-target m.py:3:then"
-    assert command_words(encode_command(IgnoreGoal("m.py:3:then", False, "s1"))) == (
+    assert command_text(encode_command(PinGoal("m.py:3:then"))) == "pin-target m.py:3:then"
+    assert command_text(encode_command(PinGoal(""))) == "pin-target none"
+    assert command_text(encode_command(IgnoreGoal("m.py:3:then"))) == "ignore-target m.py:3:then"
+    assert command_text(encode_command(IgnoreGoal("m.py:3:then", False, "s1"))) == (
         "ignore-target m.py:3:then off on s1"
     )
-    assert command_words(encode_command(SetTargetedShare(0.55))) == "targeted 55%"
-    assert command_words(encode_command(DemoteEntry(4, "main"))) == "demote main/4"
+    assert command_text(encode_command(SetTargetedShare(0.55))) == "targeted 55%"
+    assert command_text(encode_command(DemoteEntry(4, "main"))) == "demote main/4"
     for wrong in ({"weight": "x"}, {"weight": float("nan")}, {"weight": 10**400}, {}):
-        assert command_words({"c": "weigh-type", "type": "a.B", **wrong}) == "weigh-type a.B ?"
-    assert command_words({"c": "targeted", "share": 7}) == "targeted ?"
+        assert command_text({"c": "weigh-type", "type": "a.B", **wrong}) == "weigh-type a.B ?"
+    assert command_text({"c": "targeted", "share": 7}) == "targeted ?"
 
 
 def test_wishes_and_weights_in_words():
-    assert [weight_words(w) for w in (0, 1, 4, 0.25, 1000, 0.001)] == [
+    assert [weight_text(w) for w in (0, 1, 4, 0.25, 1000, 0.001)] == [
         "⊘ banned", "×1", "×4", "÷4", "×1,000", "÷1,000",
     ]  # fmt: skip
-    assert wish_words(WeighType("a.B", 2.0)) == "a.B ×2"
-    assert wish_words(PinGoal("")) == "unpin"
-    assert wish_words(IgnoreGoal("m.py:3:then")) == "ignore m.py:3:then"
-    assert wish_words(IgnoreGoal("m.py:3:then", False)) == "unignore m.py:3:then"
-    assert wish_words(SetTargetedShare(0.0)) == "0% aim"
+    assert pending_label(WeighType("a.B", 2.0)) == "a.B ×2"
+    assert pending_label(PinGoal("")) == "unpin"
+    assert pending_label(IgnoreGoal("m.py:3:then")) == "ignore m.py:3:then"
+    assert pending_label(IgnoreGoal("m.py:3:then", False)) == "unignore m.py:3:then"
+    assert pending_label(SetTargetedShare(0.0)) == "0% targeted"

@@ -90,7 +90,7 @@ async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
 async def test_what_is_said_again_is_shown_once(drive):
     async with drive(running(), control=False) as d:
         await d.press("2", *"ddddd")
-        assert d.notices() == ["Skip: opened to look only"]
+        assert d.notices() == ["Skip: opened for viewing only"]
 
 
 WORLDS = {"4": mutated, "6": mixed, "7": aimed}

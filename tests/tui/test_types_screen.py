@@ -11,7 +11,7 @@ from fakes import Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.remote.client import Result
-from fuzztui.tui.frame.targeting_actions import MOST, Aiming, PendingTargeting
+from fuzztui.tui.frame.targeting_actions import MOST, PendingTargeting, TargetingContext
 from fuzztui.tui.labels.targeting import (
     place_of,
 )
@@ -56,22 +56,22 @@ async def test_what_is_aimed_at_and_what_is_left(drive):
         await d.press("7")
         text = d.text()
         for words in (
-            " covered 211 ", "29 of 240 targets left, ▓ 9 on the frontier",
-            "50% of mutations aim at types [ ]", "next Thumbnail 65%, Path 14%",
+            " covered 211 ", "29 of 240 goals uncovered, ▓ 9 on the frontier",
+            "50% of mutations targeted [ ]", "next Thumbnail 65%, Path 14%",
             "Path              ━        14%  ×1            0     13    42%   5,257  2.4",
             "⊘ banned", "÷2", "Path 0, datetime 1 +1", "◆ frontier  thumbs/app.py:18:then",
-            "no type is known", "decides about 2 left", "latest finds", "> Raise",
+            "no known type", "decides 2 uncovered goals", "latest entries and findings", "> Raise",
         ):  # fmt: skip
             assert words in text, words
         for words in ("×4 since 0:05:00 by ann@box", "1 step to what is left",
-                      "59 arms first covered", "65% of the mutations that aim, 32% of all",
-                      "23,618 times: the inputs had one each time"):  # fmt: skip
+                      "59 arms first covered", "65% of the targeted mutations, 32% of all",
+                      "23,618 times: each time the input had the type"):  # fmt: skip
             assert words in details(d), words
         assert set(rows(d.screen.types)) == set(TYPES)
         assert rows(d.screen.types)[:2] == ["thumbs.model.Thumbnail", "pathlib.Path"]
         assert set(LEFT) < set(rows(d.screen.targets))
         await d.press("j")
-        await d.until(lambda: "2,191 inputs had one (a match), 3,066 had none" in details(d))
+        await d.until(lambda: "2,191 inputs with the type (match), 3,066 without" in details(d))
         assert "its chance is divided by 2.4, for misses of late" in details(d)
 
 
@@ -81,13 +81,13 @@ async def test_a_target_in_words(drive):
         await d.press("7", "t")
         assert d.table is not d.screen.table
         assert d.screen.table.current.location == "thumbs/app.py:18:then"
-        for words in ("12% of the trials come", "31 of 250", "another arm of its branch",
-                      "when its condition holds", "decided by: steps, type",
+        for words in ("12% of the trials come", "31 of 250", "another branch of its decision",
+                      "when its condition holds", "decided by: distance, type",
                       "   0  pathlib.Path  14%"):  # fmt: skip
             assert words in details(d), words
         assert "t Types  o Pin" in d.text()
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
-        await d.until(lambda: "only chance gets there" in details(d))
+        await d.until(lambda: "only chance can cover it" in details(d))
         await d.until(lambda: "(o Pin)" in d.text())
 
 
@@ -132,7 +132,7 @@ async def test_the_footer_has_what_is_for_the_table_that_is_looked_at(drive, siz
         assert "t Types  o Unpin  [ Less  ] More  " in footer
         assert "Raise" not in footer
         await d.press("greater_than_sign")  # and the key says why
-        assert d.notices() == ["Raise: t goes to the types"]
+        assert d.notices() == ["Raise: press t to go to the types"]
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ async def test_the_tab_is_there_only_for_engines_that_aim(drive):
     async with drive(running()) as d:
         assert "7 Types" not in d.text()
         await d.press("7")
-        assert d.notices() == ["Types: this campaign's engine aims at no types"]
+        assert d.notices() == ["Types: the engine of this campaign does not target types"]
         assert d.screen.TAB == "overview"
     async with drive(started("x", engine="spoton"), size=(80, 24)) as d:
         await d.press("7")
@@ -216,10 +216,10 @@ async def test_a_replay_shows_the_figures_of_then(drive):
         assert rows(d.screen.types)[0] == "datetime.datetime"
         assert "[ ]" not in strip(d)[1]
         d.app.seek(101.0)
-        await d.until(lambda: "140 of 240 targets left" in d.text())
+        await d.until(lambda: "140 of 240 goals uncovered" in d.text())
         assert "pinned" not in strip(d)[2]
         assert rows(d.screen.types)[0] == "thumbs.model.Thumbnail"
-        await d.until(lambda: "×4: somebody's word" in d.text())
+        await d.until(lambda: "×4: set by a user" in d.text())
         d.app.seek(5.0)
         await d.until(lambda: "No instance has told" in d.text())
         assert rows(d.screen.targets) == []
@@ -243,18 +243,18 @@ async def test_nothing_is_left(drive):
     async with drive(log, size=(80, 24)) as d:
         await d.press("7")
         assert "all 240 targets are covered" in strip(d)[1]
-        assert "none: nothing that is left to cover depends on it" in d.text()
+        assert "none: no goal that is uncovered depends on this type" in d.text()
         await d.press("t")
-        assert "everything that can be aimed at is covered" in d.text()
-        assert "Everything that can be aimed at is covered: all 240 targets." in d.text()
+        assert "all goals are covered" in d.text()
+        assert "All goals are covered: 240 goals." in d.text()
 
 
 async def test_targets_that_engines_do_not_tell_of_are_counted(drive):
     log = aimed(seconds=100)
     async with drive(log, size=(80, 24)) as d:
         await d.press("7", "t")
-        assert "140 of 240 targets left" in strip(d)[1]
-        assert "+111 not told" in d.text()
+        assert "140 of 240 goals uncovered" in strip(d)[1]
+        assert "+111 not reported" in d.text()
 
 
 async def test_a_campaign_without_types_says_what_helps(drive):
@@ -262,7 +262,7 @@ async def test_a_campaign_without_types_says_what_helps(drive):
     log.add(ev.InstanceState("main", "running", 1), ev.TargetingStats("main", 0.5, "", 12, 12, 3))
     async with drive(log, size=(120, 40)) as d:
         await d.press("7")
-        assert "No type is known to decide about what is left" in details(d)
+        assert "No known type decides an uncovered goal" in details(d)
         assert "@generator" in details(d)
         assert "no type is drawn" in strip(d)[2]
 
@@ -280,12 +280,12 @@ async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
         await d.press("7")
         assert "thumbs/app.py has changed since the analysis" in strip(d)[1]
         assert strip(d)[2].strip() == "stop and start the campaign to have it analysed again"
-        assert "none: nothing that is known to be left to cover depends on it" in d.text()
+        assert "none: no goal that is known to be uncovered depends on this type" in d.text()
         assert "thumbs/app.py has changed since its types were analysed" in details(d)
         await d.press("t")
         assert "none: thumbs/app.py has changed" in d.text()
         assert "thumbs/app.py has changed since its types were analysed" in details(d)
-        assert "No type is known" not in d.text()
+        assert "No known type" not in d.text()
         await d.press("1")
         assert "thumbs/app.py has changed since the analysis" in d.text()
         log.add(ev.InstanceState("main", "stopped"), ev.CampaignEnded("stopped", ""), dt=1.0)
@@ -312,7 +312,7 @@ async def test_what_is_left_elsewhere_is_shown_beside_what_has_changed(drive):
     async with drive(log, size=(80, 24)) as d:
         await d.press("7")
         await d.until(lambda: "≠ 1 file changed" in strip(d)[1])
-        assert "29 of 240 targets left" in strip(d)[1]
+        assert "29 of 240 goals uncovered" in strip(d)[1]
         assert "next" in strip(d)[2]
 
 
@@ -340,7 +340,7 @@ async def test_the_program_around_a_target(drive, tmp_path):
         await d.until(lambda: "›     3 │     if taken == 2008:" in details(d))
         assert "      2 │     taken = year(path)" in details(d)
         await d.press("j")
-        await d.until(lambda: "targets.json does not know it" in details(d))
+        await d.until(lambda: "targets.json does not contain the goal" in details(d))
 
 
 async def test_lines_of_the_program_are_cut_its_own_wraps(drive, tmp_path):
@@ -362,7 +362,7 @@ async def test_lines_of_the_program_are_cut_its_own_wraps(drive, tmp_path):
 
 def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
     where = "thumbs/app.py:18:then"
-    assert "no targets.json" in source.load(tmp_path, where).problem
+    assert "no readable targets.json" in source.load(tmp_path, where).problem
     write_targets(tmp_path)
     assert source.load(tmp_path, where).text == "    if taken == 2008:"
     sha = hashlib.sha256(PROGRAM.encode()).hexdigest()[:16]
@@ -370,16 +370,16 @@ def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
     assert source.load(tmp_path, where, now).text == "    if taken == 2008:"
     assert "analysed again since" in source.load(tmp_path, where, "another").problem
     (tmp_path / "app.py").write_text(PROGRAM.replace("2008", "2009"))
-    assert "something else now" in source.load(tmp_path, where).problem
+    assert "other code now" in source.load(tmp_path, where).problem
     (tmp_path / "app.py").unlink()
-    assert "no such file" in source.load(tmp_path, where).problem
+    assert "does not exist" in source.load(tmp_path, where).problem
     infinite = {"location": where, "module": "app", "line": float("inf")}
     for wrong in ({"modules": []}, {"targets": 7}, {"targets": [{"line": 3}]},
                   {"targets": [infinite]}):  # fmt: skip
         write_targets(tmp_path, **wrong)
-        assert "no targets.json" in source.load(tmp_path, where).problem
+        assert "no readable targets.json" in source.load(tmp_path, where).problem
     (tmp_path / "targets.json").write_text("[" * 100_000)
-    assert "no targets.json" in source.load(tmp_path, where).problem
+    assert "no readable targets.json" in source.load(tmp_path, where).problem
 
 
 @pytest.mark.slow
@@ -390,7 +390,7 @@ async def test_sorting_and_filtering_as_everywhere(drive):
         assert rows(d.screen.targets) == ["thumbs/store/headers/parsing.py:112:no-case"]
         await d.press("slash", *"zzz", "enter")
         await d.until(lambda: "no type passes the filter" in d.text())
-        assert "no target passes the filter" in d.text()
+        assert "no goal passes the filter" in d.text()
         await d.press("escape")
         assert len(rows(d.screen.types)) == len(TYPES)
         await d.press("t", "s")
@@ -407,10 +407,10 @@ async def test_to_the_entry_that_aiming_brought(drive):
         await d.press("7")
         assert d.screen.types.go_to("uuid.UUID")
         await d.press("backspace", "c")
-        assert d.notices() == ["No entry that is known was made by aiming at this type.",
+        assert d.notices() == ["No known entry was made by targeting this type.",
                                "uuid.UUID"]  # fmt: skip
         await d.press("t", "backspace")
-        assert d.notices()[-1] == "Find: t goes to the types"
+        assert d.notices()[-1] == "Find: press t to go to the types"
 
 
 @pytest.mark.slow
@@ -573,7 +573,7 @@ async def test_steps_for_several_things_are_a_command_each(drive, never_settles)
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
         await d.press("7", "greater_than_sign", "j", "less_than_sign", "less_than_sign")
         assert "→ thumbs.model.Thumbnail ×8, pathlib.Path ÷4" in strip(d)[2]
-        assert "to be sent" in strip(d)[2]
+        assert "not sent yet" in strip(d)[2]
         d.screen.leave()
         await d.until(lambda: len(commands(d)) == 2)
         assert commands(d) == [
@@ -586,7 +586,7 @@ async def test_pending_until_the_engines_answer(drive):
     log = aimed()
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
         await d.press("7", "greater_than_sign")
-        await d.until(lambda: "asked by me@here, the engines will answer…" in d.text())
+        await d.until(lambda: "sent by me@here, waiting for the engines…" in d.text())
         assert "→ ×8" in d.text()
         # The next step continues from what is asked for.
         await d.press("greater_than_sign")
@@ -609,7 +609,7 @@ async def test_a_pin_is_asked_then_shown_then_ended(drive):
         log.add(ev.CommandApplied("c1", "main", 9), figures("main", 601, pinned=PINNED), dt=1.0)
         await d.until(lambda: f"▼ pinned {PINNED}" in strip(d)[2])
         assert rows(d.screen.targets)[0] == PINNED
-        assert "it alone is aimed at, until" in details(d)
+        assert "only this goal is targeted, until" in details(d)
         assert "o Unpin" in d.text()
         # On another target the key pins that one; on a type it ends the pin.
         await d.press("t")
@@ -640,7 +640,7 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
         await d.until(lambda: "⊘ 2 ignored" in strip(d)[1])
         assert rows(d.screen.targets)[-2:] == others
         assert d.screen.targets.go_to(others[1])
-        await d.until(lambda: "nothing aims at it, as if it were covered" in details(d))
+        await d.until(lambda: "the goal is never targeted, as if it were covered" in details(d))
         assert "⊘ ignored" in d.text()
         assert "d Unignore" in d.text()
         await d.press("d")
@@ -737,10 +737,10 @@ async def test_what_no_type_decides_about_cannot_be_pinned_or_ignored(drive):
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
         await d.press("o", "d", "b", "greater_than_sign")
         assert d.notices() == [
-            "Ignore: t goes to the goals",
-            "Pin: no type is known to decide about it",
-            "Ignore: no type is known to decide about it", "Ban: t goes to the types",
-            "Raise: t goes to the types",
+            "Ignore: press t to go to the goals",
+            "Pin: no type is known that decides this goal",
+            "Ignore: no type is known that decides this goal", "Ban: press t to go to the types",
+            "Raise: press t to go to the types",
         ]  # fmt: skip
         assert commands(d) == []
 
@@ -752,7 +752,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
         await d.press("7", "greater_than_sign")
         await d.until(lambda: any("no such type" in n for n in d.notices()))
         await d.until(lambda: "→" not in d.text())
-        assert d.notices() == ["thumbs.model.Thumbnail ×8: refused: no such type"]
+        assert d.notices() == ["thumbs.model.Thumbnail ×8: rejected: no such type"]
 
 
 @pytest.mark.slow
@@ -775,25 +775,25 @@ async def test_an_engine_that_cannot_says_why(drive):
         await d.press("7", "greater_than_sign", "right_square_bracket")
         assert d.notices() == [
             "Raise: this campaign's engine cannot weigh types: targets.json could not be made",
-            "More: this campaign's engine cannot change how much it aims while it runs",
+            "More: this campaign's engine cannot change the targeted share during the campaign",
         ]  # fmt: skip
         assert commands(d) == []
 
 
 def test_why_nothing_more_can_be_asked():
-    assert not Aiming(weight=1.0).raising()
-    assert "banned" in Aiming(weight=0.0).raising()
-    assert "banned" in Aiming(weight=0.0).lowering()
-    assert "high" in Aiming(weight=MOST).raising()
-    assert "low" in Aiming(weight=1 / MOST).lowering()
-    assert "no type under" in Aiming().weighing()
-    assert "already" in Aiming(targeted=1.0).more()
-    assert "already" in Aiming(targeted=0.0).less()
-    assert not Aiming(targeted=0.0).more()
-    assert Aiming(pinned="a").unpins
-    assert not Aiming(pinned="a", target="b", on_targets=True).unpins
-    assert "no goal under" in Aiming(on_targets=True).ignoring()
-    assert not Aiming(on_targets=True, target="a", ignored=True).ignoring()
+    assert not TargetingContext(weight=1.0).raising()
+    assert "banned" in TargetingContext(weight=0.0).raising()
+    assert "banned" in TargetingContext(weight=0.0).lowering()
+    assert "high" in TargetingContext(weight=MOST).raising()
+    assert "low" in TargetingContext(weight=1 / MOST).lowering()
+    assert "no type under" in TargetingContext().weighing()
+    assert "already" in TargetingContext(targeted=1.0).more()
+    assert "already" in TargetingContext(targeted=0.0).less()
+    assert not TargetingContext(targeted=0.0).more()
+    assert TargetingContext(pinned="a").unpins
+    assert not TargetingContext(pinned="a", target="b", on_targets=True).unpins
+    assert "no goal under" in TargetingContext(on_targets=True).ignoring()
+    assert not TargetingContext(on_targets=True, target="a", ignored=True).ignoring()
 
 
 def test_what_is_asked_about_a_target_is_what_was_asked_last():
@@ -807,9 +807,9 @@ def test_what_is_asked_about_a_target_is_what_was_asked_last():
 
 async def test_one_line_on_the_overview(drive):
     async with drive(aimed(pin=True)) as d:
-        line = next(line for line in d.lines() if "targets left" in line)
+        line = next(line for line in d.lines() if "goals uncovered" in line)
         assert "▼ thumbs/app.py:41:else" in line
-        assert line.endswith("50% of mutations aim at types")
+        assert line.endswith("50% of mutations targeted")
     async with drive(running()) as d:
         assert not d.screen.query_one(AimLine).display
 
@@ -819,9 +819,9 @@ async def test_coverage_of_libraries_has_a_scale_of_its_own(drive):
         assert "Library code  22,986" in d.text()
         assert "22,986" in d.lines()[4]
         assert "━ all 1,065  ┅ valid 745" in d.text()
-        assert " libs " in d.text()
+        assert " 3rd party " in d.text()
         await d.press("enter")
-        await d.until(lambda: "745 by valid inputs, 22,986 lines of libraries" in d.text())
+        await d.until(lambda: "745 by valid inputs, 22,986 3rd-party lines" in d.text())
     async with drive(aimed(), size=(80, 24)) as d:
         assert "22,986" in d.lines()[3]
         assert "━ all 1,065" in d.text()

@@ -1,6 +1,6 @@
-"""The application: one state, seven screens, one way for everything that is done.
+"""The application: one state, seven screens, one registry of actions.
 
-Changes come in through the :class:`~fuzztui.tui.app.feed.Feed`, actions go out through
+Changes arrive through the :class:`~fuzztui.tui.app.feed.Feed`; every key calls
 :meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
 """
 
@@ -57,35 +57,35 @@ from fuzztui.tui.screens.targeting.screen import TypesScreen
 EVERYTHING = Changes(campaign=True, reset=True)
 
 ALIVE_S = 2.0
-"""How often it is looked whether the supervisor lives."""
+"""Seconds between checks whether the supervisor is alive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How to get at a campaign. All callables may block: they are called in threads."""
+    """How to open a campaign. All callables may block: they are called in threads."""
 
     session: Callable[[], Session]
     reader: Callable[[], LogReader]
     run: Path | None = None
     mode: str = "live"
     player: Player | None = None
-    """In a replay, what holds its clock."""
+    """The controls of the clock; None: not a replay."""
     outline: Callable[[], Outline] = Outline
-    """Of the whole campaign, for a replay."""
+    """Returns the outline of the whole campaign, for a replay."""
     running: Callable[[], int | None] = lambda: None
-    """The living supervisor's process id."""
+    """Returns the process id of the living supervisor; None: no supervisor."""
     unwritten: Callable[[], str] = lambda: ""
-    """What the living supervisor cannot write into its log, "" while it can."""
+    """Returns what the living supervisor cannot write into its log; "" means no problem."""
     died: Callable[[], str] = lambda: ""
-    """How the watcher of someone else's campaign came to its end, "" while it lives."""
+    """Returns why the watcher of someone else's campaign ended; an empty string while it lives."""
     steering: CommandSender | None = None
-    """None: nothing can be steered from here."""
+    """None: commands cannot be sent."""
     come_back: str = ""
     """The command line that shows the campaign again."""
     go_on: str = ""
-    """The command line that starts a dead supervisor again."""
+    """The command line that resumes the campaign without a supervisor."""
     remember: Callable[[str], None] = lambda _: None
-    """Keeps the name of the theme that the user has chosen."""
+    """Stores the name of the theme that the user has chosen."""
     hz: float = field(default_factory=default_hz)
     monotonic: Callable[[], float] = time.monotonic
 
@@ -140,14 +140,14 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
         self._empty = State()
-        self.kin = Lineage(lambda: self.campaign)
-        self.turns = Worklist(lambda: self.campaign)
+        self.lineage = Lineage(lambda: self.campaign)
+        self.worklist = Worklist(lambda: self.campaign)
         self._feed: Feed | None = None
-        self._missed = dict.fromkeys(self.MODES, EVERYTHING)
-        self._trouble = ""
+        self._unseen_changes = dict.fromkeys(self.MODES, EVERYTHING)
+        self._feed_problem = ""
         self._moved = (0.0, opening.monotonic())
-        """The log's latest campaign time, and when it was first seen."""
-        self._sought: dict[str, str] = {}
+        """The log's latest campaign time, and the monotonic time when it was first seen."""
+        self._requested_rows: dict[str, str] = {}
         self._last_kill_t = -1.0
         self._found: Mapping[str, FindingTally] = {}
         self._alive: bool | None = None
@@ -159,7 +159,7 @@ class FuzzApp(ReplayControls, CampaignControls):
     # --------------------------------------------------------------- start
 
     def on_mount(self) -> None:
-        """Open the log, begin to poll and to tick."""
+        """Open the log and start polling."""
         if self._problems:
             more = len(self._problems) - 1
             text = self._problems[0] + (f"\n(and {more} more: fuzztui themes)" if more else "")
@@ -170,63 +170,63 @@ class FuzzApp(ReplayControls, CampaignControls):
         if self.mode == "live" and self.run_dir is not None:
             self.run_worker(self._watch(), group="watch")
         elif self.watched:
-            self.run_worker(self._watch_the_watcher(), group="watch")
+            self.run_worker(self._watch_watcher(), group="watch")
 
     def _chosen(self, _theme: Theme) -> None:
-        """Another theme, by key or from the palette: kept for the next time."""
-        if self.theme != self._kept_theme:  # not the one to begin with: perhaps of --theme
+        """Store another theme, chosen by key or from the palette, as the default."""
+        if self.theme != self._kept_theme:  # not the first theme, which --theme may have set
             self._kept_theme = self.theme
             self.run_worker(self._remember(), group=REMEMBER)
 
     async def _remember(self) -> None:
-        async with self._remembering:  # the latest last
+        async with self._remembering:  # in the order of the choices
             await in_thread(partial(self._opening.remember, self.theme))
 
     async def _open(self) -> None:
         while self.session is None:
             try:
                 self.session = await in_thread(self._opening.session)
-            except Exception as e:  # the log may not be there yet; whatever it is, say so
+            except Exception as e:  # for example no log yet; any error is shown
                 self.on_trouble(str(e) or type(e).__name__)
                 await asyncio.sleep(BACK_OFF_S / 4)
         self.on_trouble("")
         self._feed = Feed(self.session, self, self._opening.hz)
         if self.mode == "replay":
-            self.run_worker(self._look_ahead(), group="outline")
+            self.run_worker(self._load_outline(), group="outline")
         self.run_worker(self._feed.run(), group="feed")
 
     @property
     def marks(self) -> Sequence[Mark]:
-        """The finds of the whole campaign that is replayed."""
+        """The findings of the whole replayed campaign."""
         return self._outline.marks
 
     @property
     def kills(self) -> Sequence[float]:
-        """When mutants were killed in the whole campaign that is replayed, in seconds."""
+        """Campaign times in seconds of all kills in the whole replayed campaign."""
         return self._outline.kills
 
-    async def _look_ahead(self) -> None:
+    async def _load_outline(self) -> None:
         try:
             self._outline = await in_thread(self._opening.outline)
-        except Exception as e:  # a nicety: the replay works without
+        except Exception as e:  # the replay works without marks
             self.notify(plain(f"The timeline has no marks: {e}"), markup=False)
         self.tick()
 
     async def _watch(self) -> None:
         while True:
-            alive, unwritten = await in_thread(self._look_for_supervisor)
+            alive, unwritten = await in_thread(self._check_supervisor)
             if (alive, unwritten) != (self._alive, self._unwritten):
                 self._alive, self._unwritten = alive, unwritten
                 self.tick()
             await asyncio.sleep(ALIVE_S)
 
-    def _look_for_supervisor(self) -> tuple[bool, str]:
+    def _check_supervisor(self) -> tuple[bool, str]:
         try:
             return self._opening.running() is not None, self._opening.unwritten()
         except OSError:
             return False, ""
 
-    async def _watch_the_watcher(self) -> None:
+    async def _watch_watcher(self) -> None:
         while not self._dead:
             await asyncio.sleep(ALIVE_S)
             self._dead = self._opening.died()
@@ -240,25 +240,25 @@ class FuzzApp(ReplayControls, CampaignControls):
         return self._empty if self.session is None else self.session.state
 
     def when_free(self, look: Callable[[], None]) -> None:
-        """Call ``look`` as soon as the state is not being changed."""
+        """Call ``look`` as soon as no other thread changes the state."""
         if self._feed is None:
             look()
         else:
             self._feed.when_free(look)
 
     def on_changes(self, changes: Changes) -> None:
-        """The feed: show it on the screen that is looked at, note it for the others."""
+        """Show changes on the current screen, and collect them for the other screens."""
         self._note_kills(changes)
         self._note_findings(changes)
-        self.kin.take(changes)
-        self.turns.take(changes)
-        self.tell_answers(changes)
+        self.lineage.take(changes)
+        self.worklist.take(changes)
+        self.notify_answers(changes)
         self._update_status()
-        for tab, missed in self._missed.items():
-            self._missed[tab] = missed | changes
+        for tab, missed in self._unseen_changes.items():
+            self._unseen_changes[tab] = missed | changes
         screen = self._campaign_screen
         if screen is not None and screen.is_mounted:
-            screen.show(self.missed(screen.TAB))
+            screen.show(self.take_changes(screen.TAB))
             screen.tick(self.status)
             self.draw_frame()
 
@@ -274,31 +274,31 @@ class FuzzApp(ReplayControls, CampaignControls):
             self._last_kill_t = max(self._last_kill_t, mutants[key].killed_t)
 
     def nudge(self) -> None:
-        """There may be something new in the log."""
+        """Poll now: the log may have new records."""
         if self._feed is not None:
             self._feed.nudge()
 
     def on_trouble(self, problem: str) -> None:
-        """The feed: the log cannot be read, or can again."""
-        self._trouble = problem
+        """Show that the log cannot be read; ``problem`` is empty when it is readable again."""
+        self._feed_problem = problem
         self.tick()
 
-    def missed(self, tab: str) -> Changes:
-        """What changed since the screen of ``tab`` was last shown."""
-        changes, self._missed[tab] = self._missed[tab], Changes()
+    def take_changes(self, tab: str) -> Changes:
+        """Return and clear the changes since the screen ``tab`` was last shown."""
+        changes, self._unseen_changes[tab] = self._unseen_changes[tab], Changes()
         return changes
 
-    def look_at(self, tab: str, key: str) -> None:
+    def go_to_row(self, tab: str, key: str) -> None:
         """Go to the screen ``tab``, to the row with ``key``."""
-        self._sought[tab] = key
+        self._requested_rows[tab] = key
         self.switch_mode(tab)
 
-    def sought(self, tab: str) -> str:
-        """What :meth:`look_at` wants to see there."""
-        return self._sought.pop(tab, "")
+    def take_requested_row(self, tab: str) -> str:
+        """Return and clear the row that :meth:`go_to_row` requested; "" if there is none."""
+        return self._requested_rows.pop(tab, "")
 
     def tick(self) -> None:
-        """Once a second: clocks and ages."""
+        """Update clocks and ages; called once per second."""
         self.when_free(self._tick)
 
     def _tick(self) -> None:
@@ -317,44 +317,44 @@ class FuzzApp(ReplayControls, CampaignControls):
             alive,
             self._last_kill_t,
             watched=self.watched,
-            first=self.turns.glance(now),
+            first=self.worklist.glance(now),
             ended=self._outline.ended,
             found=self._found,
         )
 
     def draw_frame(self) -> None:
-        """Troubles, keys and timeline of the screen that is looked at."""
+        """Draw banner, footer and timeline of the current screen."""
         screen = self._campaign_screen
         if screen is None or not screen.is_mounted:
             return
-        screen.query_one(Banner).show(self._troubles())
+        screen.query_one(Banner).show(self._problem_texts())
         self.refresh_footer()
         if self.player is not None:
             self.player.hold_at(self.end_t)
             screen.query_one(Timeline).show(self.player.position(self.end_t), self.marks)
 
-    def _troubles(self) -> list[str]:
+    def _problem_texts(self) -> list[str]:
         troubles = []
-        if self._trouble:
-            troubles.append(f"{self._trouble}  (trying again)")
+        if self._feed_problem:
+            troubles.append(f"{self._feed_problem}  (trying again)")
         if self._unwritten:
             troubles.append(self._unwritten)
         if self.session is not None and self.session.is_long:
             done = f"{self.campaign.seq:,} of {several(self.session.end_seq, 'record')}"
-            troubles.append(f"Reading the log: {done} so far; until then figures are incomplete")
+            troubles.append(f"Reading the log: {done}; all numbers are incomplete until the end")
         if self.session is not None and (problems := self.session.problems):
-            many = f"{several(len(problems), 'problem')}, listed on leaving"
-            what = "figures are lower bounds" if self.campaign.seq else "no record can be read"
+            many = f"{several(len(problems), 'problem')}, listed when you leave"
+            what = "all numbers are lower bounds" if self.campaign.seq else "no record can be read"
             troubles.append(f"The log is damaged: {what} ({many})")
         elif lost := self.campaign.lost:
-            troubles.append(f"{several(lost, 'record')} were lost: figures are lower bounds")
+            troubles.append(f"{several(lost, 'log record')} lost: all numbers are lower bounds")
         if self._dead:
-            troubles.append(f"The watcher has ended: figures no longer change. {self._dead}")
+            troubles.append(f"The watcher has ended, nothing is updated any more: {self._dead}")
         elif self.status.orphaned:
-            how = f"Go on with: {self._opening.go_on}" if self._opening.go_on else ""
-            troubles.append(f"No supervisor is running; what was found is kept. {how}")
+            how = f"Resume with: {self._opening.go_on}" if self._opening.go_on else ""
+            troubles.append(f"No supervisor is running; all entries and findings are kept. {how}")
         elif self.status.state == "failed":
-            # Tables and events cut it, and there is nothing more important to read now.
+            # Tables and the event list cut the reason, which is the most important text now.
             every = instances.present(self.campaign.instances.values())
             troubles += instances.failure(self.status.reason, every)
         elif not self.status.over:
@@ -363,10 +363,10 @@ class FuzzApp(ReplayControls, CampaignControls):
         return troubles
 
     def now(self) -> float:
-        """Campaign time: the replay's, or the log's, continuing since it last moved.
+        """Return the campaign time: the replay's, or the log's latest plus the time since then.
 
-        By the monotonic clock: a wall clock that is set, or a suspended machine, is not time
-        in which a campaign ran.
+        Uses the monotonic clock: neither a wall clock that is set nor a suspended machine adds
+        campaign time.
         """
         state = self.campaign
         if self.player is not None:
@@ -382,7 +382,7 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     @property
     def end_t(self) -> float:
-        """Campaign time of the last record."""
+        """Campaign time of the last record, in seconds."""
         return 0.0 if self.session is None else self.session.end_t
 
     def seek(self, t: float) -> None:
@@ -393,9 +393,9 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     @property
     def _campaign_screen(self) -> CampaignScreen | None:
-        """The screen of the current mode, be it below a dialog; None while all is taken down."""
+        """The screen of the current mode, even below a dialog; None while the app ends."""
         if not self.is_running:
-            return None  # a poll that was in progress comes back to screens without widgets
+            return None  # a late poll would find screens without widgets
         stack: Sequence[Screen[Any]] = self.screen_stack
         bottom = next(iter(stack), None)
         return bottom if isinstance(bottom, CampaignScreen) else None
@@ -404,12 +404,12 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     @property
     def watched(self) -> bool:
-        """Whether someone else's campaign is looked at, of which we have no run."""
+        """Whether this is a watched campaign of someone else, without a run directory."""
         opening = self._opening
         return opening.mode == "live" and opening.run is None and opening.steering is None
 
-    def situation(self) -> ActionContext:
-        """What can be done now, with the row under the cursor."""
+    def action_context(self) -> ActionContext:
+        """Return which actions are possible now, including those of the row under the cursor."""
         screen = self._campaign_screen
         row = screen.describe_row() if screen is not None and screen.is_mounted else ActionContext()
         return replace(
@@ -428,19 +428,19 @@ class FuzzApp(ReplayControls, CampaignControls):
         )
 
     def refresh_footer(self) -> None:
-        """The situation changed."""
+        """Draw the footer again."""
         screen = self._campaign_screen
         if screen is not None and screen.is_mounted:
-            screen.query_one(Footer).show(self.situation())
+            screen.query_one(Footer).show(self.action_context())
 
     def action_perform(self, action_id: str) -> None:
-        """A key of the registry's bindings."""
+        """Called by Textual for a key of the registry's bindings."""
         self.perform(action_id)
 
     def perform(self, action_id: str) -> None:
-        """Do an action of the registry, or tell why not."""
+        """Carry out an action of the registry, or notify the user why it is impossible."""
         action = BY_ID[action_id]
-        now = self.situation()
+        now = self.action_context()
         reason = action.why_not(now)
         if reason:
             self.notify(
@@ -457,7 +457,7 @@ class FuzzApp(ReplayControls, CampaignControls):
     def _handlers(self) -> Iterator[DOMNode]:
         if self.focused is not None:
             yield from self.focused.ancestors_with_self
-        # From the command palette neither has the focus.
+        # With the command palette open, neither screen nor table has the focus.
         screen = self._campaign_screen
         if screen is not None:
             yield screen
@@ -465,36 +465,36 @@ class FuzzApp(ReplayControls, CampaignControls):
         yield self
 
     def say(self, text: str) -> None:
-        """A short notice; ``text`` may be anything."""
+        """Show a short notification; ``text`` may be untrusted."""
         self.notify(plain(text), markup=False, timeout=2)
 
     def copy(self, text: str, what: str) -> None:
-        """Through the terminal (OSC 52), which works over SSH too."""
+        """Copy ``text`` through the terminal (OSC 52), which works over SSH too."""
         self.copy_to_clipboard(text)
         self.notify(plain(text), title=f"Copied the {what}", markup=False, timeout=6)
 
     def open_reader(self) -> LogReader:
-        """Another reader on the log. Blocking."""
+        """Return a new reader of the campaign's log. Blocking."""
         return self._opening.reader()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Only what the registry does not have."""
+        """Yield Textual's commands that the registry lacks."""
         yield SystemCommand("Themes", "Choose among all themes", self.search_themes)
         yield SystemCommand("Screenshot", "Save the screen as SVG", self.deliver_screenshot)
 
     def action_help_quit(self) -> None:
-        """Ctrl+C leaves too: nothing is lost by it."""
+        """Ctrl+C leaves the app too, because the campaign continues."""
         self.perform("app.quit")
 
     def do_app_help(self) -> None:  # noqa: D102
         screen = self._campaign_screen
-        self.push_screen(HelpScreen(self.situation(), screen.scopes() if screen else ("app",)))
+        self.push_screen(HelpScreen(self.action_context(), screen.scopes() if screen else ("app",)))
 
     def do_app_palette(self) -> None:  # noqa: D102
         self.action_command_palette()
 
     def do_app_theme(self) -> None:
-        """The next of our themes."""
+        """Switch to the next of fuzztui's themes."""
         names = self.our_themes
         if names:
             at = names.index(self.theme) if self.theme in names else -1

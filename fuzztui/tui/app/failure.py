@@ -1,4 +1,4 @@
-"""An unexpected error of the screen: one line for the user, the traceback in a file."""
+"""Report an unexpected error of the screens: one line for the user, the traceback in a file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fuzztui.base.text import visible
 from fuzztui.tui.base.remembered import state_file
 
 FILE = "screen-error.txt"
-"""In the directory of the user's state: the latest error only, so that the file stays small."""
+"""Name in the user's state directory: the latest error only, so that the file stays small."""
 
 MAX_MESSAGE = 300
-"""Characters of the error's message in the line for the user."""
+"""Maximal characters of the error's message in the line for the user."""
 
 
 def report_failure(error: Exception) -> str:
-    """Write the traceback of ``error`` to a file; returns the line for the user."""
+    """Write the traceback of ``error`` to a file. Returns the line for the user."""
     cause = error.error if isinstance(error, WorkerFailed) else error
     said = str(cause)[:MAX_MESSAGE]
     what = f"{type(cause).__name__}: {said}" if said else type(cause).__name__
@@ -33,11 +33,11 @@ def report_failure(error: Exception) -> str:
         where = f"the traceback is in {_write(details.encode(errors='backslashreplace'))}"
     except OSError as e:
         where = f"the traceback could not be written: {e.strerror or e}"
-    return visible(f"the screen has failed, not the campaign: {what}; {where}")
+    return visible(f"the screens failed; the campaign is not affected: {what}; {where}")
 
 
 def _write(data: bytes) -> Path:
-    """Raises :class:`OSError` where neither the state nor the temporary directory is writable."""
+    """Raises :class:`OSError` if neither the state nor the temporary directory is writable."""
     try:
         file = state_file(FILE)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Brings the session's changes to the screen, without ever waiting in the event loop.
+"""Polls the session and passes its changes to the app, without blocking the event loop.
 
-The session reads files: it is polled in a thread. While it is (milliseconds, or for
-ever on a dead network file system), the state is *lent*: whoever wants to walk
-through its tables asks :meth:`Feed.when_free`; looking up single rows is always fine.
+The session reads files, so that it is polled in a thread (milliseconds, or endless on a dead
+network file system). Meanwhile the state is *lent* to the thread: code that iterates over its
+tables must use :meth:`Feed.when_free`; reading single rows is always safe.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from fuzztui.tui.base.background import in_thread
 
 LOCAL_HZ = 4.0
 REMOTE_HZ = 2.0
-"""Over SSH every repaint travels."""
+"""Polls per second over SSH, where every repaint is sent through the network."""
 
 BACK_OFF_S = 2.0
-"""Pause after the session failed."""
+"""Seconds until the next poll after the session failed."""
 
 QUIET_S = 1.0
-"""Pause while nothing happens: polling is a third of what a screen at rest costs."""
+"""Seconds between polls while nothing happens: polling is a third of an idle screen's cost."""
 
 QUIET_POLLS = 12
-"""So many polls that bring nothing are quiet."""
+"""Polls without changes after which :data:`QUIET_S` applies."""
 
 
 def default_hz() -> float:
-    """Polls a second: ``FUZZTUI_HZ``, or by whether the terminal is a remote one."""
+    """Polls per second: ``FUZZTUI_HZ``, or a default for a local or remote terminal."""
     try:
         hz = float(os.environ.get("FUZZTUI_HZ", ""))
         if 0.1 <= hz <= 60:
@@ -43,17 +43,17 @@ def default_hz() -> float:
 
 
 class Listener(Protocol):
-    """Who is told; always in the event loop, never while the state is lent."""
+    """Receives the feed's calls: in the event loop, never while the state is lent."""
 
     def on_changes(self, changes: Changes) -> None:
-        """The state moved on."""
+        """Called after the state changed."""
 
     def on_trouble(self, problem: str) -> None:
-        """The session failed (it is tried again), or works again (``problem`` is "")."""
+        """Called when the session failed and is retried; with "" when it works again."""
 
 
 class Feed:
-    """Polls ``session`` ``hz`` times a second and tells ``listener``."""
+    """Polls ``session`` ``hz`` times per second and calls ``listener``."""
 
     def __init__(self, session: Session, listener: Listener, hz: float) -> None:
         self._session = session
@@ -63,7 +63,7 @@ class Feed:
         self._waiting: list[Callable[[], None]] = []
         self._target: float | None = None
         self._wake = asyncio.Event()
-        self._trouble = ""
+        self._feed_problem = ""
         self._quiet = 0
 
     async def run(self) -> None:
@@ -71,7 +71,7 @@ class Feed:
         while True:
             self._wake.clear()
             changes = await self._step()
-            pause = BACK_OFF_S if self._trouble else self._interval
+            pause = BACK_OFF_S if self._feed_problem else self._interval
             self._quiet = self._quiet + 1 if changes == Changes() else 0
             if self._quiet > QUIET_POLLS and self._session.mode == "live":
                 pause = max(pause, QUIET_S)
@@ -82,17 +82,17 @@ class Feed:
                     await self._wake.wait()
 
     def seek(self, t: float) -> None:
-        """Go to campaign time ``t`` as soon as possible; a later call wins."""
+        """Seek to campaign time ``t`` as soon as possible; a later call replaces this one."""
         self._target = t
         self._wake.set()
 
     def nudge(self) -> None:
-        """Poll now, and soon again."""
+        """Poll now, and again soon."""
         self._quiet = 0
         self._wake.set()
 
     def when_free(self, look: Callable[[], None]) -> None:
-        """Call ``look`` when nothing changes the state: now, or after the running poll."""
+        """Call ``look`` when the state is not lent: now, or after the running poll."""
         if self._lent:
             self._waiting.append(look)
         else:
@@ -108,11 +108,11 @@ class Feed:
             changes = await in_thread(
                 session.poll if target is None else lambda: session.seek(target)
             )
-        except Exception as e:  # whatever it is, the screen continues and says so
+        except Exception as e:  # any error is shown, and the screen continues
             trouble = _words(e)
         self._lent = False
-        if trouble != self._trouble:
-            self._trouble = trouble
+        if trouble != self._feed_problem:
+            self._feed_problem = trouble
             self._listener.on_trouble(trouble)
         if changes is not None and changes != Changes():
             self._listener.on_changes(changes)
@@ -124,7 +124,7 @@ class Feed:
 
 def _words(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"The log is gone: {error.filename}. What is shown is the last that was read"
+        return f"{error.filename}: the log was deleted; the screen shows its last known state"
     if isinstance(error, OSError):
         return f"{error.filename or 'the log'}: {error.strerror or error}"
     return f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""All keys, and why a key is grey now. Generated from the registry."""
+"""The help screen: all keys, and the reasons why keys are grey. From the registry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.action_context import steerable
+from fuzztui.tui.frame.action_context import why_not_steer
 from fuzztui.tui.frame.actions import ACTIONS, GROUPS, Action, ActionContext
 from fuzztui.tui.frame.box import BoxScreen
 
@@ -17,13 +17,13 @@ LABEL = 17
 PLACES = {
     "overview": "on the Overview",
     "fuzzing": "on the Overview and in the Corpus",
-    "listing": "wherever rows have details",
+    "listing": "on all screens with details",
 }
-"""Where actions of a scope can be done, if their group is not named after it."""
+"""Where the actions of a scope are available, if not on the screen that their group names."""
 
 
 class HelpScreen(BoxScreen):
-    """A scrolling list of them."""
+    """A scrolling list of all keys."""
 
     TITLE_OF_BOX = "Keys"
 
@@ -33,12 +33,12 @@ class HelpScreen(BoxScreen):
         self._scopes = scopes
 
     def lines(self) -> list[Line]:
-        """See :func:`help_lines`."""
+        """Return :func:`help_lines` of the current context."""
         return help_lines(self._now, self._scopes)
 
 
 def help_lines(now: ActionContext, scopes: Sequence[str]) -> list[Line]:
-    """Groups of actions; what works on the current screen is bright, the rest muted."""
+    """Return all actions by group: bright if they work on the current screen, else muted."""
     lines: list[Line] = []
     for group in GROUPS:
         actions = [a for a in ACTIONS if a.group == group and a.mode in ("", now.mode)]
@@ -68,5 +68,5 @@ def help_lines(now: ActionContext, scopes: Sequence[str]) -> list[Line]:
 
 
 def _elsewhere(action: Action, now: ActionContext) -> str:
-    """Why an action of other screens is grey: nothing can be steered, or it is not done here."""
-    return (steerable(now) if action.mode == "live" else "") or PLACES.get(action.scope, "")
+    """Why an action of other screens is grey: no steering at all, or another screen is needed."""
+    return (why_not_steer(now) if action.mode == "live" else "") or PLACES.get(action.scope, "")

@@ -1,4 +1,4 @@
-"""The command palette's entries: every action of the registry, and the themes."""
+"""The command palette's entries: the actions of the registry."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fuzztui.tui.frame.screen import CampaignScreen
 
 
 class ActionProvider(Provider):
-    """Offers what makes sense on the screen below the palette, with its key or the reason."""
+    """Offers the actions of the screen below the palette, with key, or the reason against them."""
 
     async def discover(self) -> Hits:
-        """Everything, when nothing is typed yet."""
+        """Yield all actions, while nothing is typed yet."""
         for action, text in self._offers():
             yield DiscoveryHit(text, self._run(action), help=self._help(action))
 
     async def search(self, query: str) -> Hits:
-        """What matches."""
+        """Yield the actions that match ``query``."""
         matcher = self.matcher(query)
         for action, text in self._offers():
             score = matcher.match(text)
@@ -34,15 +34,15 @@ class ActionProvider(Provider):
     def _offers(self) -> Iterator[tuple[Action, str]]:
         screen: Screen[object] = self.screen
         scopes = screen.scopes() if isinstance(screen, CampaignScreen) else ("app",)
-        now = host(self.app).situation()
+        now = host(self.app).action_context()
         for action in ACTIONS:
-            # Moving through a table by name helps nobody.
+            # Nobody moves through a table by typing names.
             moving = action.group == "Tables" and not action.footer
             if action.scope in scopes and action.mode in ("", now.mode) and not moving:
                 yield action, f"{action.title(now)}: {action.help}"
 
     def _help(self, action: Action) -> str:
-        reason = action.why_not(host(self.app).situation())
+        reason = action.why_not(host(self.app).action_context())
         return f"not now: {reason}" if reason else key_name(action.keys[0])
 
     def _run(self, action: Action) -> partial[None]:

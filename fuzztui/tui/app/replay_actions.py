@@ -1,4 +1,4 @@
-"""The replay's actions: what ``do_replay_*`` of the registry mean. Mixed into the app."""
+"""The actions of a replay: ``do_replay_*`` of the registry. Mixed into the app."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from fuzztui.tui.app.replay_clock import Player
 from fuzztui.tui.frame.timeline import Mark, Timeline
 
 STEP = 0.01
-"""Share of the campaign that one key press moves."""
+"""Share of the campaign by which one key press moves."""
 
 NEAR_S = 1e-3
-"""Finds nearer than this are the one that is being looked at."""
+"""Seconds: a finding nearer than this is the current one, not the next or previous one."""
 
 
 class ReplayControls:
-    """Needs a player (None when live), the marks, and what the application offers."""
+    """Needs a player (None: live), the times of findings and kills, and methods of the app."""
 
     player: Player | None
 
@@ -33,12 +33,12 @@ class ReplayControls:
         def tick(self) -> None: ...  # noqa: D102
         def say(self, text: str) -> None: ...  # noqa: D102
 
-    def on_timeline_sought(self, event: Timeline.Sought) -> None:
-        """A click on the timeline."""
+    def on_timeline_seek_requested(self, event: Timeline.SeekRequested) -> None:
+        """Seek to the clicked time."""
         self.seek(event.t)
 
     def do_replay_play(self) -> None:
-        """Play or hold; at the end, from the start."""
+        """Play or pause; at the end, play from the start."""
         if self.player is not None:
             if not self.player.playing and self.player.now() >= self.end_t:
                 self.seek(0.0)
@@ -69,19 +69,19 @@ class ReplayControls:
         self.seek(self.end_t)
 
     def do_replay_next(self) -> None:
-        """To the first find after now; if there is none, to the first kill."""
+        """Go to the next finding, or to the next kill if there is none."""
         after = self.now() + NEAR_S
         kill = min((t for t in self.kills if t > after), default=None)
         self._to_find(min((t for t, _ in self.marks if t > after), default=kill))
 
     def do_replay_previous(self) -> None:
-        """To the last find before now; if there is none, to the last kill."""
+        """Go to the previous finding, or to the previous kill if there is none."""
         before = self.now() - NEAR_S
         kill = max((t for t in self.kills if t < before), default=None)
         self._to_find(max((t for t, _ in self.marks if t < before), default=kill))
 
     def _to_find(self, t: float | None) -> None:
         if t is None:
-            self.say("No further find in that direction.")
+            self.say("No further finding in that direction.")
         else:
             self.seek(t)

@@ -1,4 +1,4 @@
-"""The controls of a replay around its clock. No widgets in here."""
+"""Play, pause and jump: the controls of a replay's clock. No widgets here."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from fuzztui.tui.frame.timeline import Mark, Position
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a replay tells of the whole campaign, wherever it is."""
+    """What a replay shows of the whole campaign at every moment."""
 
     marks: Sequence[Mark] = ()
-    """The finds."""
+    """The findings."""
     kills: Sequence[float] = ()
     """Campaign times at which mutants were killed, in seconds."""
     ended: str = ""
-    """The state that it came to; "" while that is not known."""
+    """State in which the campaign ended; an empty string until known."""
 
 
 SLOWEST, FASTEST = 1 / 16, 65536.0
 
 
 class Player:
-    """Play, hold, speed and jumps; never beyond the campaign's ends."""
+    """Controls the replay's clock; never leaves the campaign's time."""
 
     def __init__(self, clock: ReplayClock, speed: float, playing: bool) -> None:
         self._clock = clock
@@ -33,11 +33,11 @@ class Player:
         self.playing = playing
 
     def now(self) -> float:
-        """Campaign time of the clock, seconds."""
+        """Return the clock's campaign time in seconds."""
         return self._clock.now()
 
     def toggle(self) -> None:
-        """Play, or hold."""
+        """Play or pause."""
         self.playing = not self.playing
         if self.playing:
             self._clock.resume()
@@ -45,22 +45,22 @@ class Player:
             self._clock.pause()
 
     def scale(self, factor: float) -> None:
-        """Multiply the speed."""
+        """Multiply the speed by ``factor``."""
         self.speed = min(FASTEST, max(SLOWEST, self.speed * factor))
         self._clock.set_speed(self.speed)
 
     def jump(self, t: float, end: float) -> float:
-        """Go to ``t``, kept within the campaign; the time that it became."""
+        """Go to ``t``, clamped to the campaign's time. Returns the clamped time."""
         t = min(max(0.0, t), end)
         self._clock.jump(t)
         return t
 
     def hold_at(self, end: float) -> None:
-        """Past the campaign's end there is nothing to play."""
+        """Pause at the end of the campaign."""
         if self.playing and end > 0 and self.now() >= end:
             self.toggle()
             self._clock.jump(end)
 
     def position(self, end: float) -> Position:
-        """For the timeline."""
+        """Return the values for the timeline."""
         return Position(min(self.now(), end), end, self.speed, self.playing)

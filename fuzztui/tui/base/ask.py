@@ -1,4 +1,4 @@
-"""A question that is answered with a line of text."""
+"""A dialog that asks for a line of text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from textual.widgets import Input, Static
 from fuzztui.tui.base.text import plain
 
 MOST = 400
-"""Characters of an answer, unless it is a path."""
+"""Maximal length of an answer that is not a path."""
 
 
 class AskScreen(ModalScreen[str | None]):
-    """Dismissed with the text (never empty), or with None after escape."""
+    """Returns the text (never empty), or None after escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
     DEFAULT_CSS = """
@@ -43,15 +43,15 @@ class AskScreen(ModalScreen[str | None]):
         self._most = most
 
     def compose(self) -> ComposeResult:
-        """Question and input."""
+        """Yield question and input."""
         with Vertical() as box:
             box.border_title = self._title
-            box.border_subtitle = "⏎ sends, esc does not"
+            box.border_subtitle = "⏎ sends, esc cancels"
             yield Static(plain(self._question), markup=False)
             yield Input(placeholder=self._placeholder, select_on_focus=False, max_length=self._most)
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Focus the input."""
         box = self.query_one(Input)
         box.cursor_blink = False
         self.set_focus(box)

@@ -1,8 +1,7 @@
-"""Blocking work off the event loop, without being able to block the exit.
+"""Runs blocking work in threads that cannot block the exit.
 
-Textual's thread workers run on the loop's executor, whose threads the interpreter
-joins at exit: a read that hangs (a dead network file system) would freeze ``q``.
-Daemon threads do not.
+Textual's thread workers use the loop's executor, whose threads the interpreter joins at exit: a
+hanging read (dead network file system) would freeze ``q``. Daemon threads do not.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Run ``work`` in a daemon thread of its own; its result, or its exception.
+    """Run ``work`` in a new daemon thread. Returns its result, or raises its exception.
 
-    Cancelling stops the waiting, not the work: its result is then dropped.
+    Cancelling stops the waiting, not the work, whose result is then dropped.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
@@ -44,7 +43,7 @@ async def in_thread(work: Callable[[], T]) -> T:
                 if isinstance(e, Exception) and not isinstance(e, StopIteration)
                 else RuntimeError(repr(e))
             )
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, so that no task waits
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=run, name="fuzztui-work", daemon=True).start()

@@ -1,4 +1,4 @@
-"""One bar of several parts, each with its own fill, colour and words. Pure."""
+"""A bar of several parts, each with fill, style and label. Pure."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ __all__ = ["Part", "apportion", "parted_bar"]
 
 
 class Part(NamedTuple):
-    """``words`` stand in the middle of it where there is room for them."""
+    """One part; ``label`` is drawn in its middle if there is room."""
 
     size: float
     fill: str
     style: str
-    words: str
+    label: str
 
 
 def parted_bar(parts: Sequence[Part], width: int) -> list[TextSpan]:
-    """The parts as one bar of ``width`` cells; nothing where all are empty."""
+    """Return the parts as one bar of ``width`` cells; nothing if all are empty."""
     spans = []
     for part, cells in zip(parts, apportion([p.size for p in parts], width), strict=True):
-        words = f" {part.words} "
-        room = cells - len(words)
+        label = f" {part.label} "
+        room = cells - len(label)
         if room >= 1:
             spans.append(TextSpan(part.fill * (room // 2), part.style))
-            spans.append(TextSpan(words, f"bold {part.style}"))
+            spans.append(TextSpan(label, f"bold {part.style}"))
             spans.append(TextSpan(part.fill * (room - room // 2), part.style))
         elif cells:
             spans.append(TextSpan(part.fill * cells, part.style))

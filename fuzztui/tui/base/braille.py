@@ -1,4 +1,4 @@
-"""Lines in braille dots: two columns and four rows of dots a cell. Pure functions."""
+"""Lines in braille dots: two columns and four rows of dots per cell. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Point = tuple[float, float]
 
 
 def resample(points: Sequence[Point], t0: float, t1: float, columns: int) -> list[float | None]:
-    """The value at ``columns`` moments spread evenly over [t0, t1], for a step function.
+    """Return a step function's values at ``columns`` moments spread evenly over [t0, t1].
 
-    A point holds until the next one; before the first there is None. Cost is
-    linear in ``points``, which are ordered by time.
+    A point's value holds until the next point; before the first one the value is None. Linear in
+    ``points``, which are ordered by time.
     """
     out: list[float | None] = []
     i, value = 0, None
@@ -33,7 +33,7 @@ def resample(points: Sequence[Point], t0: float, t1: float, columns: int) -> lis
 def resample_mean(
     points: Sequence[Point], t0: float, t1: float, columns: int
 ) -> list[float | None]:
-    """As :func:`resample`, but the mean of the points since the moment before, if any."""
+    """As :func:`resample`, but with the mean of the points since the previous moment, if any."""
     out: list[float | None] = []
     i, value = 0, None
     n = len(points)
@@ -51,7 +51,7 @@ def resample_mean(
 
 
 def nice_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round axis bounds around [low, high]; from 0 unless the data fills less than half of that.
+    """Return round bounds around [low, high]; from 0 unless ``low`` is above half of ``high``.
 
     >>> nice_bounds(0, 93)
     (0.0, 100.0)
@@ -75,9 +75,9 @@ def nice_bounds(low: float, high: float) -> tuple[float, float]:
 def rows(
     values: Sequence[float | None], height: int, low: float, high: float, *, dotted: bool = False
 ) -> list[str]:
-    """A line through ``values`` (two a cell) as ``height`` strings of braille, top first.
+    """Draw a curve of ``values`` (two per cell) as ``height`` strings of braille, top first.
 
-    ``dotted`` leaves every other dot out, so that a second line differs by shape too.
+    ``dotted`` leaves out every other dot, so that a second curve differs by shape too.
     """
     width = (len(values) + 1) // 2
     cells = [[0] * width for _ in range(height)]
@@ -100,7 +100,7 @@ def rows(
 
 
 def bars(values: Sequence[float | None], high: float | None = None) -> str:
-    """A sparkline, one cell a value, from 0 to ``high`` (default: the largest value)."""
+    """Return a sparkline, one cell per value, from 0 to ``high`` (default: the largest value)."""
     known = [v for v in values if v is not None]
     top = high if high is not None else max(known, default=0.0)
     out = []
@@ -114,7 +114,7 @@ def bars(values: Sequence[float | None], high: float | None = None) -> str:
 
 
 def gauge(share: float, width: int) -> tuple[str, str]:
-    """A horizontal bar in half cells: the full part and the empty part, ``width`` in all."""
+    """Return the full and the empty part of a bar in half cells, ``width`` cells together."""
     halves = round(min(1.0, max(0.0, share)) * width * 2)
     full = "━" * (halves // 2) + ("╸" if halves % 2 else "")
     return full, "─" * (width - len(full))

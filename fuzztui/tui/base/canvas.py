@@ -1,7 +1,7 @@
-"""A widget drawn from styled spans that repaints only the cells that changed.
+"""A widget drawn from styled spans that repaints only changed cells.
 
-Over SSH every byte counts and an idle screen should send none: a subclass says what
-the lines are now, the canvas finds out what that changes.
+Over SSH every byte counts, and an idle screen should send none: a subclass returns its current
+lines, and the canvas determines what changed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from fuzztui.tui.base.text import cell_len
 
 
 class TextSpan(NamedTuple):
-    """Text that is :func:`~fuzztui.tui.base.text.plain` already, in one style.
+    """Text in one style; must have gone through :func:`~fuzztui.tui.base.text.plain`.
 
-    ``style`` are words for the :class:`~fuzztui.tui.base.palette.Palette`. ``click`` names
-    what a click on it means; the canvas hands it to :meth:`Canvas.clicked`.
+    ``style`` is for the :class:`~fuzztui.tui.base.palette.Palette`. ``click`` is passed to
+    :meth:`Canvas.clicked` after a click on the span.
     """
 
     text: str
@@ -37,16 +37,16 @@ Line = Sequence[TextSpan]
 
 
 class OneLine(list[TextSpan]):
-    """A :data:`Line` that is cut where a pane is too narrow, not wrapped: a line of a program."""
+    """A :data:`Line` that is cut, not wrapped, in a narrow pane: a line of source code."""
 
 
 def width_of(line: Line) -> int:
-    """Cells that ``line`` takes."""
+    """Return the width of ``line`` in cells."""
     return sum(cell_len(span.text) for span in line)
 
 
 def spread(left: Line, right: Line, width: int) -> list[TextSpan]:
-    """``left`` and ``right`` at the two ends of ``width`` cells; ``right`` gives way first."""
+    """Return ``left`` and ``right`` at the ends of ``width`` cells; without room only ``left``."""
     room = width - width_of(left)
     wanted = width_of(right)
     if wanted >= room:
@@ -55,13 +55,13 @@ def spread(left: Line, right: Line, width: int) -> list[TextSpan]:
 
 
 def to_strip(line: Line, width: int, base: Style, palette: Palette) -> Strip:
-    """``line`` in exactly ``width`` cells."""
+    """Return ``line`` in exactly ``width`` cells."""
     segments = [Segment(s.text, base + palette[s.style] if s.style else base) for s in line]
     return Strip(segments).adjust_cell_length(width, base)
 
 
 def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
-    """First and last-plus-one cell that differ, to whole segments; None if none does."""
+    """Return the first and last-plus-one differing cell, by whole segments; None if equal."""
     a, b = list(old), list(new)
     if a == b:
         return None
@@ -77,7 +77,7 @@ def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
 
 
 class Canvas(Widget):
-    """Base of all widgets that are a handful of lines.
+    """The base of all widgets with a few lines.
 
     Subclasses implement :meth:`paint` and call :meth:`repaint` when their data changed.
     """
@@ -91,16 +91,16 @@ class Canvas(Widget):
         self._painted: Size | None = None
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """The lines to show in ``width`` x ``height`` cells; spare room stays empty."""
+        """Return the lines for ``width`` x ``height`` cells; the remaining cells stay empty."""
         raise NotImplementedError
 
     def clicked(self, click: str, at: int) -> None:
-        """A span with a ``click`` was clicked, ``at`` cells from its start."""
+        """Called after a click on a span with ``click``, ``at`` cells from its start."""
 
     def repaint(self) -> None:
         """Draw again; only cells that differ are sent to the terminal."""
         if self._painted is None or self._painted != self.size:
-            self.refresh()  # never shown at this size: Textual asks for all of it anyway
+            self.refresh()  # first time at this size: Textual draws everything anyway
             self._painted = None
             return
         old = self._strips
@@ -116,7 +116,7 @@ class Canvas(Widget):
         if self._painted != self.size:
             known.clear()
         elif lines == self._lines:
-            return  # nearly always: ages are asked for once a second
+            return  # nearly always: ages are updated once per second
         base = self.rich_style
         palette = painter(self).palette
         self._strips = [
@@ -129,13 +129,13 @@ class Canvas(Widget):
         self._lines, self._painted = lines, self.size
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
+        """Implements Textual's Line API."""
         if self._painted != self.size:
             self._draw()
         return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
 
     def notify_style_update(self) -> None:
-        """The theme changed: every strip is stale."""
+        """Discard all strips, because the theme changed."""
         self._painted = None
         super().notify_style_update()
 

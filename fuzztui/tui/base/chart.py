@@ -16,20 +16,20 @@ AXIS = 7
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One line of a chart: its name, its colour's name, its points by time."""
+    """One curve of a chart: name, style, and points by time."""
 
     label: str
     style: str
     points: Sequence[Point] = ()
     value: str = ""
-    """The text next to the title; "": the value of the last point."""
+    """The text next to the title; an empty string: the value of the last point."""
 
 
 class Chart(Canvas):
-    """Up to three curves on one scale, title and current values above, time below.
+    """Up to three curves on one scale; title and current values above, time below.
 
-    All but the first are dotted: colour is never the only difference. Until there
-    are two moments to draw between, the chart says that it waits.
+    All curves but the first are dotted: colour is never the only difference. Without a curve, a
+    waiting message is shown.
     """
 
     DEFAULT_CSS = "Chart { height: 1fr; width: 1fr; }"
@@ -42,7 +42,7 @@ class Chart(Canvas):
         noisy: bool = False,
         id: str | None = None,
     ) -> None:
-        """``noisy``: a figure that goes up and down: means, on a scale from 0."""
+        """``noisy``: values go up and down; the curve shows means, on a scale from 0."""
         super().__init__(id=id)
         self.title = title
         self._noisy = noisy
@@ -54,13 +54,13 @@ class Chart(Canvas):
     def set_curves(self, curves: Sequence[Curve], until: float, mark: float = -1.0) -> None:
         """Show ``curves`` from campaign time 0 to ``until`` (seconds).
 
-        ``mark``: a moment that a thin line shows; before 0: none.
+        ``mark``: campaign time of a thin vertical line; negative: none.
         """
         self._curves, self._until, self._mark = curves, until, mark
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Title, plot, time axis."""
+        """Draw title, plot and time axis."""
         lines: list[Line] = [self._headline(width)]
         plot = height - 2
         columns = width - AXIS - 1
@@ -72,7 +72,7 @@ class Chart(Canvas):
             return [
                 *lines,
                 *gap,
-                [TextSpan(" " * AXIS), TextSpan("waiting for the first figures…", "muted")],
+                [TextSpan(" " * AXIS), TextSpan("waiting for the first statistics…", "muted")],
             ]
         sample = resample_mean if self._noisy else resample
         sampled = [(c, sample(c.points, 0.0, self._until, columns * 2)) for c in known]
@@ -120,9 +120,9 @@ class Chart(Canvas):
 
 
 def _overlay(layers: Sequence[tuple[str, str]], mark: int = -1) -> list[TextSpan]:
-    """Braille rows over each other; where two meet, dots join in the colour of the first.
+    """Braille rows on top of each other; common cells have the first one's colour.
 
-    Behind them, in the cell ``mark``, a thin line.
+    ``mark`` is the cell of a thin vertical line behind them.
     """
     out: list[TextSpan] = []
     for x, chars in enumerate(zip(*(text for _, text in layers), strict=True)):

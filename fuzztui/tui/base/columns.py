@@ -1,4 +1,4 @@
-"""What a table shows of a row, and how many cells each column gets."""
+"""The columns of a table: their cells and widths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzztui.tui.base.text import cell_len, plain
 T = TypeVar("T")
 
 Cell = tuple[str, str]
-"""Text (untrusted: the table makes it plain) and style words."""
+"""Text (untrusted: the table makes it plain) and style."""
 
 GAP = 2
 """Blank cells between columns."""
@@ -19,16 +19,15 @@ GAP = 2
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """One column: its cells, its order, its room.
+    """One column: its cells, sort order and width.
 
-    ``sort`` gives a value of one comparable type for every row; None: not sortable.
-    ``flex`` takes the room that is left (one column a table), once a column with ``more``
-    has taken up to so many cells beyond its ``max`` of it. ``needs``: the column
-    is left out in a table with fewer cells than that. ``spare``: it is left out while
-    nothing is in it in any row that was looked at. Where there is no room for all,
-    first a column with ``give`` gives up room, down to so many cells (one column a
-    table), then those with ``drop`` are left out, the last one first. ``cut`` makes a
-    text that is too long for its cells shorter, where not its end is what matters least.
+    ``sort`` returns values of one comparable type; None: not sortable. ``flex`` takes the remaining
+    room (one column per table), after a column with ``more`` has taken up to ``more`` cells beyond
+    its ``max``. ``needs``: the column is hidden in a table with fewer cells. ``spare``: the column
+    is hidden while no measured row has text in it. Without room for all columns, first the column
+    with ``give`` (one per table) shrinks down to ``give`` cells, then columns with ``drop`` are
+    hidden, the last one first. ``cut`` shortens a text that is too long, for columns whose texts
+    should not lose their ends.
     """
 
     id: str
@@ -42,7 +41,7 @@ class Column(Generic[T]):
     flex: bool = False
     needs: int = 0
     descending: bool = False
-    """The first click sorts the largest to the top."""
+    """Whether the first click sorts the largest value to the top."""
     spare: bool = False
     give: int = 0
     drop: bool = False
@@ -50,7 +49,7 @@ class Column(Generic[T]):
 
 
 def shown(columns: Sequence[Column[T]], room: int) -> list[Column[T]]:
-    """The columns that a table of ``room`` cells shows."""
+    """Return the columns that a table of ``room`` cells shows."""
     return [c for c in columns if c.needs <= room]
 
 
@@ -60,7 +59,7 @@ def widths(
     room: int,
     sorted_by: Column[T] | None = None,
 ) -> list[int]:
-    """Cells for each column: what its content wants within its limits, the rest to ``flex``.
+    """Return the columns' widths: of their content within limits; the rest goes to ``flex``.
 
     The sum with gaps may exceed ``room``: then the table scrolls sideways.
     """
@@ -92,21 +91,20 @@ def _total(cells: Sequence[tuple[Any, int]]) -> int:
 
 
 class Layout(Generic[T]):
-    """The widths of a table's columns as its rows ask for them.
+    """The column widths of a table, as its measured rows need them.
 
-    Only rows that are measured count, so that a table of 100,000 rows costs what its
-    visible ones cost; widths grow with what comes into view and never shrink by
-    themselves, so that nothing jumps.
+    Only visible rows are measured, so that 100,000 rows cost no more than these. Widths grow with
+    rows that come into view and never shrink by themselves, so that columns do not jump.
     """
 
     def __init__(self, columns: Sequence[Column[T]]) -> None:
         self._columns = columns
         self._wanted: dict[str, int] = {}
         self.cells: list[tuple[Column[T], int]] = []
-        """The columns that are shown, with their widths."""
+        """The visible columns with their widths."""
 
     def forget(self, column: str = "") -> None:
-        """Other rows: begin again; or only with the column of that id."""
+        """Measure again, because the rows changed; or only the column with this id."""
         if column:
             self._wanted.pop(column, None)
         else:
@@ -114,16 +112,16 @@ class Layout(Generic[T]):
 
     @property
     def measured(self) -> bool:
-        """Whether any row was measured yet."""
+        """Whether any row was measured."""
         return bool(self._wanted)
 
     @property
     def total(self) -> int:
-        """Cells of a whole row: a blank on the left, then columns and gaps between them."""
+        """Cells of a whole row: a blank on the left, the columns, and gaps between them."""
         return _total(self.cells)
 
     def fit(self, rows: Iterable[T], room: int, sorted_by: Column[T] | None) -> bool:
-        """Measure ``rows`` for a table of ``room`` cells; True when a width changed."""
+        """Measure ``rows`` for a table of ``room`` cells. Returns whether a width changed."""
         columns = shown(self._columns, room)
         for row in rows:
             for column in columns:
@@ -156,7 +154,7 @@ class Layout(Generic[T]):
                 self._wanted[column.id] = max(want, need)
 
     def at(self, x: int) -> Column[T] | None:
-        """The column that cell ``x`` of a row belongs to."""
+        """Return the column at cell ``x`` of a row; None beyond the last one."""
         edge = 1
         for column, width in self.cells:
             edge += width + GAP

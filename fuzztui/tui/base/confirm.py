@@ -1,4 +1,4 @@
-"""A question before something that cannot be undone."""
+"""A dialog that asks for confirmation before something irreversible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzztui.tui.base.text import plain
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """Dismissed with the answer. ``y`` is yes; ``n`` and escape are no; no has the focus."""
+    """Returns the answer. ``y`` confirms; ``n`` and escape cancel; the focus is on cancel."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", show=False),
@@ -44,7 +44,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self._no = no
 
     def compose(self) -> ComposeResult:
-        """Question and two buttons."""
+        """Yield the question and two buttons."""
         with Vertical() as box:
             box.border_title = self._title
             yield Static(plain(self._question), markup=False)
@@ -53,7 +53,7 @@ class ConfirmScreen(ModalScreen[bool]):
                 yield Button(f"n  {self._no}", id="no", compact=True)
 
     def on_mount(self) -> None:
-        """The harmless answer first."""
+        """Focus the harmless answer."""
         self.set_focus(self.query_one("#no"))
 
     @on(Button.Pressed)
@@ -61,5 +61,5 @@ class ConfirmScreen(ModalScreen[bool]):
         self.dismiss(event.button.id == "yes")
 
     def action_answer(self, yes: bool) -> None:
-        """A key."""
+        """Close the dialog with the answer of a key."""
         self.dismiss(yes)

@@ -1,4 +1,4 @@
-"""The line in which a table is filtered; there only while it filters."""
+"""The input line of a table's filter; visible only while a filter is used."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from textual.widgets import Input, Static
 
 
 class FilterBar(Horizontal):
-    """An input and how many rows pass. Enter goes back to the table, escape ends it."""
+    """An input and the number of matching rows. Enter returns to the table, escape clears it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "end", show=False),
         Binding("down", "done", show=False),
-        Binding("enter", "done", show=False, priority=True),  # at once: the input would send word
+        Binding("enter", "done", show=False, priority=True),  # at once: the input posts a message
     ]
     DEFAULT_CSS = """
     FilterBar {
@@ -32,57 +32,57 @@ class FilterBar(Horizontal):
     """
 
     class Changed(Message):
-        """Show what holds ``text``."""
+        """The filter's text changed."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     def __init__(self, placeholder: str, back: Callable[[], None]) -> None:
-        """``back`` gives the focus to the table, at once: the next key is meant for that."""
+        """``back`` moves the focus to the table at once, so that the table gets the next key."""
         super().__init__()
         self._placeholder = placeholder
         self._back = back
 
     def compose(self) -> ComposeResult:
-        """Prompt, input, count."""
+        """Yield prompt, input and count."""
         yield Static(" / ", markup=False)
         yield Input(placeholder=self._placeholder, select_on_focus=False)
         yield Static("", id="filter-count", markup=False)
 
     @property
     def text(self) -> str:
-        """The filter as it stands."""
+        """The current filter text."""
         return self.query_one(Input).value
 
     def open(self) -> None:
-        """Show the line and type into it."""
+        """Show the line and focus the input."""
         self.display = True
         box = self.query_one(Input)
         box.cursor_blink = False
-        self.screen.set_focus(box)  # at once: the next key is meant for it
+        self.screen.set_focus(box)  # at once: the input must get the next key
 
     def close(self) -> None:
-        """Show everything again."""
+        """Remove the filter."""
         self.query_one(Input).value = ""
         self.display = False
 
     def count(self, shown: int, total: int) -> None:
-        """How many rows pass."""
+        """Show the number of matching rows."""
         self.query_one("#filter-count", Static).update(f" {shown:,} of {total:,} ")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Pass it on as our own message."""
+        """Post :class:`Changed`."""
         event.stop()
         self.post_message(self.Changed(event.value))
 
     def action_done(self) -> None:
-        """Keep the filter, leave the input."""
+        """Keep the filter and return to the table."""
         if not self.text:
             self.display = False
         self._back()
 
     def action_end(self) -> None:
-        """Drop the filter."""
+        """Remove the filter and return to the table."""
         self.close()
         self._back()

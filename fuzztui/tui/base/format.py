@@ -1,7 +1,7 @@
-"""Figures for users: counts, rates, sizes and times in few cells.
+"""Numbers for users: counts, rates, sizes and times in few cells.
 
-``-1`` is "not reported" all over the state and is drawn as a dash. Any number can be drawn, also
-one that no campaign has: a screen must not fail on it, nor a column burst.
+``-1`` means "not reported" everywhere in the state and is drawn as a dash. Any number can be drawn,
+even an impossible one: no screen may fail on it, and no column may overflow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ clock = text.clock
 whole_seconds = text.whole_seconds
 _SCALES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BEYOND = 999.5e18
-"""More than the units have room for, in three digits."""
+"""Too large for three digits and a unit."""
 _MORE = ">999E"
 
 
@@ -35,7 +35,7 @@ def _significant(value: float, digits: int) -> str:
 
 
 def count(n: int) -> str:
-    """A whole number: exact up to 99,999, then three digits and a unit."""
+    """Return a whole number: exact up to 99,999, then three digits and a unit."""
     if n < 0:
         return NONE
     if n >= _BEYOND:
@@ -44,7 +44,7 @@ def count(n: int) -> str:
 
 
 def rate(per_second: float) -> str:
-    """A rate; the unit (per second) is in the label beside it."""
+    """Return a rate; the label beside it has the unit (per second)."""
     if not 0 <= per_second < math.inf:
         return NONE
     if per_second >= _BEYOND:
@@ -57,7 +57,7 @@ def rate(per_second: float) -> str:
 
 
 def size(n: float) -> str:
-    """Bytes, in binary units with one letter."""
+    """Return a number of bytes in binary units of one letter."""
     if not n >= 0:
         return NONE
     if n < 1024:
@@ -71,7 +71,7 @@ def size(n: float) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """``part`` of ``whole``; never rounded up to 100% nor down to 0%."""
+    """Return ``part`` of ``whole``; never rounded up to 100% nor down to 0%."""
     if not (0 <= part < _BEYOND and 0 < whole < _BEYOND):
         return NONE
     share = 100 * part / whole
@@ -85,7 +85,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def score(share: float | None) -> str:
-    """A mutation score (0 to 1) with one decimal; never rounded up to 100% nor down to 0%."""
+    """Return a mutation score (0 to 1); never rounded up to 100% nor down to 0%."""
     if share is None:
         return NONE
     if 0 < share < 0.0005:
@@ -94,7 +94,7 @@ def score(share: float | None) -> str:
 
 
 def span(seconds: float) -> str:
-    """A duration with the two units that matter: ``4s``, ``12m 05s``, ``3h 20m``, ``2d 04h``."""
+    """Return a duration with two units: ``4s``, ``12m 05s``, ``3h 20m``, ``2d 04h``."""
     s = whole_seconds(seconds)
     if s < 60:
         return f"{s}s"
@@ -106,7 +106,7 @@ def span(seconds: float) -> str:
 
 
 def brief(seconds: float) -> str:
-    """A duration with one unit, which therefore rarely changes: ``4s``, ``12m``, ``3h``, ``2d``."""
+    """Return a duration with one unit, which rarely changes: ``4s``, ``12m``, ``3h``, ``2d``."""
     s = whole_seconds(seconds)
     for unit, letter in ((86400, "d"), (3600, "h"), (60, "m")):
         if s >= unit:
@@ -118,19 +118,19 @@ _STEPS = (0, 3, 5, 10, 20, 30, 40, 50)
 
 
 def age(seconds: float) -> str:
-    """How old something is, in steps so coarse that fifty ages on a screen cost nothing.
+    """Return an age in coarse steps, so that fifty ages on a screen need few redraws.
 
-    Up to a minute in steps, then as :func:`brief`. Never older than it is.
+    Steps up to a minute, then as :func:`brief`. Rounded down.
     """
     s = whole_seconds(seconds)
     return f"{max(step for step in _STEPS if step <= s)}s" if s < 60 else brief(s)
 
 
 def age_from(bound: float, seconds: float) -> str:
-    """As :func:`age`, but below ``bound`` seconds only that: it would go round and round."""
+    """Return ``<bound`` below ``bound`` seconds, else :func:`age`."""
     return f"<{bound:g}s" if seconds < bound else age(seconds)
 
 
 def ago(t: float, now: float) -> str:
-    """How long before ``now`` the moment ``t`` was; a negative ``t`` never was."""
+    """Return the age of ``t`` at ``now``; a dash if ``t`` is negative."""
     return NONE if t < 0 else f"{age(now - t)} ago"

@@ -1,4 +1,4 @@
-"""Keys as people write them."""
+"""Names of keys for users."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES = {
 
 
 def key_name(key: str) -> str:
-    """A key as people write it."""
+    """Return a key's name for users."""
     if key.startswith("ctrl+"):
         return "^" + _NAMES.get(key[5:], key[5:])
     if key.startswith("shift+"):

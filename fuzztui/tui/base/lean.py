@@ -1,10 +1,9 @@
-"""What a screen update costs in bytes: only the cells that changed, styles only where they differ.
+"""Screen updates with few bytes: only changed cells, and styles only where they change.
 
-Textual 8.2 sends a line's update from the left edge of the widget on, and sets and
-resets the style around every segment. Over a slow line that is most of the traffic
-(benchmarks/tui_cost.py measures it). Everything here works on the compositor's own
-result and is checked against Textual's output by a terminal emulation in the tests;
-an update of a kind that is not known here is left to Textual.
+Textual 8.2 sends a line's update from the left edge of the widget on, and sets and resets the style
+around every segment. Over a slow line that is most of the traffic (benchmarks/tui_cost.py measures
+it). This module works on the compositor's own result; the tests compare it with Textual's output in
+a terminal emulation. Unknown kinds of updates are left to Textual.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ RESET = "\x1b[0m"
 
 
 class LeanUpdate(CompositorUpdate):
-    """Stands in for one of the compositor's updates."""
+    """Replaces one of the compositor's updates."""
 
     def __init__(self, update: ChopsUpdate | LayoutUpdate) -> None:
         self._update = update
 
     def render_segments(self, console: Console) -> str:
-        """The escape sequences that bring the terminal up to date."""
+        """Return the escape sequences of the update."""
         update = self._update
         color_system = console._color_system or ColorSystem.TRUECOLOR
         pieces = _of_chops(update) if isinstance(update, ChopsUpdate) else _of_layout(update)
@@ -41,7 +40,7 @@ class LeanUpdate(CompositorUpdate):
 
 
 def lean(renderable: Any) -> Any:
-    """``renderable`` in its lean form, if there is one."""
+    """Return the lean form of ``renderable``; unchanged if there is none."""
     if type(renderable) in (ChopsUpdate, LayoutUpdate):
         return LeanUpdate(renderable)
     return renderable
@@ -64,10 +63,9 @@ def _of_layout(update: LayoutUpdate) -> Iterable[Piece]:
 
 
 def encode(segments: Iterable[Segment], color_system: ColorSystem) -> str:
-    """Segments as text and escape sequences; begins and ends with the default style.
+    """Return text and escape sequences; starts and ends with the default style.
 
-    A style is sent when it differs from the one in force. Blanks need the right
-    background only.
+    A style is sent only if it differs from the current one. Blanks need only the right background.
     """
     out: list[str] = []
     current = ""
@@ -103,7 +101,7 @@ def _code(style: Style, color_system: ColorSystem) -> str:
 
 
 def _decorates(style: Style) -> bool:
-    """Whether blanks in this style show more than its background."""
+    """Whether blanks in this style show more than the background."""
     return bool(
         style.underline or style.reverse or style.strike or style.overline or style.underline2
     )

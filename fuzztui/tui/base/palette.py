@@ -1,8 +1,8 @@
-"""Colours by meaning: from a theme to the Rich styles that lines are drawn with.
+"""Colours by meaning: from a theme to Rich styles.
 
-A style is asked for in words, ``"bold crash"`` or ``"muted"``: attributes and at
-most one name of :data:`~fuzztui.tui.base.themes.SEMANTIC` (or a base colour) for the
-text, one after ``on`` for the background.
+A style is a string like ``"bold crash"`` or ``"muted"``: attributes and at most one name of
+:data:`~fuzztui.tui.base.themes.SEMANTIC` (or a base colour) for the text, one after ``on`` for the
+background.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from textual.theme import BUILTIN_THEMES, Theme
 from fuzztui.tui.base.themes import SEMANTIC, ThemeFile
 
 _ANSI_VARIABLES = BUILTIN_THEMES["ansi-dark"].variables
-"""What Textual's own style sheet asks of such a theme."""
+"""Variables that Textual's own style sheet needs from an ANSI theme."""
 
 _ATTRIBUTES = ("bold", "italic", "underline", "reverse", "strike")
 
 
 class Palette:
-    """Resolves style words against a theme's variables; unknown words are ignored."""
+    """Resolves styles against a theme's variables; unknown words are ignored."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables
@@ -53,7 +53,7 @@ class Palette:
 
 
 def to_textual(theme: ThemeFile) -> Theme:
-    """Our theme as Textual's: the semantic colours become CSS variables."""
+    """Convert a theme to Textual's class: the semantic colours become CSS variables."""
     colors: dict[str, Any] = dict(theme.colors)
     return Theme(
         name=theme.name,
@@ -65,7 +65,7 @@ def to_textual(theme: ThemeFile) -> Theme:
 
 
 def fallbacks(theme: Theme) -> dict[str, str]:
-    """The semantic colours for a theme that does not define them (Textual's own)."""
+    """Return semantic colours for a theme that does not define them (Textual's own)."""
     generated = theme.to_color_system().generate()
     colors = {name: generated.get(base, "") for name, base in SEMANTIC.items()}
     if not theme.ansi:

@@ -1,4 +1,4 @@
-"""A pane of styled lines that wraps and scrolls: details of the row under the cursor."""
+"""A scrolling pane of wrapped, styled lines: the details of the row under the cursor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzztui.tui.base.wrap import cut, wrap
 
 
 class DetailPane(ScrollView, can_focus=True):
-    """Lines of spans, wrapped (or cut) to the pane's width; the arrow keys scroll it."""
+    """Lines, wrapped or cut to the pane's width; the arrow keys scroll."""
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -26,7 +26,7 @@ class DetailPane(ScrollView, can_focus=True):
         Binding("G", "scroll_end", show=False),
     ]
     DEFAULT_CSS = """
-    Pane {
+    DetailPane {
         height: 1fr;
         overflow-x: hidden;
         overflow-y: auto;
@@ -47,11 +47,11 @@ class DetailPane(ScrollView, can_focus=True):
 
     @property
     def lines(self) -> Sequence[Line]:
-        """What is shown, before wrapping."""
+        """The current lines, before wrapping."""
         return self._lines
 
     def show(self, lines: Sequence[Line], *, top: bool = False) -> None:
-        """Show ``lines``; ``top``: they are of another thing, begin at its start."""
+        """Show ``lines``; ``top``: scroll to the start, because they describe another row."""
         if lines == self._lines:
             return
         self._lines = lines
@@ -77,7 +77,7 @@ class DetailPane(ScrollView, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
+        """Implements Textual's Line API."""
         index = y + self.scroll_offset.y
         width = self.scrollable_content_region.width
         if index >= len(self._wrapped):

@@ -1,7 +1,7 @@
-"""The theme that the user chose last, kept from one screen to the next.
+"""The theme that the user chose last, stored between two uses of the screens.
 
-One line in ``$XDG_STATE_HOME/fuzztui/theme``. State and not configuration: a program writes this
-file, and must never touch what users write themselves.
+One line in ``$XDG_STATE_HOME/fuzztui/theme``. State rather than configuration, because a program
+writes this file, and programs must never change configuration files of users.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from fuzztui.base.atomic import replace_text
 
 MAX_BYTES = 256
-"""No theme has a longer name: it is the name of a file."""
+"""Maximal length of a theme's name, which is a file name."""
 
 
 def state_file(name: str) -> Path:
-    """Where a file of the user's state is kept. Raises :class:`OSError` if there is no home."""
+    """Return the path of a file of the user's state. Raises :class:`OSError` without a home."""
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if state.is_absolute():  # the specification says to ignore others
+    if state.is_absolute():  # the specification ignores relative paths
         return state / "fuzztui" / name
     try:
         return Path.home() / ".local" / "state" / "fuzztui" / name
@@ -30,14 +30,14 @@ def state_file(name: str) -> Path:
 
 
 def recall(themes: Container[str]) -> tuple[str, str]:
-    """The name of the theme that was chosen last, and a message for the user.
+    """Return the name of the stored theme, and a message for the user.
 
-    ``themes``: the names that are known. The name is "" if no theme was chosen, or if the file
-    is broken; the message then describes the fault, and is "" otherwise.
+    ``themes``: known names. The name is empty if none was stored, or if the file is broken; then
+    the message describes the fault, otherwise the message is empty.
     """
     try:
         file = state_file("theme")
-        # A FIFO would block for ever: look before opening.
+        # Opening a FIFO would block: check the type first.
         if not stat.S_ISREG(file.stat().st_mode):
             return "", f"{file}: is not a regular file; remove it"
         with file.open("rb") as stream:
@@ -53,12 +53,12 @@ def recall(themes: Container[str]) -> tuple[str, str]:
     if name in themes:
         return name, ""
     if not name or len(data) > MAX_BYTES or not name.isprintable():
-        return "", f"{file}: does not hold the name of a theme; choose one with T"
-    return "", f"{file}: there is no theme {name!r} any more; choose another with T"
+        return "", f"{file}: contains no valid name of a theme; press T to choose one"
+    return "", f"{file}: the theme {name!r} does not exist any more; press T to choose another"
 
 
 def remember(name: str) -> None:
-    """Keep the name of a theme; an error is ignored, and the file then stays as it is."""
+    """Store the name of a theme; an error is ignored and leaves the file unchanged."""
     with contextlib.suppress(OSError):
         file = state_file("theme")
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Which rows a table shows, in which order: sorted and filtered as they change.
+"""The rows of a table: sorted and filtered while they change.
 
-No Textual in here. A :class:`Rows` holds 100,000 rows of a model's own dict without
-copying them and takes a batch of changes in the time of that batch.
+No Textual in here. A :class:`Rows` uses 100,000 rows of the model's own dict without a copy; an
+update takes time for the changed rows only.
 """
 
 from __future__ import annotations
@@ -16,31 +16,30 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 BULK = 200
-"""From this many changed keys on, one sort is cheaper than as many insertions."""
+"""Number of changed keys from which one sort is faster than insertions."""
 
 
 class RowModel(Protocol[T_co]):
-    """What a table needs to know about its rows. Keys identify rows permanently."""
+    """The interface of a table's rows. A key identifies a row permanently."""
 
     def __len__(self) -> int:
-        """How many rows pass the filter."""
+        """Return the number of rows that pass the filter."""
 
     def key(self, index: int) -> str:
-        """The key of the row at ``index``."""
+        """Return the key of the row at ``index``."""
 
     def position(self, key: str) -> int | None:
-        """Where the row with ``key`` is; None when it is not shown."""
+        """Return the index of the row with ``key``; None if it is not shown."""
 
     def row(self, key: str) -> T_co | None:
-        """The row; None while it is being loaded."""
+        """Return the row; None while it is being loaded."""
 
 
 class Rows(Generic[T]):
-    """A :class:`RowModel` over a dict, ordered by a column, narrowed by a text.
+    """A :class:`RowModel` over a dict, ordered by a column, filtered by a text.
 
-    The order is ascending by (sort value, arrival: the dict's own order); ``reverse`` shows
-    it back to front.
-    :meth:`update` must be told of every key that was added, changed or removed.
+    The order is ascending by (sort value, the dict's own order); ``reverse`` reverses it.
+    :meth:`update` must get every key that was added, changed or removed.
     """
 
     def __init__(self, columns: Sequence[Column[T]]) -> None:
@@ -56,19 +55,19 @@ class Rows(Generic[T]):
         self.reverse = False
         self.filter_text = ""
 
-    # ------------------------------------------------------------- Source
+    # ----------------------------------------------------------- RowModel
 
     def __len__(self) -> int:
         return len(self._order)
 
     def key(self, index: int) -> str:
-        """See :class:`RowModel`; raises IndexError."""
+        """See :class:`RowModel`. Raises :class:`IndexError`."""
         if not 0 <= index < len(self._order):
             raise IndexError(index)
         return self._order[-1 - index if self.reverse else index][2]
 
     def position(self, key: str) -> int | None:
-        """See :class:`RowModel`; logarithmic."""
+        """See :class:`RowModel`; takes logarithmic time."""
         rank = self._rank.get(key)
         if rank is None:
             return None
@@ -80,25 +79,25 @@ class Rows(Generic[T]):
         return self._rows.get(key)
 
     def __contains__(self, key: str) -> bool:
-        """Whether there is such a row, shown or not."""
+        """Whether the row exists, shown or not."""
         return key in self._rows
 
     @property
     def total(self) -> int:
-        """Rows before the filter."""
+        """Number of rows before the filter."""
         return len(self._rows)
 
     # ------------------------------------------------------------ changes
 
     def load(self, rows: dict[str, T]) -> None:
-        """Show ``rows`` from now on (kept by reference), in its own order of arrival."""
+        """Show ``rows`` (kept by reference) from now on."""
         self._rows = rows
         self._arrival = {key: i for i, key in enumerate(rows)}
         self._haystack.clear()
         self._rebuild()
 
     def update(self, keys: Iterable[str]) -> None:
-        """Take in the rows with these keys as they are now."""
+        """Update the rows with these keys."""
         keys = [*dict.fromkeys(keys)]
         for key in keys:
             self._haystack.pop(key, None)
@@ -120,23 +119,23 @@ class Rows(Generic[T]):
                 insort(self._order, new)
 
     def sort(self, column: Column[T] | None, reverse: bool = False) -> None:
-        """Order by ``column`` (None: by arrival)."""
+        """Order by ``column``; None: in the dict's order."""
         self.reverse = reverse
         if column is not self.sort_column:
             self.sort_column = column
             self._rebuild()
 
     def narrow(self, text: str, also: Callable[[T], bool] | None = None) -> None:
-        """Show rows that hold every word of ``text`` (any case) and that ``also`` accepts."""
+        """Show rows that contain every word of ``text`` (any case) and pass ``also``."""
         self.filter_text, self._words, self._also = text, text.casefold().split(), also
         self._rebuild()
 
     # ------------------------------------------------------------ details
 
     def _arrive(self, new: set[str]) -> None:
-        """Number ``new`` keys as the dict has them: whoever told of them had but a set.
+        """Number ``new`` keys in the dict's order, because the caller has a set only.
 
-        They were put at its end, so that only as much of it is looked through.
+        New keys are at the dict's end, so that only its end is searched.
         """
         found: list[str] = []
         for key in reversed(self._rows):
@@ -164,7 +163,7 @@ class Rows(Generic[T]):
         return all(word in hay for word in self._words)
 
     def _rebuild(self) -> None:
-        # A copy: the dict may be growing in the thread that reads the log.
+        # A copy: the thread that reads the log may be adding rows.
         rows = list(self._rows.items())
         for key, _ in rows:
             self._arrival.setdefault(key, len(self._arrival))

@@ -1,4 +1,4 @@
-"""Words for a user's shell, made from names that a target chose."""
+"""Quotes names that a target chose for a user's shell."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _LETTERS = {0x07: "\\a", 0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r", 0x27: "\\'", 0x5
 
 
 def word(text: str) -> str:
-    """``text`` as one word of a POSIX shell, fit to be pasted.
+    """Return ``text`` as one word of a POSIX shell that is safe to paste.
 
-    What is not printable would be acted on by the terminal that it is pasted into:
-    such a word is written in the form of ``$'...'`` (bash, zsh, ksh), byte by byte.
+    The terminal would act on unprintable characters when they are pasted: a text with any is
+    written as ``$'...'`` (bash, zsh, ksh), byte by byte.
     """
     if text.isprintable():
         return shlex.quote(text)
-    # File names that are not UTF-8 come as surrogates; any other half of a pair as it is.
+    # File names that are not UTF-8 come as surrogates; other surrogates are encoded as they are.
     try:
         data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -31,10 +31,10 @@ def _escaped(byte: int) -> str:
 
 
 def command(words: Iterable[str]) -> str:
-    """A command line of these words."""
+    """Return a command line of these words."""
     return " ".join(word(text) for text in words)
 
 
 def path(text: str) -> str:
-    """A path as it is; quoted only when it could not be pasted otherwise."""
+    """Return a path, quoted only if it contains unprintable characters."""
     return text if text.isprintable() else word(text)

@@ -1,4 +1,4 @@
-"""Lines of a program around a place in it, read from its file: shown only if they fit it."""
+"""Lines of source code around a location, shown only if the file still contains the code."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ __all__ = ["CHANGED", "MAX_BYTES", "SourceExcerpt", "around", "lines_of", "load"
            "substitute"]  # fmt: skip
 
 MAX_BYTES = 4 << 20
-"""A larger source file is not read."""
+"""Maximal size of a source file; a larger one is not read."""
 
-CHANGED = "that line of the file holds something else now"
-"""Why nothing is shown of a program that was edited since."""
+CHANGED = "the file has changed: this line contains other code now"
+"""The message for a program that was edited since the analysis."""
 
 AROUND = 2
-"""Lines of context before and after."""
+"""Lines of context before and after the line."""
 
 SPREAD = 12
-"""Lines that an expression is looked for in, from its first on."""
+"""Number of lines in which an expression is searched, from its first line on."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceExcerpt:
-    """Lines of a file; ``first`` is the number of the first of them, ``line`` the mutant's.
+    """Lines of a file. ``first`` is the number of the first line, ``line`` the mutant's line.
 
-    ``problem``: why there are none, in words.
+    ``problem``: why there are no lines, as text.
     """
 
     line: int = 0
@@ -40,44 +40,44 @@ class SourceExcerpt:
 
     @property
     def text(self) -> str:
-        """The mutant's own line, "" when nothing could be read."""
+        """The mutant's own line; an empty string if nothing was read."""
         at = self.line - self.first
         return self.lines[at] if 0 <= at < len(self.lines) else ""
 
 
 def load(path: str, line: int, before: str) -> SourceExcerpt:
-    """The lines around ``line`` (from 1) of the file ``path``, where ``before`` stands. Blocking.
+    """Read the lines around ``line`` (from 1) of ``path``. Blocking.
 
-    A log may name any file, and the program may have been edited since: unless the
-    file is a regular one and ``before`` is found on that line, nothing of it is shown.
+    A log can name any file, and the program may have been edited: lines are returned only if the
+    file is a regular one and contains ``before`` at that line.
     """
     data = read(path, MAX_BYTES)
     if isinstance(data, str):
         return SourceExcerpt(problem=data)
     lines = lines_of(data)
-    if not 1 <= line <= len(lines) or not _stands(before, lines[line - 1 : line - 1 + SPREAD]):
+    if not 1 <= line <= len(lines) or not _starts_in(before, lines[line - 1 : line - 1 + SPREAD]):
         return SourceExcerpt(problem=CHANGED)
     return around(lines, line)
 
 
 def lines_of(data: bytes) -> list[str]:
-    """A program's lines as its compiler counts them: a form feed or U+2028 ends none."""
+    """Split a program into lines as its compiler does: not at a form feed or U+2028."""
     lines = _LINE_END.split(data.decode(errors="replace"))
     return lines if lines[-1] else lines[:-1]
 
 
 def around(lines: list[str], line: int) -> SourceExcerpt:
-    """Of a file's lines those around ``line``, from 1."""
+    """Return the lines around ``line`` (from 1)."""
     first = max(1, line - AROUND)
     return SourceExcerpt(line, first, tuple(lines[first - 1 : line + AROUND]))
 
 
 def read(path: str, most: int) -> bytes | str:
-    """A regular file of at most ``most`` bytes, or why it cannot be read. Blocking."""
+    """Return the content of a regular file, or why it cannot be read. Blocking."""
     try:
         if not path or not Path(path).is_absolute():
-            return "the log does not say where the file lies"
-        # Looked at before it is opened, which does something to some devices, and after.
+            return "the log does not contain the file's path"
+        # The type is checked before opening, which has side effects on some devices, and after.
         if not stat.S_ISREG(Path(path).stat().st_mode):
             return "not a regular file"
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -89,24 +89,24 @@ def read(path: str, most: int) -> bytes | str:
                 return f"larger than {most >> 20} MiB"
             return file.read(most)
     except FileNotFoundError:
-        return "there is no such file on this machine"
+        return "the file does not exist on this machine"
     except (OSError, ValueError) as e:
         return f"cannot be read: {getattr(e, 'strerror', None) or e}"
 
 
-def _stands(before: str, lines: list[str]) -> bool:
-    """Whether ``before``, in which blanks are run together, begins on the first of ``lines``."""
+def _starts_in(before: str, lines: list[str]) -> bool:
+    """Whether ``before``, with single blanks, starts in the first of ``lines``."""
     wanted = before.removesuffix("…")
-    at = _run_together("\n".join(lines)).find(wanted)
-    return bool(wanted) and 0 <= at < len(_run_together(lines[0]))
+    at = _single_blanks("\n".join(lines)).find(wanted)
+    return bool(wanted) and 0 <= at < len(_single_blanks(lines[0]))
 
 
-def _run_together(text: str) -> str:
+def _single_blanks(text: str) -> str:
     return " ".join(text.split())
 
 
 def substitute(text: str, before: str) -> tuple[str, str] | None:
-    """What is left and right of ``before`` in ``text``, if it stands there exactly once."""
+    """Return the text before and after ``before``; None unless ``before`` occurs exactly once."""
     if not before:
         return None
     left = r"(?<![\w.])" if before[0].isidentifier() else ""

@@ -1,4 +1,4 @@
-"""What the lines of the big table look like: a row in its cells, the titles above them."""
+"""The lines of the big table: a row in its cells, and the header."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def cut(strip: Strip, x: int, width: int, base: Style) -> Strip:
-    """What is in view; a text that ends at the edge must not be taken for the whole of it."""
+    """Crop to the visible part; a text that continues beyond the edge gets an ellipsis."""
     seen = strip.crop_extend(x, x + width, base)
     edge = strip.crop(x + width - 1, x + width + 1).text
     if len(edge) == 2 and not any(map(str.isspace, edge)):
@@ -32,11 +32,11 @@ def cut(strip: Strip, x: int, width: int, base: Style) -> Strip:
 def row_line(
     row: T, cells: Sequence[tuple[Column[T], int]], palette: Palette, base: Style
 ) -> Strip:
-    """A row in columns of so many cells each."""
+    """Draw a row; ``cells`` are the columns with their widths."""
     segments = [Segment(" ", base)]
     for column, width in cells:
         text, words = column.cell(row)
-        # Reversed colours would be a patchwork: sixteen-colour terminals get a plain bar.
+        # Colours would turn a reversed bar into a patchwork on 16-colour terminals.
         style = base + palette[words] if words and not base.reverse else base
         shown = plain(text)
         if column.cut is not None and cell_len(shown) > width:
@@ -56,10 +56,10 @@ def header_line(
     base: Style,
     sign: Style,
 ) -> Strip:
-    """Titles, from cell ``x`` on, ``width`` of them.
+    """Draw ``width`` cells of the header, from cell ``x`` on.
 
-    At the edges stand signs for columns out of view. The first of ``notes`` that fits stands beside
-    a title, never over one: the fullest comes first, and none is shown where none fits.
+    Signs at the edges mark columns out of view. The first of ``notes`` (longest first) that fits is
+    shown beside a title, never over one; none is shown if none fits.
     """
     segments = [Segment(" ", base)]
     note = notes[0] if notes else ""
@@ -69,7 +69,7 @@ def header_line(
         by = column is rows.sort_column
         roomy = cell_len(f"{title}  {note}") <= cells
         if note and column.flex and roomy and not (last or by):
-            # Beside its title, not over those of others.
+            # Next to its own title, not over another title.
             segments.append(Segment(title, base))
             title, style, cells = f"  {note}", sign, cells - cell_len(title)
             notes = ()
@@ -85,7 +85,7 @@ def header_line(
     gaps = [gap.span() for gap in re.finditer(" +", header.text)]
     for note in filter(None, notes):
         size = cell_len(note)
-        # With a blank on either side, two before a title; the last gap, where the eye ends.
+        # One blank on either side, two before a title. The last gap: the eye ends there.
         fitting = [(start, end) for start, end in gaps if end - start >= size + 2]
         if fitting:
             start, end = fitting[-1]

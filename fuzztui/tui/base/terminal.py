@@ -1,4 +1,4 @@
-"""Give the terminal back as it was, also when a signal ends the screen."""
+"""Restores the terminal when the app ends, also when a signal ends it."""
 
 from __future__ import annotations
 
@@ -20,81 +20,81 @@ if TYPE_CHECKING:
     Handler = Callable[[int, FrameType | None], Any] | int | None
 
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-"""Signals that end the screen. SIGKILL ends it too, but no process can catch that."""
+"""Signals that end the app. SIGKILL ends it too, but cannot be caught."""
 
 RESTORE = (
-    "\x1b\\"  # ends the escape sequence that may be half sent
+    "\x1b\\"  # ends a half-sent escape sequence
     "\x1b[?2026l\x1b[0m"  # synchronised output, colours
     "\x1b[?2004l\x1b[?7h\x1b[?2048l"  # bracketed paste, line wrap, in-band resize
     "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l"  # mouse
-    "\x1b[<u"  # kitty's keyboard protocol: belongs to the alternate screen, so before that
+    "\x1b[<u"  # kitty's keyboard protocol: a state of the alternate screen, so before leaving it
     "\x1b[?1049l\x1b[?25h\x1b[?1004l"  # alternate screen, cursor, focus reports
 )
-"""Undoes all that :class:`LinuxDriver` switches on."""
+"""Reverts everything that :class:`LinuxDriver` switches on."""
 
 STUCK_S = 1.0
-"""Seconds for a terminal that takes no output (flow control, a link that hangs) to take it."""
+"""Seconds to wait for a terminal that accepts no output (flow control, a hanging link)."""
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, which also knows whether the terminal is in its hands."""
+    """Textual's driver, extended by whether the terminal is in use."""
 
     drawing = False
-    """From before the first escape sequence until the last one has been written."""
+    """True from before the first escape sequence until after the last one was written."""
 
     def start_application_mode(self) -> None:
-        """Take the terminal."""
+        """Switch the terminal to application mode."""
         self.drawing = True
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def stop_application_mode(self) -> None:
-        """Give it back; Textual leaves the mouse's reports in pixels on."""
+        """Restore the terminal; Textual forgets to switch off mouse reports in pixels."""
         if self._mouse_pixels:
             self.write("\x1b[?1016l")
         super().stop_application_mode()
 
     def close(self) -> None:
-        """Wait until everything has been written."""
+        """Close the driver after everything was written."""
         super().close()
         self.drawing = False
 
     def restore(self) -> None:
-        """Give the terminal back at once, in whatever state the application is.
+        """Restore the terminal at once, whatever the state of the application.
 
-        For a process that is about to end: nothing can be drawn afterwards. Does nothing if
-        the terminal is not in use, and neither blocks nor raises if it is gone.
+        For a process that is about to end: nothing can be drawn afterwards. Does nothing if the
+        terminal is not in use; neither blocks nor raises if the terminal is gone.
         """
         if not self.drawing:
             return
         self.drawing = False
-        # From the background, too (after kill -STOP and kill -CONT): no SIGTTOU.
+        # The process may be in the background (kill -STOP, kill -CONT): no SIGTTOU.
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         assert self._file is not None  # it was a terminal when the screen was opened
         screen = self._file.fileno()
         with contextlib.suppress(OSError):
             terminal = _opened_again(screen)
-            # What the writer thread has not sent yet must not come after the restoring.
+            # Output that the writer thread has not sent yet must not follow the restoring.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, screen)
             _write(terminal, RESTORE.encode())
         with contextlib.suppress(OSError, termios.error):
             if self.attrs_before is not None and os.tcgetpgrp(self.fileno) == os.getpgrp():
-                # Reports of the mouse that are on their way would be typed into the shell.
+                # Pending reports of the mouse would be typed into the shell.
                 termios.tcflush(self.fileno, termios.TCIFLUSH)
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
 
 
 @contextlib.contextmanager
-def given_back(app: App[Any]) -> Iterator[None]:
-    """While ``app`` runs: whatever ends the process, the terminal is restored first.
+def restored_at_exit(app: App[Any]) -> Iterator[None]:
+    """Context manager: restore the terminal before the process ends, whatever ends it.
 
     A signal of :data:`SIGNALS` then ends the process as if it had not been caught, so that the
-    shell sees 128 plus its number. The campaign continues: the supervisor is another process.
+    shell reports 128 plus its number. The campaign continues: the supervisor is another process.
     """
 
     def end(signum: int, _frame: FrameType | None) -> None:
-        # Not by leaving the application: its event loop may be blocked, and if the terminal is
-        # gone, its threads would wait for it.
+        # The application is not closed regularly: its event loop may be blocked, and without a
+        # terminal its threads would wait for it.
         restore()
         signal.signal(signum, signal.SIG_DFL)
         os.kill(os.getpid(), signum)
@@ -105,7 +105,7 @@ def given_back(app: App[Any]) -> Iterator[None]:
 
     before: dict[signal.Signals, Handler] = {}
     for signum in SIGNALS:
-        # Ignored (nohup) stays ignored, but a screen that has lost its terminal is of no use.
+        # An ignored signal (nohup) stays ignored, except SIGHUP: the terminal is lost then.
         if signal.getsignal(signum) != signal.SIG_IGN or signum == signal.SIGHUP:
             before[signum] = signal.signal(signum, end)
     try:
@@ -117,7 +117,7 @@ def given_back(app: App[Any]) -> Iterator[None]:
 
 
 def _opened_again(fd: int) -> int:
-    """The terminal of ``fd`` once more: not to block is set for it alone, not for the shell."""
+    """Open the terminal of ``fd`` again, so that O_NONBLOCK does not affect the shell."""
     try:
         return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
     except OSError:  # no /dev/pts in this container

@@ -1,8 +1,8 @@
-"""Text from targets and files, made safe to draw.
+"""Makes text from targets and files safe to draw.
 
-Whatever a run contains was chosen by a target or an input: it may hold terminal
-escapes, bidirectional overrides, markup or half a surrogate pair. Everything that
-is drawn goes through :func:`plain` first; nothing is ever parsed as markup.
+Text in a run is chosen by a target or an input: it may contain terminal escapes, bidirectional
+overrides, markup or half a surrogate pair. All drawn text goes through :func:`plain` first; nothing
+is ever parsed as markup.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ __all__ = ["cell_len", "fit", "plain", "plain_lines"]
 
 ELLIPSIS = "…"
 MAX_LINE = 2000
-"""Characters of one line that are looked at: more than any terminal shows."""
+"""Maximal number of characters of one line that are drawn: more than any terminal shows."""
 
 
 @lru_cache(4096)
 def _escape(text: str) -> str:
-    # Not printable: controls, format characters (bidi, zero width), surrogates,
-    # unassigned and private ones, separators other than the blank. No cell of its
-    # own: combining marks, which would pile up on whatever stands before them.
+    # Not printable: controls, format characters (bidi, zero width), surrogates, unassigned
+    # and private ones, separators other than the blank. Without a cell of their own: combining
+    # marks, which would pile up on the character before them.
     return "".join(
         ch if ch.isprintable() and (ch.isascii() or cell_len(ch)) else visible_char(ch)
         for ch in text

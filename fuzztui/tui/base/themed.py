@@ -1,6 +1,6 @@
-"""An application with our colours and our way to the terminal; nothing of campaigns in it.
+"""An application with fuzztui's themes and terminal driver; without campaigns.
 
-The widgets work in any such application: the tests and benchmarks have small ones.
+The widgets work in any such application: tests and benchmarks have small ones.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from fuzztui.tui.base.themes import ThemeFile
 
 
 class ThemedApp(App[None]):
-    """Knows our themes beside Textual's, and the semantic colours of both."""
+    """Has fuzztui's themes in addition to Textual's, with semantic colours for both."""
 
     def __init__(self, themes: Iterable[ThemeFile] = (), theme: str = "") -> None:
         self._palette: Palette | None = None
         super().__init__()
         # no-color.org: an empty value counts as not set; Textual counts it as set.
         self.no_color = bool(os.environ.get("NO_COLOR"))
-        self.animation_level = "none"  # every frame in between would travel over SSH
+        self.animation_level = "none"  # every frame would be sent over SSH
         self.our_themes: list[str] = []
         for ours in themes:
             self.our_themes.append(ours.name)
@@ -42,15 +42,16 @@ class ThemedApp(App[None]):
             self.theme = theme
 
     def get_driver_class(self) -> type[Driver]:
-        """Ours on a terminal; TEXTUAL_DRIVER may name another."""
+        """Return :class:`TerminalDriver` on a terminal; TEXTUAL_DRIVER may name another."""
         driver = super().get_driver_class()
         return TerminalDriver if driver is LinuxDriver else driver
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Under NO_COLOR: Textual takes its filter for the theme that it begins with.
+        """Return the filters; with NO_COLOR the filter depends on the current theme.
 
-        For a theme of the terminal's own colours that is the wrong one: it makes greys of
-        colours, and of "the terminal's default", which has no brightness, black on black.
+        Textual chooses it by its initial theme. For a theme of the terminal's own colours that
+        filter is wrong: it turns colours into greys, and the terminal's default colours into black
+        on black.
         """
         bare = (NoColor, Monochrome)
         filters = [f for f in super().get_line_filters() if not isinstance(f, bare)]
@@ -75,11 +76,11 @@ class ThemedApp(App[None]):
         self._close_messages_no_wait()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Textual's own themes know nothing of crashes."""
+        """Return semantic colours for Textual's own themes."""
         return fallbacks(self.current_theme)
 
     def get_css_variables(self) -> dict[str, str]:
-        """The theme may have changed: so have the colours."""
+        """Return the CSS variables; called when the theme may have changed."""
         self._palette = None
         return super().get_css_variables()
 
@@ -91,25 +92,24 @@ class ThemedApp(App[None]):
         return self._palette
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys are done with one by one; all else is Textual's."""
+        """Handle keys one by one; other events are left to Textual."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             await self._press(event)
         else:
             await super().on_event(event)
 
     async def _press(self, event: events.Key) -> None:
-        """Do what a key means before the next one is looked at.
+        """Carry out a key's action before the next key is handled.
 
-        Textual sends a key through the queues of the focused widget and of all above it, and
-        looks for what is bound to it only when it arrives here again. Until then the keys that
-        were typed after it are on the same way: what was meant for an input that the first one
-        opens would be commands.
+        Textual sends a key through the queues of the focused widget and its ancestors, and looks up
+        its binding when it arrives here again. Keys that follow quickly are in the same queues
+        then: text meant for an input that the first key opens would be taken as commands.
         """
         if self._exit or not self.screen_stack:
-            return  # on its way out: there is nobody left to obey
-        self.app_focus = True  # whatever the terminal says: somebody types in it
+            return  # the app is ending
+        self.app_focus = True  # a key was typed, even if the terminal reports no focus
         mounted: asyncio.Event = self.screen._mounted_event
-        await mounted.wait()  # a screen that has just been opened
+        await mounted.wait()  # the screen may have been opened just now
         box = self.focused
         if isinstance(box, Input) and event.is_printable and event.character:
             box.replace(event.character, *box.selection)
@@ -125,12 +125,12 @@ class ThemedApp(App[None]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Say something; what is said again takes the place of what was said before."""
+        """Show a notification; an identical older one is replaced."""
         for old in list(self._notifications):
             if (old.message, old.title, old.severity) == (message, title, severity):
                 self._unnotify(old, refresh=False)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        """Textual's way to the terminal, by the shorter road."""
+        """Send Textual's updates in their lean form."""
         super()._display(screen, lean(renderable))

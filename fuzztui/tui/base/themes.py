@@ -12,7 +12,7 @@ A theme file::
     crash = "#ff6b6b"
 
 The file's stem is the theme's name. Themes of the user live in
-``$XDG_CONFIG_HOME/fuzztui/themes`` and win over ours of the same name.
+``$XDG_CONFIG_HOME/fuzztui/themes`` and replace built-in ones of the same name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import fuzztui
 
 DEFAULT = "midwatch"
 PLAIN = "ansi"
-"""Used when ``NO_COLOR`` is set: without its colours nothing but text and shape is left."""
+"""The theme if ``NO_COLOR`` is set: without colours it still has text and shapes."""
 
 BASE = (
     "primary",
@@ -75,7 +75,7 @@ SEMANTIC: dict[str, str] = {
     "rule": "secondary",
     "gauge": "panel",
 }
-"""What the screens colour by meaning, and the base colour that stands in for each."""
+"""Meanings that have a colour on the screens, and the base colour that is the default of each."""
 
 MAX_BYTES = 64 * 1024
 
@@ -86,7 +86,7 @@ _ANSI = {"ansi_default", *(f"ansi_{b}{h}" for h in _HUES for b in ("", "bright_"
 
 @dataclass(frozen=True, slots=True)
 class ThemeFile:
-    """One valid theme. ``semantic`` is complete: what the file leaves out is filled in."""
+    """One valid theme. ``semantic`` is complete: missing colours have their defaults."""
 
     name: str
     title: str
@@ -102,7 +102,7 @@ class ThemeError(ValueError):
 
 
 def theme_dirs() -> list[Path]:
-    """Where themes are looked for; later ones win."""
+    """Return the directories of themes; later ones replace themes of earlier ones."""
     config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return [
         Path(fuzztui.__file__).resolve().parent / "themes",
@@ -111,14 +111,14 @@ def theme_dirs() -> list[Path]:
 
 
 def load_themes(dirs: Iterable[Path] | None = None) -> tuple[dict[str, ThemeFile], list[str]]:
-    """All themes by name, and one message for each file that is broken."""
+    """Return all themes by name, and one message for each broken file."""
     themes: dict[str, ThemeFile] = {}
     problems: list[str] = []
     for directory in theme_dirs() if dirs is None else dirs:
         try:
             files = sorted(p for p in directory.iterdir() if p.suffix == ".toml")
         except OSError:
-            continue  # there need not be a directory
+            continue  # the directory is optional
         for file in files:
             try:
                 themes[file.stem] = parse_theme(file.stem, _read(file), file)
@@ -129,7 +129,7 @@ def load_themes(dirs: Iterable[Path] | None = None) -> tuple[dict[str, ThemeFile
 
 def _read(file: Path) -> str:
     try:
-        # A FIFO would block for ever: look before opening.
+        # Opening a FIFO would block: check the type first.
         info = file.stat()
         if not stat.S_ISREG(info.st_mode):
             raise ThemeError("is not a regular file; remove it or put a theme there")
@@ -143,7 +143,7 @@ def _read(file: Path) -> str:
 
 
 def parse_theme(name: str, text: str, file: Path) -> ThemeFile:
-    """A theme from TOML; raises :class:`ThemeError` naming the key and what is allowed."""
+    """Parse a theme. Raises :class:`ThemeError` with the key and the allowed values."""
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as e:

@@ -1,4 +1,4 @@
-"""Styled lines broken, or cut, to a width."""
+"""Wraps or cuts styled lines to a width."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fuzztui.tui.base.text import cell_len, fit
 
 
 def wrap(line: Line, width: int) -> Iterable[Line]:
-    """``line`` in pieces of at most ``width`` cells, order kept.
+    """Yield ``line`` in pieces of at most ``width`` cells.
 
-    Broken after a blank; a word that is longer than a line after a dot or a slash (a name, a
-    path), else anywhere (bytes).
-    What follows labels (the first spans that end with a blank) hangs below its start.
+    Breaks after a blank; a word longer than a line breaks after a dot or a slash (a name, a path),
+    else anywhere (bytes). The text after labels (the first spans that end with a blank) is indented
+    by their width.
     """
     if width <= 0:
         return
@@ -27,7 +27,7 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
         while text:
             head = _words(text, room, hang)
             if not head and len(piece) <= len(indent) and room in (width, hang):
-                head = text[0]  # wider than the pane itself: better cut than lost
+                head = text[0]  # wider than the pane: cut it rather than lose it
             if head:
                 piece.append(TextSpan(head, span.style, span.click))
                 room -= cell_len(head)
@@ -39,7 +39,7 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
 
 
 def cut(line: Line, width: int) -> Line:
-    """``line`` in at most ``width`` cells, with an ellipsis where words are left out."""
+    """Return ``line`` cut to ``width`` cells; a cut text ends with an ellipsis."""
     *words, last = line or [TextSpan("")]
     if last.style == "rule":
         line = [*words, last._replace(text=last.text[: max(0, width - width_of(words))])]
@@ -56,7 +56,7 @@ def cut(line: Line, width: int) -> Line:
 
 
 def _label(line: Line, width: int) -> int:
-    """Cells of the labels; below them there must be room for a wide character."""
+    """Cells of the labels; the rest of a line must have room for a wide character."""
     label = 0
     for span in line[:-1]:
         wide = label + cell_len(span.text)
@@ -67,7 +67,7 @@ def _label(line: Line, width: int) -> int:
 
 
 def _words(text: str, room: int, line: int) -> str:
-    """The whole words of ``text`` that fit into ``room``; ``line`` is what a new line has."""
+    """The whole words of ``text`` that fit into ``room``; ``line``: cells of a new line."""
     head = _take(text, room)
     rest = text[len(head) :]
     if not rest or rest[0] == " ":

@@ -1,4 +1,4 @@
-"""What can be done now, and why something cannot: actions against situations."""
+"""Which actions are possible now, and the reason for each one that is not."""
 
 from __future__ import annotations
 
@@ -7,62 +7,63 @@ from dataclasses import dataclass, field
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
-from fuzztui.tui.frame.targeting_actions import Aiming
+from fuzztui.tui.frame.targeting_actions import TargetingContext
 from fuzztui.wire.mixture import Mixture, stuck
 
 FUZZING = frozenset({"", "running", "stalled"})
-"""States of an instance that is at some queue entry now ("": nobody has said)."""
+"""States of an instance that is fuzzing a queue entry now; "" means that the state is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionContext:
-    """What the answer to "can this be done now?" depends on."""
+    """What decides whether an action is possible."""
 
     mode: str = "live"
-    """live or replay."""
+    """``live`` or ``replay``."""
     state: str = "empty"
     """The campaign's state."""
     engine: str = ""
     """The campaign's engine."""
     stage: str = ""
-    """mutants or target, if the campaign fuzzes mutants one by one and then the target."""
+    """Phase of a fuzz-first campaign: ``mutants`` or ``target``; an empty string in others."""
     go_on: bool = False
-    """Whether mutants have budget left, for when the campaign is started again."""
+    """Whether mutants have budget left, so that restarting the campaign continues their phase."""
     control: bool = True
-    """False when the campaign was opened to be looked at only."""
+    """False if the campaign was opened for viewing only."""
     watched: bool = False
-    """Whether it is someone else's campaign, which nobody here can steer."""
+    """Whether this is a watched campaign of someone else, which cannot be steered from here."""
     alive: bool | None = None
-    """Whether a supervisor holds the run; None while that is not known yet."""
+    """Whether a supervisor holds the run's lock; None while unknown."""
     instances: frozenset[str] = frozenset()
     instance: str = ""
     """The instance that the row under the cursor belongs to."""
     instance_state: str = ""
     capabilities: frozenset[str] | None = None
-    """What that instance's engine can obey (of mutants, which are everybody's: any engine
-    here); None while it has not said."""
+    """Commands that this instance's engine can execute; for mutants, which all instances share:
+    commands that any engine can execute. None until an engine has reported them."""
     unable: Mapping[str, str] = field(default_factory=dict)
-    """Why that engine cannot obey a command, by the command's name."""
+    """Why that engine cannot execute a command, by the command's name."""
     row: bool = False
     """Whether the cursor is on a row."""
     mutant: str = ""
-    """The state of the mutant under the cursor (of all that are meant, if they agree)."""
+    """State of the mutant under the cursor; of a selection: the state that all its mutants
+    share."""
     phase: str = ""
-    """Where the mutant under the cursor is in the queue, if there is one: fuzzing, waiting,
-    done, ...; "" of many."""
+    """Progress of the mutant under the cursor in the worklist: fuzzing, waiting, done, ...; an
+    empty string for a selection, or without a worklist."""
     minimising: bool = False
     """Whether the finding under the cursor is being minimised."""
     paused_replay: bool = False
     operators: bool = False
-    """Whether the campaign has figures of text mutators, or its log was not read yet."""
+    """Whether the campaign has statistics of text mutators, or its log was not read yet."""
     mixture: Mixture | None = None
-    """Their mixture when all that was asked for is done; None where that is not looked at."""
+    """The mixture after all pending commands; None except on the screen of mutators."""
     adaptive: bool = False
-    """Whether that mixture moves by itself."""
+    """Whether that mixture is adaptive."""
     aims: bool = False
-    """Whether the campaign's engine aims at types, or its log was not read yet."""
-    aiming: Aiming | None = None
-    """What can be asked about types; None where they are not looked at."""
+    """Whether the campaign's engine targets types, or its log was not read yet."""
+    aiming: TargetingContext | None = None
+    """The row under the cursor on the screen of types; None on other screens."""
 
 
 WhyNot = Callable[[ActionContext], str]
@@ -70,10 +71,10 @@ WhyNot = Callable[[ActionContext], str]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing to do. ``why_not`` gives the reason against it, "" when there is none.
+    """One thing that a user can do.
 
-    ``scope``: app (everywhere), table, or a screen's name. ``needs`` is the capability
-    that the row's engine must have announced. ``footer``: order there, 0 is not shown.
+    ``scope``: app (everywhere), table, or a screen's name. ``needs`` is the capability that the
+    row's engine must have announced. ``footer``: order in the footer, 0 is not shown there.
     """
 
     id: str
@@ -84,20 +85,21 @@ class Action:
     scope: str = "app"
     needs: str = ""
     does: str = ""
-    """What an engine without the capability cannot do, in words."""
+    """What an engine without the capability cannot do: completes "cannot ..."."""
     footer: int = 0
     check: WhyNot = field(default=lambda _: "")
     mode: str = ""
-    """Only in this mode (live or replay); elsewhere it is hidden, not greyed."""
+    """The only mode (live or replay) that has this action; in the other mode the action is hidden,
+    not greyed."""
     engine: str = ""
-    """Only this engine's campaigns have it in the footer. Their supervisor sees to it
-    itself, so that their instances need not announce it."""
+    """The only engine whose campaigns show this action in the footer. Their supervisor executes
+    the action itself, so that their instances need not announce the capability."""
     queue: bool | None = None
-    """True: only campaigns that fuzz mutants one by one have it in the footer; False: only
-    others; None: all."""
+    """True: in the footer of fuzz-first campaigns only; False: of other campaigns only; None: of
+    all."""
 
     def why_not(self, now: ActionContext) -> str:
-        """The reason why this cannot be done now, for users; "" when it can."""
+        """Return why this action is impossible now, for users; an empty string if possible."""
         if self.mode and now.mode != self.mode:
             return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
         reason = self.check(now)
@@ -109,17 +111,17 @@ class Action:
         if self.engine and self.engine == now.engine:
             return ""
         if now.capabilities is None:
-            return f"{now.instance or 'the engine'} has not said yet what it can do"
+            return f"{now.instance or 'the engine'} has not reported its capabilities yet"
         if self.needs not in now.capabilities:
             return f"{engine} cannot {self.does}"
         return ""
 
     def elsewhere(self, now: ActionContext) -> bool:
-        """Whether it is for the other table of a screen that has two."""
+        """Whether this action applies to the other table of a screen with two tables."""
         return now.aiming is not None and self.id in now.aiming.elsewhere()
 
     def title(self, now: ActionContext) -> str:
-        """The label; pausing and resuming share a key."""
+        """Return the label now: a key that switches something on and off has two."""
         if self.id == "campaign.pause" and now.state == "paused":
             return "Resume"
         if self.id == "instance.pause" and now.instance_state == "paused":
@@ -135,8 +137,8 @@ class Action:
         return self.label
 
 
-def over(instance: Instance | None) -> ActionContext:
-    """The situation on a row of ``instance``, or on one whose instance is not known."""
+def row_context(instance: Instance | None) -> ActionContext:
+    """Return the context of a row of ``instance``; None: the row's instance is unknown."""
     if instance is None:
         return ActionContext()
     said = instance.capabilities or instance.engine
@@ -149,8 +151,8 @@ def over(instance: Instance | None) -> ActionContext:
     )
 
 
-def over_all(instances: Iterable[Instance]) -> ActionContext:
-    """The situation on a row of nobody's: what any living engine can do, or why none can."""
+def shared_context(instances: Iterable[Instance]) -> ActionContext:
+    """Return the context of a row that all instances share: what any running engine can do."""
     able: set[str] | None = None
     unable: dict[str, str] = {}
     for instance in list(instances):
@@ -163,14 +165,14 @@ def over_all(instances: Iterable[Instance]) -> ActionContext:
     )
 
 
-def steerable(now: ActionContext) -> str:
-    """Against steering anything at all."""
+def why_not_steer(now: ActionContext) -> str:
+    """Why the campaign cannot be steered."""
     if now.mode == "replay":
-        return "this is a replay: nothing can be steered"
+        return "this is a replay: the campaign cannot be steered"
     if now.watched:
         return "watched only: start the campaign with fuzztui to steer it"
     if not now.control:
-        return "opened to look only"
+        return "opened for viewing only"
     if now.state in ENDED:
         return f"the campaign is over ({now.state})"
     if now.alive is False:
@@ -180,153 +182,164 @@ def steerable(now: ActionContext) -> str:
     return ""
 
 
-def pausable(now: ActionContext) -> str:
-    """Against pausing or stopping the campaign."""
-    return steerable(now) or ("it is stopping" if now.state == "stopping" else "")
+def why_not_pause(now: ActionContext) -> str:
+    """Why the campaign cannot be paused or stopped."""
+    return why_not_steer(now) or (
+        "the campaign is already stopping" if now.state == "stopping" else ""
+    )
 
 
-def instance(now: ActionContext) -> str:
-    """Against steering the instance under the cursor."""
-    return pausable(now) or ("" if now.instance else "no instance under the cursor")
+def why_not_steer_instance(now: ActionContext) -> str:
+    """Why the instance under the cursor cannot be steered."""
+    return why_not_pause(now) or ("" if now.instance else "no instance under the cursor")
 
 
-def fuzzing(now: ActionContext) -> str:
-    """Against what needs an instance that fuzzes."""
-    if reason := instance(now):
+def why_not_skip_current(now: ActionContext) -> str:
+    """Why the instance under the cursor cannot leave its entry."""
+    if reason := why_not_steer_instance(now):
         return reason
     return "" if now.instance_state in FUZZING else f"{now.instance} is {now.instance_state}"
 
 
-def finding(now: ActionContext) -> str:
-    """Against minimising the finding under the cursor."""
-    # Of a run that has ended the screen itself can have it done.
-    reason = "" if alone(now) else steerable(now)
-    return reason or row(now)
+def why_not_minimise(now: ActionContext) -> str:
+    """Why the finding under the cursor cannot be minimised."""
+    # Without a supervisor the screen runs the command itself.
+    reason = "" if without_supervisor(now) else why_not_steer(now)
+    return reason or why_no_row(now)
 
 
-def alone(now: ActionContext) -> bool:
-    """Whether it is a run of fuzztui's that has no supervisor any more."""
+def without_supervisor(now: ActionContext) -> bool:
+    """Whether this is a run of fuzztui without a supervisor."""
     ours = now.mode == "live" and now.control and not now.watched
     return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
 
 
-def entry(now: ActionContext) -> str:
-    """Against steering the queue entry under the cursor."""
-    return steerable(now) or row(now)
+def why_not_steer_entry(now: ActionContext) -> str:
+    """Why the entry under the cursor cannot be steered."""
+    return why_not_steer(now) or why_no_row(now)
 
 
-def living(now: ActionContext) -> str:
-    """Against what makes no sense for a mutant that is dead."""
-    return mutants(now) or ("it is killed: r tries it again" if now.mutant == "killed" else "")
+def why_killed(now: ActionContext) -> str:
+    """Why a command for mutants that are not killed is impossible."""
+    killed = now.mutant == "killed"
+    return why_not_steer_mutants(now) or (
+        "the mutant is already killed; press r to requeue it" if killed else ""
+    )
 
 
-def mutants(now: ActionContext) -> str:
-    """Against steering mutants: in a queue that is the supervisor's to do, while it lasts."""
-    reason = steerable(now) or ("" if now.row else "no mutant under the cursor")
+def why_not_steer_mutants(now: ActionContext) -> str:
+    """Why mutants cannot be steered; in fuzz-first: only during the mutant phase they can."""
+    reason = why_not_steer(now) or ("" if now.row else "no mutant under the cursor")
     if not reason and now.stage and now.stage != "mutants" and not now.go_on:
-        return "the mutants' turn is over, their budget used up: the target is fuzzed"
+        return "the mutant phase is over: its budget is used up, the target is being fuzzed"
     return reason
 
 
 _OVER = {
-    "done": "it was fuzzed: r gives it another turn",
-    "refused": "it was refused: r gives it another turn",
-    "skipped": "it is skipped: r gives it a turn",
-    "equivalent": "you called it equivalent: r gives it a turn",
+    "done": "its turn is over; press r to give it another turn",
+    "refused": "the mutant was rejected; press r to give it another turn",
+    "skipped": "the mutant is skipped; press r to give it a turn",
+    "equivalent": "the mutant is marked equivalent; press r to give it a turn",
 }
 _AT_WORK = {
-    "pruning": "it is being fuzzed: d ends that",
-    "fuzzing": "it is being fuzzed: d ends that",
-    "collecting": "its turn has just ended",
+    "pruning": "the mutant is being fuzzed; press d to end its turn",
+    "fuzzing": "the mutant is being fuzzed; press d to end its turn",
+    "collecting": "its turn has just ended; its inputs are being transferred",
 }
 _NEVER = {
-    "failed": "it does not build: r tries it again",
-    "dropped": "it is the same program as another, or as the original",
+    "failed": "the mutant does not build; press r to build it again",
+    "dropped": "a duplicate of another mutant or of the original",
 }
 
 
-def waiting(now: ActionContext) -> str:
-    """Against giving a mutant another place: in a queue it must wait there."""
+def why_not_move(now: ActionContext) -> str:
+    """Why the mutant cannot get another position: in a worklist it must be waiting."""
     if not now.stage:
-        return living(now)
-    return mutants(now) or (_AT_WORK | _OVER | _NEVER).get(now.phase, "")
+        return why_killed(now)
+    return why_not_steer_mutants(now) or (_AT_WORK | _OVER | _NEVER).get(now.phase, "")
 
 
-def in_queue(now: ActionContext) -> str:
-    """Against what only a queue has."""
-    return waiting(now) or ("" if now.stage else "this campaign's mutants are in no queue")
+def why_not_move_step(now: ActionContext) -> str:
+    """Why the mutant cannot move up or down in the worklist."""
+    return why_not_move(now) or ("" if now.stage else "this campaign has no worklist of mutants")
 
 
-def skippable(now: ActionContext) -> str:
-    """Against putting a mutant aside: the one that is fuzzed can be, too."""
+def why_not_skip(now: ActionContext) -> str:
+    """Why the mutant cannot be skipped. A mutant that is being fuzzed can be."""
     if not now.stage:
-        return living(now)
+        return why_killed(now)
     ending = {"collecting": _AT_WORK["collecting"]}
-    return mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
+    return why_not_steer_mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
 
 
-def promotable(now: ActionContext) -> str:
-    """Against more of a mutant: the one that is fuzzed can have more time."""
-    return "" if now.stage and now.phase == "fuzzing" and not mutants(now) else waiting(now)
+def why_not_promote(now: ActionContext) -> str:
+    """Why the mutant cannot be promoted. A mutant that is being fuzzed gets more time."""
+    return (
+        ""
+        if now.stage and now.phase == "fuzzing" and not why_not_steer_mutants(now)
+        else why_not_move(now)
+    )
 
 
-def doubtful(now: ActionContext) -> str:
-    """Against the verdict that nothing can kill a mutant."""
+def why_not_equivalent(now: ActionContext) -> str:
+    """Why the mutant cannot be marked equivalent."""
     dropped = {"dropped": _NEVER["dropped"]} if now.stage else {}
-    return mutants(now) or living(now) or dropped.get(now.phase, "")
+    return why_not_steer_mutants(now) or why_killed(now) or dropped.get(now.phase, "")
 
 
-def triable(now: ActionContext) -> str:
-    """Against trying a mutant again."""
-    if reason := mutants(now):
+def why_not_requeue(now: ActionContext) -> str:
+    """Why the mutant cannot be requeued."""
+    if reason := why_not_steer_mutants(now):
         return reason
-    known = {"waiting": "it waits for its turn already", "dropped": _NEVER["dropped"]}
+    known = {"waiting": "the mutant is already waiting for its turn", "dropped": _NEVER["dropped"]}
     return (_AT_WORK | known).get(now.phase, "") if now.stage else ""
 
 
-def operators(now: ActionContext) -> str:
-    """Against looking at text mutators."""
+def why_not_show_mutators(now: ActionContext) -> str:
+    """Why the screen of text mutators cannot be opened."""
     return "" if now.operators else "no engine of this campaign reports text mutators"
 
 
-def mixture(now: ActionContext) -> str:
-    """Against changing the mixture of operators."""
-    return pausable(now) or ("" if now.mixture is not None else operators(now))
+def why_not_mix(now: ActionContext) -> str:
+    """Why the mixture of text mutators cannot be changed."""
+    return why_not_pause(now) or ("" if now.mixture is not None else why_not_show_mutators(now))
 
 
-def mixing(boundary: int, by: int) -> WhyNot:
-    """Against moving that boundary of the mixture to that side."""
+def why_not_move_boundary(boundary: int, by: int) -> WhyNot:
+    """Return the check for moving a boundary of the mixture to one side."""
 
     def why_not(now: ActionContext) -> str:
-        if (reason := mixture(now)) or now.mixture is None:
+        if (reason := why_not_mix(now)) or now.mixture is None:
             return reason
         if now.adaptive:
-            return "it is adaptive: A holds it fixed"
+            return "the mixture is adaptive; press A to fix it"
         return stuck(now.mixture, boundary, by)
 
     return why_not
 
 
-def types(now: ActionContext) -> str:
-    """Against looking at types."""
-    return "" if now.aims else "this campaign's engine aims at no types"
+def why_not_show_types(now: ActionContext) -> str:
+    """Why the screen of types cannot be opened."""
+    return "" if now.aims else "the engine of this campaign does not target types"
 
 
-def aiming(against: Callable[[Aiming], str]) -> WhyNot:
-    """Against asking something about types or goals."""
+def why_not_target(against: Callable[[TargetingContext], str]) -> WhyNot:
+    """Return the check for one command about types or goals."""
 
     def why_not(now: ActionContext) -> str:
-        reason = pausable(now)
-        return reason or (against(now.aiming) if now.aiming is not None else types(now))
+        reason = why_not_pause(now)
+        return reason or (
+            against(now.aiming) if now.aiming is not None else why_not_show_types(now)
+        )
 
     return why_not
 
 
-def a_type(now: ActionContext) -> str:
-    """Against what needs a type under the cursor."""
-    return now.aiming.weighing() if now.aiming is not None else types(now)
+def why_no_type(now: ActionContext) -> str:
+    """Why an action that needs a type under the cursor is impossible."""
+    return now.aiming.weighing() if now.aiming is not None else why_not_show_types(now)
 
 
-def row(now: ActionContext) -> str:
-    """Against what needs a row."""
+def why_no_row(now: ActionContext) -> str:
+    """Why an action that needs a row under the cursor is impossible."""
     return "" if now.row else "no row under the cursor"

@@ -1,9 +1,9 @@
-"""Everything that a user can do here: one table.
+"""The registry of actions: everything that a user can do on the screens.
 
-Bindings, the footer, the command palette and the help screen are generated from
-:data:`ACTIONS`. An action's ``id`` is stable: users' keymaps name it. What an action
-does is the method ``do_<id with underscores>`` of the focused widget, one of its
-ancestors, the screen or the application, whichever has it first.
+Key bindings, the footer, the command palette and the help screen are generated from
+:data:`ACTIONS`. An action's ``id`` is stable, because users' keymaps contain ids. The method
+``do_<id with underscores>`` carries out the action: of the focused widget, one of its ancestors,
+the screen or the application, whichever has the method first.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from textual.binding import Binding, BindingType
 from fuzztui.tui.frame.action_context import (
     Action,
     ActionContext,
-    a_type,
-    aiming,
-    entry,
-    finding,
-    fuzzing,
-    instance,
-    mixing,
-    mixture,
-    operators,
-    pausable,
-    row,
-    types,
+    why_no_row,
+    why_no_type,
+    why_not_minimise,
+    why_not_mix,
+    why_not_move_boundary,
+    why_not_pause,
+    why_not_show_mutators,
+    why_not_show_types,
+    why_not_skip_current,
+    why_not_steer_entry,
+    why_not_steer_instance,
+    why_not_target,
 )
 from fuzztui.tui.frame.mutant_actions import MUTANTS
-from fuzztui.tui.frame.targeting_actions import Aiming
+from fuzztui.tui.frame.targeting_actions import TargetingContext
 
 __all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "ActionContext", "bindings", "method_name"]
 
@@ -37,21 +37,21 @@ __all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "ActionContext", "bindings", 
 _SCREENS = (
     Action("view.overview", ("1",), "Overview", "Totals, charts, instances, events", "Screens"),
     Action("view.corpus", ("2",), "Corpus", "Every queue entry, its lineage and bytes", "Screens"),
-    Action("view.findings", ("3",), "Findings", "Crashes and hangs by their cause", "Screens"),
-    Action("view.mutants", ("4",), "Mutants", "Mutants, their score, who killed them", "Screens"),
+    Action("view.findings", ("3",), "Findings", "Crashes and hangs by signature", "Screens"),
+    Action("view.mutants", ("4",), "Mutants", "Mutants, their score, their killers", "Screens"),
     Action("view.log", ("5",), "Log", "Every event of the campaign", "Screens"),
     Action(
         "view.operators",
         ("6",),
         "Operators",
-        "Operators on text: which pay, and the mixture; trials are inputs that they made",
+        "Text mutators: what each one found, and the mixture",
         "Screens",
-        check=operators,
+        check=why_not_show_mutators,
     ),
     Action(
         "view.types", ("7",), "Types",
-        "What a spoton engine aims at: types, and the goals that are left", "Screens",
-        check=types,
+        "Type targeting: the types and the uncovered goals", "Screens",
+        check=why_not_show_types,
     ),
 )  # fmt: skip
 
@@ -59,159 +59,164 @@ _STEERING = (
     Action(
         "campaign.pause", ("p",), "Pause",
         "Pause the whole campaign, or resume it", "Campaign",
-        check=pausable, footer=15, mode="live",
+        check=why_not_pause, footer=15, mode="live",
     ),
     Action(
         "campaign.stop", ("x",), "Stop",
-        "End the campaign cleanly; everything found is kept", "Campaign",
-        check=pausable, footer=15, mode="live",
+        "End the campaign cleanly; all findings are kept", "Campaign",
+        check=why_not_pause, footer=15, mode="live",
     ),
     Action(
         "instance.pause", ("P",), "Pause instance",
         "Pause the instance under the cursor, or resume it", "Campaign",
-        scope="overview", check=instance, footer=10, mode="live",
+        scope="overview", check=why_not_steer_instance, footer=10, mode="live",
     ),
     Action(
         "instance.skip_current", ("n",), "Next entry",
-        "Let the instance leave the queue entry that it fuzzes now", "Campaign",
+        "Make the instance continue with another entry", "Campaign",
         scope="fuzzing", needs="skip-current", does="leave the current entry",
-        check=fuzzing, footer=15, mode="live", engine="afl",
+        check=why_not_skip_current, footer=15, mode="live", engine="afl",
     ),
     Action(
         "campaign.add_seed", ("a",), "Add seed",
-        "Give the campaign another input to start from", "Campaign",
-        needs="add-seed", does="take seeds while it runs",
-        check=pausable, footer=16, mode="live", engine="afl",
+        "Add an input to the running campaign", "Campaign",
+        needs="add-seed", does="add seeds during the campaign",
+        check=why_not_pause, footer=16, mode="live", engine="afl",
     ),
     Action(
         "entry.promote", ("u",), "Promote",
-        "Fuzz this entry next, with a favoured entry's energy", "Corpus",
+        "Fuzz this entry next, with the energy of a favored one", "Corpus",
         scope="corpus", needs="promote", does="promote entries",
-        check=entry, footer=10, mode="live",
+        check=why_not_steer_entry, footer=10, mode="live",
     ),
     Action(
         "entry.skip", ("d",), "Skip",
         "Never pick this entry again", "Corpus",
-        scope="corpus", needs="skip", does="skip entries", check=entry, footer=11, mode="live",
+        scope="corpus", needs="skip", does="skip entries",
+        check=why_not_steer_entry, footer=11, mode="live",
     ),
     Action(
         "entry.reset", ("r",), "Reset",
-        "Forget that this entry was skipped, promoted or demoted", "Corpus",
-        scope="corpus", needs="reset", does="reset entries", check=entry, footer=12, mode="live",
+        "Undo skip, promote and demote of this entry", "Corpus",
+        scope="corpus", needs="reset", does="reset entries",
+        check=why_not_steer_entry, footer=12, mode="live",
     ),
     Action(
         "entry.demote", ("D",), "Demote",
-        "Pick this entry as rarely as the engine can, with the least energy", "Corpus",
-        scope="corpus", needs="demote", does="demote entries", check=entry, footer=17, mode="live",
+        "Pick this entry as rarely as possible, with minimal energy", "Corpus",
+        scope="corpus", needs="demote", does="demote entries",
+        check=why_not_steer_entry, footer=17, mode="live",
     ),
 )  # fmt: skip
 
 _MIXTURE = tuple(
     Action(
         f"mixture.{name}", (key,), label, text, "Operators",
-        scope="operators", needs="mixture", does="change its mixture while it runs",
+        scope="operators", needs="mixture", does="change its mixture during the campaign",
         check=check, footer=footer, mode="live",
     )
     for name, key, label, text, check, footer in (
         ("text", "less_than_sign", "Havoc→text", "Move 5% of the steps from havoc to text",
-         mixing(0, -1), 10),
+         why_not_move_boundary(0, -1), 10),
         ("havoc", "greater_than_sign", "Text→havoc", "Move 5% of the steps from text to havoc",
-         mixing(0, 1), 11),
+         why_not_move_boundary(0, 1), 11),
         ("splice", "left_square_bracket", "Text→splice",
-         "Move 5% of the steps from text to splice", mixing(1, -1), 12),
+         "Move 5% of the steps from text to splice", why_not_move_boundary(1, -1), 12),
         ("unsplice", "right_square_bracket", "Splice→text",
-         "Move 5% of the steps from splice to text", mixing(1, 1), 13),
+         "Move 5% of the steps from splice to text", why_not_move_boundary(1, 1), 13),
         ("adaptive", "A", "Adaptive",
-         "Let what pays become more probable by itself, or hold the mixture as it is",
-         mixture, 9),
+         "Make successful mutators more probable, or fix the mixture",
+         why_not_mix, 9),
     )
 )  # fmt: skip
 
 _TYPES = (
     Action(
-        "types.other", ("t",), "Targets",
-        "From the types to the goals that are left, or back", "Types",
+        "types.other", ("t",), "Goals",
+        "Switch between the types and the uncovered goals", "Types",
         scope="types", footer=1,
     ),
     *(
         Action(
             f"types.{name}", (key,), label, text, "Types",
-            scope="types", needs=needs, does=does, check=aiming(against), footer=footer,
+            scope="types", needs=needs, does=does, check=why_not_target(against), footer=footer,
             mode="live",
         )
         for name, key, label, text, needs, does, against, footer in (
-            ("raise", "greater_than_sign", "Raise", "Aim at this type twice as often",
-             "weigh-type", "weigh types", Aiming.raising, 11),
-            ("lower", "less_than_sign", "Lower", "Aim at this type half as often",
-             "weigh-type", "weigh types", Aiming.lowering, 12),
-            ("ban", "b", "Ban", "Never aim at this type, or do so again",
-             "weigh-type", "weigh types", Aiming.weighing, 13),
-            ("pin", "o", "Pin", "Aim at this goal only, until it is covered; or end that",
-             "pin-target", "pin a goal", Aiming.pinning, 10),
-            ("less", "left_square_bracket", "Less", "5% less of the mutations aim at types",
-             "targeted", "change how much it aims while it runs", Aiming.less, 14),
-            ("more", "right_square_bracket", "More", "5% more of the mutations aim at types",
-             "targeted", "change how much it aims while it runs", Aiming.more, 14),
-            ("ignore", "d", "Ignore", "Leave this goal out of what is aimed at, or end that",
-             "ignore-target", "ignore a goal", Aiming.ignoring, 14),
+            ("raise", "greater_than_sign", "Raise", "Target this type twice as often",
+             "weigh-type", "weigh types", TargetingContext.raising, 11),
+            ("lower", "less_than_sign", "Lower", "Target this type half as often",
+             "weigh-type", "weigh types", TargetingContext.lowering, 12),
+            ("ban", "b", "Ban", "Never target this type, or allow it again",
+             "weigh-type", "weigh types", TargetingContext.weighing, 13),
+            ("pin", "o", "Pin", "Target only this goal until it is covered, or unpin it",
+             "pin-target", "pin a goal", TargetingContext.pinning, 10),
+            ("less", "left_square_bracket", "Less", "Target types with 5% fewer of the mutations",
+             "targeted", "change the targeted share during the campaign",
+             TargetingContext.less, 14),
+            ("more", "right_square_bracket", "More", "Target types with 5% more of the mutations",
+             "targeted", "change the targeted share during the campaign",
+             TargetingContext.more, 14),
+            ("ignore", "d", "Ignore", "Never target this goal, or allow it again",
+             "ignore-target", "ignore a goal", TargetingContext.ignoring, 14),
         )
     ),
     Action(
         "types.find", ("backspace",), "Find",
-        "Go to the latest queue entry or crash that aiming at this type brought", "Types",
-        scope="types", check=a_type, footer=22,
+        "Go to the latest entry or finding from targeting this type", "Types",
+        scope="types", check=why_no_type, footer=22,
     ),
     Action(
         "types.copy", ("c",), "Copy",
-        "Copy the type's name, or the goal's location, as `fuzztui ctl` takes it", "Types",
-        scope="types", check=row, footer=23,
+        "Copy the type's name, or the goal's location, for `fuzztui ctl`", "Types",
+        scope="types", check=why_no_row, footer=23,
     ),
 )  # fmt: skip
 
 _LOOKING = (
     Action(
         "operator.find", ("backspace",), "Find",
-        "Go to the latest queue entry or crash that it found", "Operators",
-        scope="operators", check=row, footer=22,
+        "Go to the latest entry or finding of this mutator", "Operators",
+        scope="operators", check=why_no_row, footer=22,
     ),
     Action(
         "operator.copy", ("c",), "Copy name",
-        "Copy its name; the ones of text are those of `fuzztui mutate --list`", "Operators",
-        scope="operators", check=row, footer=23,
+        "Copy the mutator's name, for `fuzztui mutate`", "Operators",
+        scope="operators", check=why_no_row, footer=23,
     ),
     Action(
         "entry.copy", ("c",), "Copy path",
         "Copy the path of the entry's file", "Corpus",
-        scope="corpus", check=row, footer=13,
+        scope="corpus", check=why_no_row, footer=13,
     ),
     Action(
         "entry.parent", ("backspace",), "Parent",
-        "Go to the entry that this one was made from", "Corpus",
-        scope="corpus", check=row, footer=14,
+        "Go to the entry from which this one was mutated", "Corpus",
+        scope="corpus", check=why_no_row, footer=14,
     ),
     Action(
         "finding.copy", ("c",), "Copy repro",
         "Copy the command line that reproduces this finding", "Findings",
-        scope="findings", check=row, footer=10,
+        scope="findings", check=why_no_row, footer=10,
     ),
     Action(
         "finding.copy_path", ("C",), "Copy path",
         "Copy the path of the finding's file", "Findings",
-        scope="findings", check=row, footer=11,
+        scope="findings", check=why_no_row, footer=11,
     ),
     Action(
         "finding.minimise", ("m",), "Minimise",
-        "Look for a smaller input with the same outcome", "Findings",
-        scope="findings", check=finding, footer=13, mode="live",
+        "Look for a smaller input with the same signature", "Findings",
+        scope="findings", check=why_not_minimise, footer=13, mode="live",
     ),
     Action(
         "finding.group", ("v",), "Group",
-        "One row a cause, or one row a file", "Findings",
+        "Show one row per signature, or one row per file", "Findings",
         scope="findings", footer=12,
     ),
     Action(
         "log.kind", ("f",), "Kind",
-        "Show only finds, steering, instances, messages, or all", "Log",
+        "Show only saved inputs, commands, instances, messages, or all", "Log",
         scope="log", footer=10,
     ),
     Action(
@@ -223,64 +228,64 @@ _LOOKING = (
 
 _REPLAY = (
     Action(
-        "replay.play", ("space",), "Play", "Play, or hold the replay", "Replay",
+        "replay.play", ("space",), "Play", "Play or pause the replay", "Replay",
         footer=2, mode="replay",
     ),
     Action(
-        "replay.back", ("left",), "Back", "A hundredth of the campaign back", "Replay",
+        "replay.back", ("left",), "Back", "Go back by 1% of the campaign", "Replay",
         footer=3, mode="replay",
     ),
     Action(
-        "replay.forward", ("right",), "Forward", "A hundredth of the campaign on", "Replay",
+        "replay.forward", ("right",), "Forward", "Go forward by 1% of the campaign", "Replay",
         footer=4, mode="replay",
     ),
-    Action("replay.slower", ("minus",), "Slower", "Half the speed", "Replay", mode="replay"),
+    Action("replay.slower", ("minus",), "Slower", "Halve the speed", "Replay", mode="replay"),
     Action(
-        "replay.faster", ("plus", "equals_sign"), "Faster", "Twice the speed", "Replay",
+        "replay.faster", ("plus", "equals_sign"), "Faster", "Double the speed", "Replay",
         footer=5, mode="replay",
     ),
     Action(
-        "replay.previous", ("comma",), "Previous find", "To the crash, hang or kill before",
+        "replay.previous", ("comma",), "Previous finding", "Go to the previous finding or kill",
         "Replay", mode="replay",
     ),
     Action(
-        "replay.next", ("full_stop",), "Next find", "To the next crash, hang or kill", "Replay",
+        "replay.next", ("full_stop",), "Next finding", "Go to the next finding or kill", "Replay",
         footer=6, mode="replay",
     ),
-    Action("replay.start", ("ctrl+home",), "Start", "To the start", "Replay", mode="replay"),
-    Action("replay.end", ("ctrl+end",), "End", "To the end", "Replay", mode="replay"),
+    Action("replay.start", ("ctrl+home",), "Start", "Go to the start", "Replay", mode="replay"),
+    Action("replay.end", ("ctrl+end",), "End", "Go to the end", "Replay", mode="replay"),
 )  # fmt: skip
 
 _TABLE = tuple(
     Action(f"table.{name}", keys, label, text, "Tables", scope="table", footer=footer)
     for name, keys, label, text, footer in (
-        ("down", ("down", "j"), "Down", "The next row", 0),
-        ("up", ("up", "k"), "Up", "The row before", 0),
-        ("page_down", ("pagedown", "ctrl+f"), "Page down", "A screenful down", 0),
-        ("page_up", ("pageup", "ctrl+b"), "Page up", "A screenful up", 0),
-        ("first", ("home", "g"), "First", "The first row", 0),
-        ("last", ("end", "G"), "Last", "The last row; the log then follows the campaign", 0),
-        ("left", ("shift+left", "h"), "Scroll left", "Columns further left", 0),
-        ("right", ("shift+right", "l"), "Scroll right", "Columns further right", 0),
+        ("down", ("down", "j"), "Down", "Go to the next row", 0),
+        ("up", ("up", "k"), "Up", "Go to the previous row", 0),
+        ("page_down", ("pagedown", "ctrl+f"), "Page down", "Scroll one page down", 0),
+        ("page_up", ("pageup", "ctrl+b"), "Page up", "Scroll one page up", 0),
+        ("first", ("home", "g"), "First", "Go to the first row", 0),
+        ("last", ("end", "G"), "Last", "Go to the last row; the log then follows the campaign", 0),
+        ("left", ("shift+left", "h"), "Scroll left", "Show columns further left", 0),
+        ("right", ("shift+right", "l"), "Scroll right", "Show columns further right", 0),
         ("select", ("enter",), "Open", "Open the row, or move to its details", 0),
     )
 )
 
 _SORTING = (
-    # Also from the details beside a table.
+    # Works from the details pane too.
     Action(
         "table.sort", ("s",), "Sort", "Sort by the next column (or click on its title)", "Tables",
         scope="sorting", footer=21,
     ),
     Action(
-        "table.reverse", ("S",), "Reverse", "Turn the order round", "Tables", scope="sorting",
+        "table.reverse", ("S",), "Reverse", "Reverse the order", "Tables", scope="sorting",
     ),
 )  # fmt: skip
 
 _APP = (
     Action(
         "table.filter", ("slash",), "Filter",
-        "Show only rows that hold these words", "Tables", scope="listing", footer=20,
+        "Show only rows that contain these words", "Tables", scope="listing", footer=20,
     ),
     Action(
         "table.unfilter", ("escape",), "Show all",
@@ -291,16 +296,16 @@ _APP = (
     ),
     Action(
         "app.help", ("question_mark",), "Help",
-        "Every key, and why a key is grey", "Fuzztui", footer=30,
+        "Show every key, and why a key is grey", "Fuzztui", footer=30,
     ),
     Action(
         "app.palette", ("ctrl+p",), "Commands",
-        "Find anything by typing", "Fuzztui", footer=31,
+        "Search all actions by name", "Fuzztui", footer=31,
     ),
-    Action("app.theme", ("T",), "Theme", "The next of our themes", "Fuzztui"),
+    Action("app.theme", ("T",), "Theme", "Switch to the next theme", "Fuzztui"),
     Action(
         "app.quit", ("q", "ctrl+q"), "Leave",
-        "Leave the screen; the campaign continues", "Fuzztui", footer=29,
+        "Close the screens; the campaign continues", "Fuzztui", footer=29,
     ),
 )  # fmt: skip
 
@@ -320,18 +325,18 @@ BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(action.group for action in ACTIONS))
 
 _NATIVE = {"focus.next"}
-"""Bound by Textual itself; here for the help screen."""
+"""Actions whose keys Textual binds; they are listed for the help screen."""
 
 
 def method_name(action_id: str) -> str:
-    """The method that carries an action out."""
+    """Return the name of the method that carries out an action."""
     return "do_" + action_id.replace(".", "_")
 
 
 def bindings(scope: str, among: Iterable[Action] = ACTIONS) -> list[BindingType]:
-    """Textual's bindings of one scope; ids are kept, so that a keymap can change the keys.
+    """Return Textual's bindings of one scope. Ids are kept, so that a keymap can change the keys.
 
-    Actions are never disabled for Textual: pressing a greyed key tells the reason.
+    Textual never sees an action as disabled: pressing a greyed key shows the reason.
     """
     return [
         Binding(",".join(a.keys), f"app.perform('{a.id}')", a.label, show=False, id=a.id)

@@ -1,4 +1,4 @@
-"""Something is wrong and stays wrong: said above everything until it is over."""
+"""The banner above all screens: problems that last, each until it is over."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.base.wrap import wrap
 
 MOST = 3
-"""Lines of one trouble: its remedy comes last, and is what has to be read."""
+"""Lines per problem. A longer text is cut in its last line."""
 
 
 class Banner(Canvas):
-    """Up to three lines for each trouble; not there when there is none."""
+    """Up to three lines for each problem; hidden if there is none."""
 
     DEFAULT_CSS = "Banner { height: auto; display: none; background: $failed 18%; }"
 
@@ -22,7 +22,7 @@ class Banner(Canvas):
         self.troubles: Sequence[str] = ()
 
     def show(self, troubles: Sequence[str]) -> None:
-        """Show these troubles (untrusted words), and nothing when there are none."""
+        """Show these problems (untrusted texts)."""
         if list(troubles) == list(self.troubles):
             return
         self.troubles = troubles
@@ -30,16 +30,16 @@ class Banner(Canvas):
         self._fit()
 
     def on_resize(self) -> None:
-        """More or fewer lines."""
+        """Wrap the texts to the new width."""
         self._fit()
 
     def _fit(self) -> None:
-        # Until it is laid out it has no width; it will have its screen's.
+        # Before the first layout the banner has no width; it will get its screen's.
         self.styles.height = len(self.paint(self.size.width or self.screen.size.width, 0))
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """The troubles one below the other."""
+        """Draw the problems one below the other."""
         return [line for text in self.troubles for line in _lines(plain(text), width)]
 
 

@@ -1,4 +1,4 @@
-"""A text in a box over the campaign screen."""
+"""A dialog with scrolling text over the campaign screen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzztui.tui.base.pane import DetailPane
 
 
 class BoxScreen(ModalScreen[None]):
-    """Says :meth:`lines` in a pane that scrolls; escape, enter, ``?`` or ``q`` closes it."""
+    """Shows :meth:`lines` in a scrolling pane; escape, enter, ``?`` or ``q`` closes the dialog."""
 
     TITLE_OF_BOX: ClassVar[str]
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -33,21 +33,21 @@ class BoxScreen(ModalScreen[None]):
     """
 
     def lines(self) -> Sequence[Line]:
-        """What it says now."""
+        """Return the current text."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """One pane."""
+        """Yield one pane in a box."""
         with Vertical() as box:
             box.border_title = self.TITLE_OF_BOX
             box.border_subtitle = "esc closes"
             yield DetailPane()
 
     def on_mount(self) -> None:
-        """Fill and focus it."""
+        """Fill the pane and focus it."""
         self.say()
         self.set_focus(self.query_one(DetailPane))
 
     def say(self) -> None:
-        """Say it again."""
+        """Draw :meth:`lines` again."""
         self.query_one(DetailPane).show(list(self.lines()))

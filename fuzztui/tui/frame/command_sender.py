@@ -1,4 +1,4 @@
-"""From a keypress to the supervisor and back. No widgets in here."""
+"""Sends commands to the supervisor and selects pending ones from the state. No widgets here."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fuzztui.wire.selection import Selection, SelectionError, parse_selection
 
 
 class Client(Protocol):
-    """The part of :class:`~fuzztui.remote.client.ControlClient` that is used."""
+    """The used part of :class:`~fuzztui.remote.client.ControlClient`."""
 
     def send(self, command: Command, timeout: float = 10.0) -> Result:
-        """Blocking."""
+        """Send ``command`` and wait for the answer, ``timeout`` seconds at most. Blocking."""
 
     def close(self) -> None:
-        """Done with it."""
+        """Close the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """How a command ended: ``kind`` is applied, rejected, pending or failed."""
+    """The result of a command: ``kind`` is applied, rejected, pending or failed."""
 
     kind: str
     detail: str = ""
@@ -38,14 +38,14 @@ def _connect(run: Path) -> Client:
 
 
 class CommandSender:
-    """Sends commands, one connection each: nothing to lose when a supervisor is replaced."""
+    """Sends each command by a new connection, so that a supervisor can be replaced."""
 
     def __init__(self, run: Path, connect: Callable[[Path], Client] = _connect) -> None:
         self._run = run
         self._connect = connect
 
     async def send(self, command: Command) -> CommandOutcome:
-        """Send ``command`` and wait, in a thread, for what became of it. Never raises."""
+        """Send ``command`` and wait in a thread for the result. Never raises."""
         try:
             result = await in_thread(lambda: self._send(command))
         except (RemoteError, OSError) as e:
@@ -63,7 +63,7 @@ class CommandSender:
 
 
 def pending_mutants(state: State) -> dict[str, list[str]]:
-    """Names of the unanswered commands by the id of each mutant that they mean."""
+    """Return the names of the pending commands of each mutant, by the mutant's id."""
     out: dict[str, list[str]] = {}
     for status in list(state.commands.values()):
         selection = selection_of(status.command) if status.state == "pending" else None
@@ -77,7 +77,7 @@ def pending_mutants(state: State) -> dict[str, list[str]]:
 
 
 def selection_of(command: dict[str, Any]) -> Selection | None:
-    """The mutants that an encoded command is about, if it is about mutants."""
+    """Return the mutants that an encoded command selects; None for other commands."""
     try:
         return parse_selection(str(command["select"]))
     except (KeyError, SelectionError):
@@ -85,7 +85,7 @@ def selection_of(command: dict[str, Any]) -> Selection | None:
 
 
 def pending_for(state: State) -> dict[str, list[str]]:
-    """Names of the unanswered commands, by entry or finding key, or by instance id."""
+    """Return the names of pending commands by key of the entry or finding, or by instance id."""
     out: dict[str, list[str]] = {}
     for status in list(state.commands.values()):
         if status.state != "pending":
@@ -103,7 +103,7 @@ def pending_for(state: State) -> dict[str, list[str]]:
 
 
 def minimisings(state: State) -> dict[str, CommandStatus]:
-    """By the key of a finding: the latest command to minimise it, answered or not."""
+    """Return the latest minimise command of each finding, answered or not, by finding key."""
     return {
         f"{status.command.get('instance', '')}/{status.command.get('file', '')}": status
         for status in list(state.commands.values())

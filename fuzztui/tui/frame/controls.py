@@ -1,6 +1,6 @@
-"""Commands of a user: how they are sent, and how what became of them is told.
+"""Sending of a user's commands, and notifications of their results.
 
-Mixed into the app: what ``do_campaign_*`` and ``do_app_quit`` of the registry mean.
+Mixed into the app; implements ``do_campaign_*`` and ``do_app_quit`` of the registry.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.labels.events import command_words
+from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.targeting import said_of
+from fuzztui.tui.labels.targeting import answer_text
 from fuzztui.wire.commands import AddSeed, Command, IgnoreGoal, Pause, PinGoal, Resume, Stop
 
 WAITED_S = 10.0
-"""How long whoever sent a command waits for what becomes of it."""
+"""Seconds for which the sender of a command waits for the answer."""
 
 LEAVE_S = 2.0
-"""How long at most the screen stays for a command to be sent, after somebody has left it."""
+"""Maximal seconds for which leaving the app waits until commands are sent."""
 
 STEER, REMEMBER = "steer", "remember"
-"""Groups of workers for which leaving waits: commands that are sent, a theme that is kept."""
+"""Groups of workers for which leaving waits: sending commands, and storing a theme."""
 
 MAX_PATH = 4096
 """Characters of a path."""
 
 
 class CampaignControls(ThemedApp):
-    """Needs a way to steer (None: nothing can be), and what the application offers."""
+    """The commands of the app."""
 
     steering: CommandSender | None
     status: Status
     mode: str
     _leaving = False
     _present_t = -1.0
-    """Campaign time of the last record when the log was opened: what is older is no news."""
+    """Campaign time of the last record when the log was opened; older answers are not notified."""
     _in_turn: asyncio.Lock
     """Held while a pin or an ignore is sent: each may undo the other, so their order counts."""
 
@@ -63,7 +63,7 @@ class CampaignControls(ThemedApp):
         def nudge(self) -> None: ...  # noqa: D102
 
     def do_app_quit(self) -> None:
-        """Once what was asked for is sent; a second time, at once."""
+        """Leave when all commands are sent; pressed again: at once."""
         screen = self._campaign_screen
         if self._leaving or screen is None:
             self.exit()
@@ -79,11 +79,11 @@ class CampaignControls(ThemedApp):
                 await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
         self.exit()
 
-    def steer(self, command: Command, words: str) -> None:
-        """Send a command; what becomes of it is told, and comes back through the log."""
-        self.run_worker(self._steer(command, words), group=STEER)
+    def steer(self, command: Command, label: str) -> None:
+        """Send a command in a worker. Its result is notified, and is recorded in the log."""
+        self.run_worker(self._steer(command, label), group=STEER)
 
-    async def _steer(self, command: Command, words: str) -> None:
+    async def _steer(self, command: Command, label: str) -> None:
         if self.steering is None:
             return
         ordered = isinstance(command, (PinGoal, IgnoreGoal))
@@ -92,19 +92,19 @@ class CampaignControls(ThemedApp):
         detail = f": {outcome.detail}" if outcome.detail else ""
         if outcome.kind == "applied":
             at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
-            said = f" ({said_of(command, outcome.detail)})" if outcome.detail else ""
-            self.notify(plain(f"{words}: done{at}{said}"), markup=False, timeout=3)
+            said = f" ({answer_text(command, outcome.detail)})" if outcome.detail else ""
+            self.notify(plain(f"{label}: done{at}{said}"), markup=False, timeout=3)
         elif outcome.kind == "pending":
-            self.notify(plain(f"{words}: sent{detail}"), markup=False, timeout=5)
+            self.notify(plain(f"{label}: sent{detail}"), markup=False, timeout=5)
         elif outcome.kind == "rejected":
-            text = plain(f"{words}: refused{detail}")
+            text = plain(f"{label}: rejected{detail}")
             self.notify(text, severity="warning", markup=False, timeout=8)
         else:
-            text = plain(f"{words}: not sent{detail}")
+            text = plain(f"{label}: not sent{detail}")
             self.notify(text, severity="error", markup=False, timeout=8)
         self.nudge()
 
-    def tell_answers(self, changes: Changes) -> None:
+    def notify_answers(self, changes: Changes) -> None:
         """Notify the user of commands that were answered after :data:`WAITED_S`."""
         if changes.reset:
             self._present_t = self.end_t
@@ -115,13 +115,13 @@ class CampaignControls(ThemedApp):
             if status.done_t <= self._present_t:  # a long log is read in several polls
                 continue
             done = status.state == "applied"
-            text = f"{command_words(status.command)}: {'done' if done else 'refused'}"
+            text = f"{command_text(status.command)}: {'done' if done else 'rejected'}"
             text += f": {status.text}" if status.text else ""
             severity: SeverityLevel = "information" if done else "warning"
             self.notify(plain(text), severity=severity, markup=False, timeout=10)
 
     def do_campaign_add_seed(self) -> None:
-        """After asking for its path."""
+        """Ask for the path of a seed and send it."""
 
         def answered(text: str | None) -> None:
             if not text:
@@ -134,29 +134,28 @@ class CampaignControls(ThemedApp):
             self.steer(AddSeed(file), f"add seed {file}")
 
         question = (
-            "Path of a file that the instances are to start from too. They take it over like "
-            "a find of a sibling: if it covers something new."
+            "Path of a file to add to the campaign. Each instance imports the input if it covers "
+            "something new there."
         )
         self.push_screen(AskScreen("Add seed", question, "~/seeds/one.bin", MAX_PATH), answered)
 
     def do_campaign_pause(self) -> None:
-        """Pause all, or resume all."""
+        """Pause or resume the campaign."""
         if self.campaign.state == "paused":
             self.steer(Resume(), "resume the campaign")
         else:
             self.steer(Pause(), "pause the campaign")
 
     def do_campaign_stop(self) -> None:
-        """After asking."""
+        """Ask for confirmation and stop the campaign."""
         s = self.status
         question = (
-            f"End the campaign {s.name!r} after {format.clock(s.now)}? Its engines write their "
-            "last figures and stop. Everything that was found is kept. "
-            "To leave it running and only close this screen, press q instead."
+            f"Stop the campaign {s.name!r} after {format.clock(s.now)}? All entries and findings "
+            "are kept. To close only this screen while the campaign continues, press q instead."
         )
 
         def answer(yes: bool | None) -> None:
             if yes:
                 self.steer(Stop(), "stop the campaign")
 
-        self.push_screen(ConfirmScreen("Stop the campaign", question, "Stop", "Go on"), answer)
+        self.push_screen(ConfirmScreen("Stop the campaign", question, "Stop", "Cancel"), answer)

@@ -1,4 +1,4 @@
-"""The keys of the moment, from the registry; grey what cannot be done now."""
+"""The line of keys, from the registry; impossible actions are grey."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALWAYS = ("app.quit", "app.help")
 
 
 class Footer(Canvas):
-    """One line. What does not fit is in the help; the way out and "?" always fit."""
+    """The keys of the current screen in one line; ``app.quit`` and ``app.help`` always fit."""
 
     DEFAULT_CSS = "Footer { height: 1; background: $panel; }"
 
@@ -25,17 +25,17 @@ class Footer(Canvas):
         self._now = ActionContext()
 
     def show(self, now: ActionContext) -> None:
-        """Draw the keys for the situation ``now``."""
+        """Draw the keys for the context ``now``."""
         if now != self._now:
             self._now = now
             self.repaint()
 
     def clicked(self, click: str, at: int) -> None:
-        """A key was clicked: as if it was pressed."""
+        """Carry out the clicked action."""
         painter(self).perform(click)
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """The keys, then those of :data:`ALWAYS` at the right."""
+        """Draw the keys, then the keys of :data:`ALWAYS` at the right end."""
         now = self._now
         line: list[TextSpan] = [TextSpan(" ")]
         tail = [s for id in ALWAYS for s in self._spans(BY_ID[id], now)]
@@ -52,7 +52,7 @@ class Footer(Canvas):
     @staticmethod
     def _spans(action: Action, now: ActionContext) -> list[TextSpan]:
         key, label = key_name(action.keys[0]), action.title(now)
-        # Grey is not for everybody's eyes: what cannot be done is in brackets too.
+        # Not every user can see grey: an impossible action is in brackets too.
         if action.why_not(now):
             return [TextSpan(f"({key} {label}) ", "muted", action.id), TextSpan(" ")]
         return [
@@ -62,12 +62,12 @@ class Footer(Canvas):
 
 
 def _place(action: Action) -> tuple[int, str]:
-    """Less and more of one thing have the same: no footer ends between them."""
+    """Equal for pairs like less and more, which are shown together or not at all."""
     return action.footer, action.needs or action.id
 
 
 def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
-    """The footer's actions in its order, without those of the other mode or table."""
+    """Return the footer's actions in order, without actions of another mode or table."""
     wanted = [
         a
         for a in ACTIONS

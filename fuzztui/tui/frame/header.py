@@ -1,4 +1,4 @@
-"""The two lines on top of every screen: which campaign, how it is, how far."""
+"""The two lines at the top of every screen: campaign, state, screens, budget."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ TABS = (
 )
 OPERATORS = ("operators", "6", "Operators")
 TYPES = ("types", "7", "Types")
-"""These only where there are any."""
+"""Screens that only campaigns with text mutators or type targeting have."""
 
 
 FUNCTION = re.compile(r"(.*\.py|[\w.]+):")
-"""Before the name of a function, its file or module; what else there is is a command."""
+"""The file or module in front of a function's name; any other target is a command."""
 
 
 def brief_target(target: str, room: int) -> str:
-    """``dir/file.py:function``, or a command, in about ``room`` characters.
+    """Shorten ``dir/file.py:function``, or a command, to about ``room`` characters.
 
-    Folders go first, the outermost before all. Then of a function the start goes, since its end
-    tells which of a file's tests it is; a command is left to be cut at its end.
+    Folders are removed first, from the outermost. Then a function loses its start, because its end
+    distinguishes the tests of a file; a command is returned too long, to be cut at its end.
     """
     if len(target) <= room:
         return target
@@ -51,7 +51,7 @@ def brief_target(target: str, room: int) -> str:
 
 
 class Header(StatusCanvas):
-    """Name, engine and state; then the screens and the budget."""
+    """Name, engine and state; below them the screens and the budget."""
 
     DEFAULT_CSS = "Header { height: 2; background: $panel; }"
 
@@ -60,11 +60,11 @@ class Header(StatusCanvas):
         self._tab = tab
 
     def clicked(self, click: str, at: int) -> None:
-        """A tab."""
+        """Go to the clicked screen."""
         painter(self).perform(f"view.{click}")
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Two lines."""
+        """Return the two lines."""
         return [self._who(width), self._where(width)]
 
     def _who(self, width: int) -> Line:
@@ -85,7 +85,7 @@ class Header(StatusCanvas):
         return spread(left, badge, width)
 
     def _replay(self, width: int) -> list[TextSpan]:
-        """How the run ended, and how it was then: paused was the campaign, not the replay."""
+        """The state in which the run ended, and its state at the replayed moment ("then ...")."""
         s = self._status
         ended = s.ended if s.ended in ENDED else ""
         spans = [TextSpan("▷ REPLAY ", "bold primary")]
@@ -102,13 +102,13 @@ class Header(StatusCanvas):
         word = "deleted" if s.reason == ALL_GONE else s.state
         spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
         if s.watched:
-            spans.insert(0, TextSpan("only watched ", "muted"))
+            spans.insert(0, TextSpan("watched ", "muted"))
         if s.pending:
             spans.insert(0, TextSpan(f"{s.pending} pending ", "pending"))
-        if s.figures_age > s.fresh_s or (s.watched and s.figures_age >= 0):
-            style = "hang" if s.figures_age > s.stale_s else "muted"
-            age = format.age_from(s.fresh_s, s.figures_age)
-            spans.append(TextSpan(f"figures {age} old ", style))
+        if s.stats_age > s.fresh_s or (s.watched and s.stats_age >= 0):
+            style = "hang" if s.stats_age > s.stale_s else "muted"
+            age = format.age_from(s.fresh_s, s.stats_age)
+            spans.append(TextSpan(f"stats {age} old ", style))
         return spans
 
     def _where(self, width: int) -> Line:
@@ -121,13 +121,13 @@ class Header(StatusCanvas):
             here = tab == self._tab
             tabs.append(TextSpan(f"{key} ", "muted", tab))
             tabs.append(TextSpan(text, "bold underline" if here else "muted", tab))
-            if tab == FINDINGS and self._status.groups and not tight:  # there the budget needs it
+            if tab == FINDINGS and self._status.groups and not tight:  # narrow: the budget needs it
                 tabs.append(TextSpan(f"·{format.count(self._status.groups)}", "bold crash", tab))
             tabs.append(TextSpan(" " if tight else "  "))
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 
     def _budget(self, room: int) -> list[TextSpan]:
-        """Campaign time, as all else on the screen, and how much of the budget is used."""
+        """Campaign time, as everywhere on the screens, and the used share of the budget."""
         s = self._status
         clock = [TextSpan(format.clock(s.now), "bold")]
         share = s.progress
@@ -135,7 +135,7 @@ class Header(StatusCanvas):
             words = "elapsed in total " if s.campaigns > 1 else "elapsed "
             fits = room > len(words) + 12
             return [TextSpan(words, "muted"), *clock, TextSpan(" ")] if fits else clock
-        # Of a replay the timeline below is the one bar: two would be taken for one another.
+        # In a replay the timeline is the only bar: two bars would be confused.
         for ends, least in () if s.mode == "replay" else self._ends(share):
             bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
             if bar_room >= least:
@@ -153,9 +153,9 @@ class Header(StatusCanvas):
         return whole if width_of(whole) < room else clock
 
     def _ends(self, share: float) -> Iterator[tuple[list[TextSpan], int]]:
-        """What stands behind the gauge, the fullest first, and the cells that leaves it at least.
+        """The texts after the gauge, longest first, each with the gauge's minimal width in cells.
 
-        A time budget is spent by running time: that is told where pauses make it another one.
+        A time budget counts running time, which is shown only if pauses make it differ.
         """
         s = self._status
         limit, percent = self._limit(), format.percent(share, 1)

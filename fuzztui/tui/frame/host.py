@@ -1,7 +1,6 @@
-"""What widgets and screens may ask of the application, as an interface.
+"""The interface of the application for widgets and screens.
 
-Widgets stay usable in any application that offers this: the tests and benchmarks
-have small ones of their own.
+Widgets work in any application with this interface: tests and benchmarks have small ones.
 """
 
 from __future__ import annotations
@@ -23,52 +22,52 @@ from fuzztui.wire.commands import Command
 
 
 class AppInterface(Painter, Protocol):
-    """What a screen needs on top."""
+    """The interface that a screen needs in addition."""
 
     run_dir: Path | None
     mode: str
-    kin: Lineage
-    turns: Worklist
+    lineage: Lineage
+    worklist: Worklist
 
     @property
     def campaign(self) -> State:
-        """The state; walk through its tables only when it is not lent (``when_free``)."""
+        """The state. Iterate over its tables only in a callback of :meth:`when_free`."""
 
     @property
     def status(self) -> Status:
         """The totals as of the last tick."""
 
-    def situation(self) -> ActionContext:
-        """What can be done, as of now."""
+    def action_context(self) -> ActionContext:
+        """Return which actions are possible now."""
 
     def when_free(self, look: Callable[[], None]) -> None:
-        """Call ``look`` as soon as the state is not being changed."""
+        """Call ``look`` as soon as no other thread changes the state."""
 
-    def steer(self, command: Command, words: str) -> None:
-        """Send a command to the supervisor."""
+    def steer(self, command: Command, label: str) -> None:
+        """Send a command to the supervisor; ``label`` names it in notifications."""
 
     def copy(self, text: str, what: str) -> None:
-        """Put ``text`` on the clipboard of the terminal and say so."""
+        """Put ``text`` on the terminal's clipboard and notify the user; ``what`` names the text."""
 
     def refresh_footer(self) -> None:
-        """The row under the cursor changed."""
+        """Draw the footer again, because the row under the cursor changed."""
 
     def draw_frame(self) -> None:
-        """Troubles, keys and timeline around the screen's body may have changed."""
+        """Draw banner, footer and timeline again."""
 
-    def missed(self, tab: str) -> Changes:
-        """What changed since the screen of ``tab`` was last shown; forgotten by asking."""
+    def take_changes(self, tab: str) -> Changes:
+        """Return and clear the changes since the screen ``tab`` was last shown."""
 
-    def look_at(self, tab: str, key: str) -> None:
+    def go_to_row(self, tab: str, key: str) -> None:
         """Go to the screen ``tab``, to the row with ``key``."""
 
-    def sought(self, tab: str) -> str:
-        """The row that :meth:`look_at` wants on ``tab``, "" for none; forgotten by asking."""
+    def take_requested_row(self, tab: str) -> str:
+        """Return and clear the row that :meth:`go_to_row` requested; "" if there is none."""
 
     def open_reader(self) -> LogReader:
-        """Another reader on the campaign's log. Blocking."""
+        """Return a new reader of the campaign's log. Blocking."""
 
 
 def host(node: DOMNode) -> AppInterface:
-    """The application of ``node``."""
+    """Return the application of ``node``."""
     return cast(AppInterface, node.app)

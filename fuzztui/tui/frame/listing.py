@@ -1,4 +1,4 @@
-"""A table with the details of its current row beside it: all screens but the Overview."""
+"""A screen with a table and the details of its current row: all screens but the Overview."""
 
 from __future__ import annotations
 
@@ -26,34 +26,33 @@ T = TypeVar("T")
 P = TypeVar("P")
 
 SETTLE_S = 0.06
-"""A cursor that runs through the table reads no files."""
+"""Seconds that the cursor must rest on a row before the row's file is read."""
 
 
 class ListingScreen(CampaignScreen, Generic[T, P]):
-    """Subclasses make the table and say what the details are.
+    """A table and a details pane. Subclasses make the table and the details.
 
-    Details are drawn at once, without what must be read from a file (``P``), and again
-    when a thread has read it. Side by side when there is room, one above the other when
-    there is not.
+    Details are drawn at once without their preview (``P``, content of a file), and again when a
+    thread has read the preview. The pane is beside the table, or below in a narrow terminal.
     """
 
     SCOPES: ClassVar[tuple[str, ...]] = ("listing",)
-    HINT: ClassVar[str] = "words that a row must hold"
-    """What can be typed into the filter."""
+    HINT: ClassVar[str] = "words that a row must contain"
+    """Placeholder of the filter's input."""
     DEFAULT_CSS = """
     ListingScreen {
         & #listing { height: 1fr; layout: horizontal; }
         & BigTable { width: 3fr; }
-        & Pane { width: 2fr; border-left: vkey $rule; padding: 0 1; }
-        & Pane:focus { border-left: vkey $primary; }
+        & DetailPane { width: 2fr; border-left: vkey $rule; padding: 0 1; }
+        & DetailPane:focus { border-left: vkey $primary; }
         &.-narrow, &.-medium {
             & #listing { layout: vertical; }
             & BigTable { width: 100%; height: 1fr; }
-            & Pane {
+            & DetailPane {
                 width: 100%; height: 45%;
                 border-left: none; border-top: solid $rule;
             }
-            & Pane:focus { border-left: none; border-top: solid $primary; height: 80%; }
+            & DetailPane:focus { border-left: none; border-top: solid $primary; height: 80%; }
         }
     }
     """
@@ -63,24 +62,24 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         self._preview: tuple[str, P] | None = None
 
     def body(self) -> Iterable[Widget]:
-        """Table and details."""
+        """Yield the table, the details pane and the filter."""
         yield Container(self.make_table(), DetailPane(id="detail"), id="listing")
         yield FilterBar(self.HINT, self.to_table)
 
     def make_table(self) -> BigTable[T]:
-        """The table."""
+        """Return a new table."""
         raise NotImplementedError
 
     def details(self, row: T, preview: P | None, size: Size) -> Sequence[Line]:
-        """The details for a pane of that size; ``preview`` once it is read."""
+        """Return the details for a pane of ``size``; ``preview`` is None until it was read."""
         raise NotImplementedError
 
     def preview_of(self, row: T) -> tuple[str, Callable[[], P]] | None:
-        """What is to be read for the row: a name for it, and how (it may block)."""
+        """Return the name and the (blocking) reader of the row's preview; None: no preview."""
         return None
 
     def nothing(self) -> Sequence[Line]:
-        """What to say when there is no row at all."""
+        """Return the details if the table has no row."""
         return ()
 
     @property
@@ -90,19 +89,19 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     @property
     def pane(self) -> DetailPane:
-        """The details."""
+        """The details pane."""
         return self.query_one(DetailPane)
 
     def to_table(self) -> None:
-        """The keys are the table's."""
+        """Move the focus to the table."""
         self.set_focus(self.table)
 
     # ------------------------------------------------------------- details
 
     def show_detail(self, *, top: bool = False) -> None:
-        """Bring the details up to date with the row under the cursor."""
+        """Draw the details of the row under the cursor."""
         if not self.app.is_running:
-            return  # read too late: the widgets are being taken down
+            return  # called too late: the app is removing the widgets
         row = self.table.current
         if row is None:
             self.pane.show(self.nothing(), top=True)
@@ -118,17 +117,17 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
             self.look()
 
     def look(self) -> None:
-        """Another row is looked at: its details, from the top, and what must be read for them."""
-        self.look_again(top=True)
+        """Show the details of another row from the top, and start to read its preview."""
+        self.refresh_row(top=True)
 
-    def look_again(self, *, top: bool = False) -> None:
-        """The row under the cursor has changed, or what must be read for it."""
+    def refresh_row(self, *, top: bool = False) -> None:
+        """Draw the details again, and read the preview again if it changed."""
         self.show_detail(top=top)
         self.host.refresh_footer()
         row = self.table.current
         wanted = None if row is None else self.preview_of(row)
         if wanted is not None and (self._preview is None or self._preview[0] != wanted[0]):
-            # Not begun yet: a coroutine that is cancelled before would never be awaited.
+            # A coroutine is made by the worker: one that is cancelled unstarted is never awaited.
             load: WorkType[None] = partial(self._load_preview, *wanted)
             self.run_worker(load, group="preview", exclusive=True)
 
@@ -138,37 +137,37 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         self.show_detail()
 
     def reveal(self, key: str) -> None:
-        """Put the cursor on the row with ``key``, or say why not."""
+        """Put the cursor on the row with ``key``, or notify the user of the reason why not."""
         if not self.table.go_to(key):
-            words = "is hidden by the filter" if key in self.table.rows else "is not known here"
+            words = "is hidden by the filter" if key in self.table.rows else "is not in this table"
             self.notify(plain(f"{key} {words}."), markup=False)
 
-    def go_to_first(self, finds: Sequence[Entry | Finding], none: str) -> None:
-        """To the screen and row of the first of ``finds``, or say that there is ``none``."""
+    def go_to_latest(self, finds: Sequence[Entry | Finding], none: str) -> None:
+        """Go to the screen and row of the first of ``saved``; if empty, notify with ``none``."""
         if not finds:
             self.notify(none, markup=False)
         else:
             is_finding = isinstance(finds[0], Finding)
-            self.host.look_at("findings" if is_finding else "corpus", finds[0].key)
+            self.host.go_to_row("findings" if is_finding else "corpus", finds[0].key)
 
     @on(BigTable.Selected)
     def _opened(self) -> None:
-        if self.at_hand:
+        if self.may_take_focus:
             self.set_focus(self.pane)
 
     def on_resize(self) -> None:
-        """The hexdump fits its width."""
+        """Fit the hexdump to the new width."""
         self.call_after_refresh(self.show_detail)
 
     # -------------------------------------------------------------- filter
 
     def do_table_filter(self) -> None:
-        """Type to filter."""
+        """Open the filter's input."""
         self.query_one(FilterBar).open()
         self._count()
 
     def do_table_unfilter(self) -> None:
-        """Show everything; from the details, back to the table."""
+        """Remove the filter; with the focus in the details: move it to the table."""
         if self.focused is self.pane:
             self.to_table()
         else:
@@ -180,7 +179,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         self.host.when_free(lambda: self.narrow(text))
 
     def narrow(self, text: str) -> None:
-        """Apply the filter; rows of our own know how."""
+        """Apply the filter to the table."""
         self.table.narrow(text)
         self._count()
 

@@ -1,7 +1,7 @@
-"""What somebody asks for on a screen, until the log tells what becomes of it.
+"""Commands that a screen has sent and the log does not show yet.
 
-Steps that follow each other fast become one command; what is asked for is shown as such from
-the first key on, and its next step continues from there.
+Key presses in quick succession become one command, which is shown as pending from the first key
+press on; the next key press continues from the pending value.
 """
 
 from __future__ import annotations
@@ -19,98 +19,98 @@ from fuzztui.wire.commands import Command, IgnoreGoal
 __all__ = ["ECHO_S", "PendingCommands"]
 
 SETTLE_S = 0.4
-"""Steps that follow each other as fast are one command."""
+"""Seconds to wait for a further key press before a command is sent."""
 
 ECHO_S = 10.0
-"""So long what was sent is shown as asked for, if the log does not say it is."""
+"""Seconds for which a sent command is shown as pending while the log does not mention it."""
 
-Subject = tuple[str, str, str]
-"""What a command is about: two about the same are steps of one."""
+Key = tuple[str, str, str]
+"""What a command changes: a later command with the same key replaces an earlier one."""
 
 
-def _subject(command: dict[str, Any]) -> Subject:
+def _key(command: dict[str, Any]) -> Key:
     kind = str(command.get("c"))
     thing = command.get("location" if kind == IgnoreGoal.name else "type", "")
     return kind, str(thing), str(command.get("instance", ""))
 
 
 class PendingCommands:
-    """Of one screen."""
+    """The pending commands of one screen."""
 
     def __init__(
-        self, screen: CampaignScreen, words: Callable[[Command], str], changed: Callable[[], None]
+        self, screen: CampaignScreen, label: Callable[[Command], str], changed: Callable[[], None]
     ) -> None:
-        """``words``: a command for the notice of what becomes of it; ``changed``: show it."""
-        self._screen, self._words, self._changed = screen, words, changed
-        self._wanted: dict[Subject, Command] = {}
-        self._known: dict[Subject, frozenset[str]] = {}
-        """The commands that there were when a wish was sent; none before it is."""
+        """``label``: of a command, for notifications; ``changed``: called to draw the screen."""
+        self._screen, self._label, self._changed = screen, label, changed
+        self._wanted: dict[Key, Command] = {}
+        self._sent: dict[Key, frozenset[str]] = {}
+        """Ids of the commands in the log when each was sent; unsent ones are missing."""
         self._settling: Timer | None = None
         self._echo: Timer | None = None
 
     @property
     def commands(self) -> list[Command]:
-        """What was asked for here and the log does not say, oldest first."""
+        """The pending commands, oldest first."""
         return list(self._wanted.values())
 
-    def story(self, waiting: Sequence[tuple[CommandStatus, Command]]) -> str:
-        """What becomes of what is asked for here or ``waiting``; "" if nothing is."""
+    def status_text(self, waiting: Sequence[tuple[CommandStatus, Command]]) -> str:
+        """Return a text on the pending commands and those of ``waiting``; "" if there are none."""
         if self._wanted:
-            return "to be sent" if len(self._known) < len(self._wanted) else "sent…"
+            return "not sent yet" if len(self._sent) < len(self._wanted) else "sent…"
         if not waiting:
             return ""
         status, command = waiting[-1]
-        whom = getattr(command, "instance", "") or "the engines"
-        return f"asked by {status.by or 'somebody'}, {whom} will answer…"
+        instance = getattr(command, "instance", "") or "the engines"
+        return f"sent by {status.by or 'another user'}, waiting for {instance}…"
 
-    def ask(self, wishes: Iterable[Command], after: float = SETTLE_S) -> None:
-        """Send them soon, each instead of an earlier one about the same."""
-        for wish in wishes:
-            subject = _subject(encode_command(wish))
-            self._wanted.pop(subject, None)
-            self._known.pop(subject, None)
-            self._wanted[subject] = wish
+    def add(self, commands: Iterable[Command], after: float = SETTLE_S) -> None:
+        """Send ``commands`` after ``after`` seconds; each replaces a pending one with its key."""
+        for command in commands:
+            key = _key(encode_command(command))
+            self._wanted.pop(key, None)
+            self._sent.pop(key, None)
+            self._wanted[key] = command
         if self._settling is not None:
             self._settling.stop()
         self._settling = self._screen.set_timer(after, self._send)
         self._changed()
 
-    def settle(self) -> None:
-        """Send at once what waits for another step."""
+    def flush(self) -> None:
+        """Send all unsent commands now."""
         if self._settling is not None:
             self._settling.stop()
             self._send()
 
     def forget(self) -> None:
-        """Nothing is asked for any more."""
+        """Remove all pending commands."""
         for timer in (self._settling, self._echo):
             if timer is not None:
                 timer.stop()
         self._wanted.clear()
-        self._known.clear()
+        self._sent.clear()
 
-    def heard(self) -> None:
-        """The log may have what was sent: from there on it says what becomes of it."""
-        told = list(self._screen.campaign.commands.items()) if self._known else []
-        for subject, known in list(self._known.items()):
-            if any(id not in known and _subject(s.command) == subject for id, s in told):
-                del self._wanted[subject], self._known[subject]
+    def drop_recorded(self) -> None:
+        """Remove sent commands that the log contains now: it has their state from here on."""
+        recorded = list(self._screen.campaign.commands.items()) if self._sent else []
+        for key, known in list(self._sent.items()):
+            if any(id not in known and _key(s.command) == key for id, s in recorded):
+                del self._wanted[key], self._sent[key]
 
     def _send(self) -> None:
         now = frozenset(list(self._screen.campaign.commands))
-        unsent = {s: wish for s, wish in self._wanted.items() if s not in self._known}
+        unsent = {s: command for s, command in self._wanted.items() if s not in self._sent}
         if not unsent:
             return
         if self._echo is not None:
             self._echo.stop()
-        self._echo = self._screen.set_timer(ECHO_S, self._not_heard)
-        for subject, wish in unsent.items():
-            self._known[subject] = now
-            self._screen.host.steer(wish, self._words(wish))
+        self._echo = self._screen.set_timer(ECHO_S, self._expire)
+        for key, command in unsent.items():
+            self._sent[key] = now
+            self._screen.host.steer(command, self._label(command))
         self._changed()
 
-    def _not_heard(self) -> None:
-        for subject in self._known:
-            del self._wanted[subject]
-        self._known.clear()
+    def _expire(self) -> None:
+        for key in self._sent:
+            del self._wanted[key]
+        self._sent.clear()
         self._changed()

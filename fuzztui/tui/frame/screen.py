@@ -1,4 +1,4 @@
-"""What all campaign screens share: header, troubles, body, keys, and taking in changes."""
+"""The base of all campaign screens: header, banner, body, footer, and updates."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from fuzztui.wire.commands import SkipCurrent
 
 
 class CampaignScreen(Screen[None]):
-    """One of the modes. Subclasses fill :meth:`body` and :meth:`show`.
+    """One screen of the app. Subclasses implement :meth:`body` and :meth:`show`.
 
-    ``TAB`` is the mode's name and the scope of its actions in the registry.
+    ``TAB`` is the screen's name and the scope of its actions in the registry.
     """
 
-    # In a low terminal the body is cut; header and keys stay.
+    # In a low terminal the body is cut; header and footer stay.
     DEFAULT_CSS = """
     CampaignScreen { overflow: hidden; }
     CampaignScreen > #body { height: 1fr; overflow: hidden; }
     """
     TAB: ClassVar[str] = ""
     SCOPES: ClassVar[tuple[str, ...]] = ()
-    """Further scopes whose actions the screen offers."""
+    """Further scopes with actions for this screen."""
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -45,7 +45,7 @@ class CampaignScreen(Screen[None]):
 
     @classmethod
     def scopes(cls) -> tuple[str, ...]:
-        """All scopes whose keys work on this screen."""
+        """Return all scopes whose keys work on this screen."""
         return (cls.TAB, *cls.SCOPES, "table", "sorting", "app")
 
     @property
@@ -59,7 +59,7 @@ class CampaignScreen(Screen[None]):
         return self.host.campaign
 
     def compose(self) -> ComposeResult:
-        """Top, body, bottom."""
+        """Yield header, banner, body, timeline (in a replay) and footer."""
         yield Header(self.TAB)
         yield Banner()
         yield Container(*self.body(), id="body")
@@ -68,7 +68,7 @@ class CampaignScreen(Screen[None]):
         yield Footer(self.scopes())
 
     def on_mount(self) -> None:
-        """Lay out for the terminal's size at once: Textual would do it after the first paint."""
+        """Set the classes for the terminal's size; Textual would set them after the first paint."""
         width, height = self.app.size
         wanted: list[str] = []
         for size, breakpoints in (
@@ -77,56 +77,56 @@ class CampaignScreen(Screen[None]):
         ):
             reached = [name for least, name in sorted(breakpoints) if size >= least]
             wanted += reached[-1:]
-        self.add_class(*wanted)  # at once: each change of classes has all widgets styled again
+        self.add_class(*wanted)  # at once: each change restyles all widgets
 
     @property
-    def at_hand(self) -> bool:
-        """Whether what comes a moment after its key may still take the keys.
+    def may_take_focus(self) -> bool:
+        """Whether an action that finishes late may still move the focus.
 
-        Not once somebody types into an input or looks at something else: the keys are meant for
-        that. For the same reason the focus is given by :meth:`set_focus`, at once, and never by
-        ``Widget.focus``, which puts it off until after the keys that were typed meanwhile.
+        Not once the user types into an input or another screen is shown: the next keys are meant
+        for those. For the same reason the focus is moved by :meth:`set_focus`, at once, and never
+        by ``Widget.focus``, which waits until the keys typed meanwhile were handled.
         """
         return self.app.screen is self and not isinstance(self.focused, Input)
 
     def body(self) -> Iterable[Widget]:
-        """The widgets between header and footer."""
+        """Return the widgets between header and footer."""
         raise NotImplementedError
 
     def show(self, changes: Changes) -> None:
-        """Bring the body up to date; called when nothing else changes the state."""
+        """Update the body; called while no other thread changes the state."""
         raise NotImplementedError
 
     def tick(self, status: Status) -> None:
-        """A second went by: ages and clocks."""
+        """Update clocks and ages; called once per second."""
         self.query_one(Header).show(status)
 
     def describe_row(self) -> ActionContext:
-        """The part of the situation that the row under the cursor decides."""
+        """Return the part of the action context that depends on the row under the cursor."""
         return ActionContext()
 
     def on_screen_resume(self) -> None:
-        """Back from another mode (or here for the first time): catch up."""
+        """Show all changes since this screen was last shown."""
         self.host.when_free(self._catch_up)
 
     def on_screen_suspend(self) -> None:
-        """Another mode, or a dialog, is looked at."""
+        """Another screen, or a dialog, covers this one."""
         self.leave()
 
     def leave(self) -> None:
-        """Nobody looks at it any more, for now or permanently."""
+        """Called when the user leaves this screen or the app."""
 
     def _catch_up(self) -> None:
-        self.show(self.host.missed(self.TAB))
+        self.show(self.host.take_changes(self.TAB))
         self.tick(self.host.status)
         self.host.draw_frame()
-        if key := self.host.sought(self.TAB):
+        if key := self.host.take_requested_row(self.TAB):
             self.reveal(key)
 
     def do_instance_skip_current(self) -> None:
-        """The instance that the row under the cursor belongs to continues with another entry."""
+        """Make the instance of the row under the cursor continue with another entry."""
         if name := self.describe_row().instance:
             self.host.steer(SkipCurrent(name), f"next entry of {name}")
 
     def reveal(self, key: str) -> None:
-        """Show the row with ``key``."""
+        """Move the cursor to the row with ``key``."""

@@ -1,4 +1,4 @@
-"""A listing whose figures come all at once, and whose keys ask engines for things step by step."""
+"""A listing whose rows are rebuilt from statistics as a whole, with pending commands."""
 
 from __future__ import annotations
 
@@ -20,62 +20,62 @@ P = TypeVar("P")
 
 
 def unchanged(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Are these the very same things? The fold puts another one in the place of what is new."""
+    """Whether both hold the same objects; the fold replaces an object that changes."""
     return len(before) == len(now) and all(map(is_, before, now))
 
 
 class SteeredScreen(ListingScreen[T, P]):
-    """Subclasses say what the rows are made of, how, and what is asked for."""
+    """Subclasses define the sources of the rows, the rows, and how pending commands are shown."""
 
     def __init__(
-        self, named_by: Callable[[str], Iterable[str]], words: Callable[[Command], str]
+        self, named_by: Callable[[str], Iterable[str]], label: Callable[[Command], str]
     ) -> None:
-        """``named_by``: what an entry's ``op`` is thanks to; ``words``: of what is asked for."""
+        """``named_by``: names credited by an entry's ``op``; ``label``: of a command, for users."""
         super().__init__()
-        self._finds = LatestSaved(named_by)
-        self._wishes = PendingCommands(self, words, self._show_wishes)
-        self._told: Sequence[object] = ()
-        """Which figures the rows are of."""
+        self._latest_saved = LatestSaved(named_by)
+        self._pending = PendingCommands(self, label, self._redraw_pending)
+        self._sources: Sequence[object] = ()
+        """The statistics from which the current rows were made."""
 
-    def figures(self) -> Sequence[object]:
-        """What the rows are made of: while these are the very same things, so are the rows."""
+    def sources(self) -> Sequence[object]:
+        """Return the sources of the rows; rows are rebuilt if one is another object."""
         raise NotImplementedError
 
-    def take(self, *, anew: bool) -> None:
-        """Make the rows of the figures; ``anew``: they are of another moment."""
+    def rebuild(self, *, reset: bool) -> None:
+        """Rebuild the rows; ``reset``: the state has jumped to another moment."""
         raise NotImplementedError
 
-    def _show_asked(self) -> None:
+    def _show_pending(self) -> None:
         raise NotImplementedError
 
-    def _say_what_is_missing(self) -> None:
+    def _update_empty(self) -> None:
         raise NotImplementedError
 
     def show(self, changes: Changes) -> None:
-        """Take in new figures, finds, and commands that came or went."""
-        self._finds.note(self.campaign, changes)
+        """Show new statistics, saved inputs, and commands that came or went."""
+        self._latest_saved.note(self.campaign, changes)
         if changes.reset or changes.commands:
-            self._wishes.heard()
-            self._show_asked()
-        told = self.figures()
-        if changes.reset or not unchanged(self._told, told):
-            self._told = told
-            self.take(anew=changes.reset)
-        self._say_what_is_missing()
+            self._pending.drop_recorded()
+            self._show_pending()
+        sources = self.sources()
+        if changes.reset or not unchanged(self._sources, sources):
+            self._sources = sources
+            self.rebuild(reset=changes.reset)
+        self._update_empty()
         self._count()
         self.show_detail()
         self.host.refresh_footer()
 
     def tick(self, status: Status) -> None:
-        """What was asked for may have been answered, or nobody has heard of it."""
+        """Update the pending commands, which may have been answered or timed out."""
         super().tick(status)
-        self._show_asked()
+        self._show_pending()
 
     def leave(self) -> None:
-        """What was asked for a moment ago is sent before somebody looks at something else."""
-        self._wishes.settle()
+        """Send commands that still wait for a further key press."""
+        self._pending.flush()
 
-    def _show_wishes(self) -> None:
-        self._show_asked()
+    def _redraw_pending(self) -> None:
+        self._show_pending()
         self.show_detail()
         self.host.refresh_footer()

@@ -1,4 +1,4 @@
-"""Canvases that draw the campaign's status, and those whose parts can be clicked."""
+"""Canvases that draw the campaign's status, and a clickable kind of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ChoiceStrip", "StatusCanvas"]
 
 
 class StatusCanvas(Canvas):
-    """Draws ``self._status``, the last one that was shown."""
+    """A canvas that draws ``self._status``, the status of the last :meth:`show`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,15 +24,15 @@ class StatusCanvas(Canvas):
 
 
 class ChoiceStrip(StatusCanvas):
-    """One whose spans name what the table below can be narrowed to."""
+    """A strip whose spans are filters of the table below."""
 
     class Chosen(Message):
-        """A state, or a phase, was clicked."""
+        """A span with a state or a phase was clicked."""
 
         def __init__(self, state: str) -> None:
             super().__init__()
             self.state = state
 
     def clicked(self, click: str, at: int) -> None:
-        """In a bar or in a legend."""
+        """Post :class:`Chosen`."""
         self.post_message(self.Chosen(click))

@@ -1,8 +1,8 @@
 """The big table: 100,000 rows that scroll, sort and update within a frame.
 
-Drawn on Textual's Line API: only visible rows cost anything, and of those only the
-cells that changed are sent to the terminal. The cursor stays on its row, wherever
-that row moves (Textual's DataTable: facts in benchmarks/tui_table.py).
+Drawn with Textual's Line API: only visible rows cost time, and of these only changed cells are sent
+to the terminal. The cursor stays on its row when the row moves (Textual's DataTable: measured in
+benchmarks/tui_table.py).
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from fuzztui.tui.frame.actions import bindings
 T = TypeVar("T")
 
 SAMPLE = 60
-"""Rows at either end that are measured for the widths before the first paint."""
+"""Number of rows at either end that are measured before the first paint."""
 
 CACHE = 2000
-"""Drawn rows that are kept."""
+"""Maximal number of cached drawn rows."""
 
 
 class BigTable(ScrollView, Generic[T], can_focus=True):
-    """Rows of a :class:`~fuzztui.tui.base.rows.RowModel` under a header line.
+    """Rows of a :class:`~fuzztui.tui.base.rows.RowModel` below a header line.
 
-    The rows are :class:`~fuzztui.tui.base.rows.Rows` unless the caller brings a
-    source of its own, which then cannot be sorted here. Whoever changes rows calls
-    :meth:`touch` (or :meth:`load` for all of them).
+    The rows are :class:`~fuzztui.tui.base.rows.Rows` unless the caller passes another model, which
+    cannot be sorted here. After a change of rows :meth:`touch` must be called, or :meth:`load` for
+    all rows.
     """
 
     ALLOW_SELECT = False
@@ -73,7 +73,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     """
 
     class Highlighted(Message):
-        """The cursor is on another row; ``key`` is None in an empty table."""
+        """The cursor moved to another row; ``key`` is None in an empty table."""
 
         def __init__(self, table: BigTable[Any], key: str | None) -> None:
             super().__init__()
@@ -82,11 +82,11 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
         @property
         def control(self) -> BigTable[Any]:
-            """For ``@on`` selectors."""
+            """The table, for ``@on`` selectors."""
             return self.table
 
     class Selected(Highlighted):
-        """Enter or a click on the row that has the cursor."""
+        """Enter or a click on the row under the cursor."""
 
     def __init__(
         self,
@@ -104,14 +104,14 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.rows = Rows(columns)
         self.source: RowModel[T] = self.rows if source is None else source
         self.follow = follow
-        """At the end, new rows take the cursor along (as ``tail -f``)."""
+        """With the cursor on the last row, new rows move it along (as ``tail -f``)."""
         self.cursor: str | None = None
-        self.rests = False
-        """Until somebody moves it the cursor is on a line, whatever row comes to be there."""
+        self.keeps_line = False
+        """Whether the cursor stays on its line, not on its row, until the user moves it."""
         self._moved = False
-        """Somebody has put the cursor on its row; the first line is a place."""
+        """Whether the user has put the cursor on a row; the first line does not count."""
         self._sent: set[str] = set()
-        """Rows that somebody has sent away and that are still where they were."""
+        """Rows that the user has moved away and that have not moved yet."""
         self._row = 0
         self._shown: list[Strip] = []
         self._strips: dict[str, Strip] = {}
@@ -121,31 +121,31 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     # ---------------------------------------------------------------- data
 
     def show_empty(self, words: str) -> None:
-        """What stands in a table without rows."""
+        """Set the text of a table without rows."""
         if words != self.empty:
             self.empty = words
             self.refresh()
 
     def load(self, rows: dict[str, T]) -> None:
-        """Show ``rows`` (kept by reference); the cursor stays if its row is among them."""
+        """Show ``rows`` (kept by reference); the cursor stays on its row if possible."""
         self.rows.load(rows)
         self._strips.clear()
         self._layout.forget()
         self.sync()
 
-    def become(self, rows: dict[str, T], now: dict[str, T], *, anew: bool = False) -> None:
-        """``rows``, which it shows, become ``now``; ``anew``: they are of another moment."""
+    def replace_rows(self, rows: dict[str, T], now: dict[str, T], *, reset: bool = False) -> None:
+        """Replace the content of ``rows``, which the table shows; ``reset``: by unrelated rows."""
         before = dict(rows)
         rows.clear()
         rows.update(now)
-        if anew or not before:
+        if reset or not before:
             self.load(rows)
         else:
             every = before.keys() | now.keys()
             self.touch(key for key in every if before.get(key) != now.get(key))
 
     def show_columns(self, columns: Sequence[Column[T]], sort: Column[T] | None = None) -> None:
-        """Show rows of another kind: nothing of the former ones stays but the cursor."""
+        """Show rows of another kind; only the cursor is kept."""
         self.columns = columns
         rows = Rows(columns)
         if self.source is self.rows:
@@ -157,9 +157,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.sync()
 
     def touch(self, keys: Iterable[str], *, still: bool = False) -> None:
-        """The rows with these keys were added, changed or removed.
+        """Update the rows with these keys, which were added, changed or removed.
 
-        ``still``: the view stays where it is, even if the cursor's row goes elsewhere.
+        ``still``: the view does not scroll, even if the cursor's row moves.
         """
         keys = list(keys)
         if not keys:
@@ -174,40 +174,40 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.sync(still=still or bool(gone))
 
     def narrow(self, text: str) -> None:
-        """Show only rows that hold every word of ``text``."""
+        """Show only rows that contain every word of ``text``."""
         self.rows.narrow(text)
         self.sync(reveal=True)
 
     def sort_by(self, column: Column[T] | None, reverse: bool = False) -> None:
-        """Order the rows by a column (None: as they came)."""
+        """Order the rows by a column; None: in their own order."""
         self.rows.sort(column, reverse)
         self.sync(reveal=True)
 
     def invalidate(self) -> None:
-        """Every row may look different (another campaign state, say): draw again."""
+        """Draw every row again, for example after a jump in a replay."""
         self._strips.clear()
         self.sync()
 
-    def let_go(self, column: str) -> None:
-        """A ``spare`` column is left out again, if nothing is in it any more."""
+    def remeasure(self, column: str) -> None:
+        """Measure a ``spare`` column again; it is hidden if it is empty now."""
         self._layout.forget(column)
         self.sync()
 
     def set_caption(self, *texts: str) -> None:
-        """Say beside the column titles what the rows are narrowed to: the first that has room."""
+        """Show what the rows are filtered to in the header: the first text that has room."""
         if texts != self._captions:
             self._captions = texts
             self._repaint()
 
     @property
     def current(self) -> T | None:
-        """The row under the cursor."""
+        """The row under the cursor; None if there is none."""
         return None if self.cursor is None else self.source.row(self.cursor)
 
     # -------------------------------------------------------------- cursor
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on the row at ``index`` (clamped) and bring it into view."""
+        """Put the cursor on the row at ``index`` (clamped) and scroll to it."""
         n = len(self.source)
         self._moved = index > 0
         self._set_cursor(min(max(0, index), n - 1) if n else None)
@@ -215,7 +215,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._repaint()
 
     def go_to(self, key: str) -> bool:
-        """Put the cursor on the row with ``key``; False when it is not shown."""
+        """Put the cursor on the row with ``key``; returns False if it is not shown."""
         index = self.source.position(key)
         if index is None:
             return False
@@ -233,19 +233,19 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         page = self._page
         top = self.scroll_offset.y
         if self._row < top or self._row >= top + page:
-            # By a line at the edges, to the middle for a leap.
+            # Scroll by a line at the edges; after a leap the row is in the middle.
             target = self._row if self._row < top else self._row - page + 1
             if abs(target - top) > page:
                 target = self._row - page // 2
             self._scroll_rows(target)
 
     def _scroll_rows(self, top: int) -> None:
-        # Forced: until the next layout there may be no scrollbar that allows it.
+        # Forced: before the next layout there may be no scrollbar, which would forbid it.
         self.scroll_to(y=max(0, top), animate=False, force=True)
 
     @property
     def _room(self) -> int:
-        """Cells for the rows: without the scrollbar."""
+        """Cells for the rows, without the scrollbar."""
         return self.scrollable_content_region.width
 
     @property
@@ -259,14 +259,15 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     # ---------------------------------------------------------------- sync
 
     def hold(self) -> None:
-        """Somebody acts on the row under the cursor: it stays on that one, wherever it goes."""
+        """Keep the cursor on its row, wherever the row moves: the user has chosen it."""
         self._moved = True
 
-    def go_on(self, alike: Callable[[T], bool] = lambda _: True) -> None:
-        """Somebody sends the row under the cursor away, which may take a while.
+    def move_on(self, alike: Callable[[T], bool] = lambda _: True) -> None:
+        """Move the cursor on, because the user moves its row away, which may take a while.
 
-        The next row that is ``alike`` has the cursor at once, or else the one before, so that the
-        same key does the same to that one; the view stays where it is when the row goes.
+        The cursor goes to the next row that passes ``alike``, or to the previous one, so that the
+        same key can be pressed again for that row. The view does not scroll when the first row
+        moves.
         """
         if self.cursor is None:
             return
@@ -279,13 +280,13 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.hold()
 
     def sync(self, *, reveal: bool = False, still: bool = False) -> None:
-        """Catch up with the source: cursor, scroll position, widths, changed cells."""
+        """Update cursor, scroll position, widths and changed cells from the row model."""
         n = len(self.source)
         before, at_end = self._row, self._row >= self._count_seen - 1
         screen_line = before - self.scroll_offset.y
         self._count_seen = n
         index = None if self.cursor is None else self.source.position(self.cursor)
-        if self.rests and not self._moved:
+        if self.keeps_line and not self._moved:
             index = None
         if self.follow and at_end and n:
             index = n - 1
@@ -298,7 +299,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             if reveal or (self.follow and at_end):
                 self._reveal()
             elif index != before and 0 <= screen_line < self._page and not still:
-                # Rows came in above: what the eye is on stays where it is.
+                # Rows were inserted above: the current row stays at its place on the screen.
                 self._scroll_rows(index - screen_line)
         self._repaint()
 
@@ -322,7 +323,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             self._strips.clear()
 
     def _repaint(self) -> None:
-        """Compare what is on the screen with what should be, line by line."""
+        """Redraw the lines that differ from what the screen shows."""
         if self._size_seen != self._area or len(self._shown) != self.size.height:
             self.refresh()
             return
@@ -339,11 +340,11 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         return painter(self).palette
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
+        """Implements Textual's Line API."""
         if self._size_seen != self._area:
             self._size_seen = self._area
             self._shown = [Strip.blank(0)] * self.size.height
-            self._measure(ends=True)  # there may be room for columns that nobody has measured
+            self._measure(ends=True)  # new columns may fit, which were not measured
         strip = self._line(y)
         if y < len(self._shown):
             self._shown[y] = strip
@@ -392,7 +393,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         return header_line(self._layout, self.rows, notes, x, width, base=base, sign=sign)
 
     def notify_style_update(self) -> None:
-        """The theme changed: every drawn row is stale."""
+        """Discard all drawn rows, because the theme changed."""
         self._strips.clear()
         self._size_seen = Size(0, 0)
         super().notify_style_update()
@@ -400,23 +401,23 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     # --------------------------------------------------------------- input
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """The table may have been scrolled before there was a bar to show it."""
+        """Set the new scrollbar to the scroll position, which may be older than the bar."""
         if shown:
             self.vertical_scrollbar.position = self.scroll_y
 
     def on_resize(self) -> None:
-        """Other columns may fit now."""
+        """Update the columns, of which others may fit now."""
         self.sync(reveal=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Rows that come into view may want wider columns."""
+        """Measure the rows that came into view."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._measure()
             self._fit_virtual_size()
 
     def on_click(self, event: events.Click) -> None:
-        """Header: sort. Row: cursor; again: select."""
+        """Header: sort. Row: move the cursor; row under the cursor: select."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -464,12 +465,12 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.scroll_to(x=self.scroll_offset.x + 8, animate=False)
 
     def do_table_select(self) -> None:  # noqa: D102
-        self._moved = True  # somebody looks at that row
+        self._moved = True  # the user has chosen this row
         if self.cursor is not None:
             self.post_message(self.Selected(self, self.cursor))
 
     def do_table_sort(self) -> None:
-        """By the next column that can be sorted; after the last, as the rows came."""
+        """Sort by the next sortable column; after the last one: in the rows' own order."""
         choices: list[Column[T] | None] = [None]
         choices += [c for c, _ in self._layout.cells if c.sort is not None]
         now = self.rows.sort_column

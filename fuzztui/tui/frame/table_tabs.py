@@ -1,4 +1,4 @@
-"""Two tables of which there is room for one: which is shown, and the key to the other."""
+"""The tabs of two tables of which one is shown at a time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fuzztui.tui.frame.actions import BY_ID
 __all__ = ["TableTabs"]
 
 OTHER = "types.other"
-"""The action that goes from one table to the other."""
+"""The action that switches between the tables."""
 
 
 class TableTabs(Canvas):
-    """One line above the table of types, or of goals that are left."""
+    """One line above the table of types or of uncovered goals."""
 
     DEFAULT_CSS = "TableTabs { height: 1; display: none; }"
 
@@ -24,25 +24,25 @@ class TableTabs(Canvas):
         self._on_targets = False
 
     def count(self, types: int, left: int) -> None:
-        """How many there are of each."""
+        """Set the numbers of rows."""
         if (types, left) != self._counts:
             self._counts = types, left
             self.repaint()
 
     def turn(self, *, to_targets: bool) -> None:
-        """Which ones are shown."""
+        """Set which table is shown."""
         self._on_targets = to_targets
         self.repaint()
 
     def clicked(self, click: str, at: int) -> None:
-        """The other one."""
+        """Switch to the other table."""
         painter(self).perform(click)
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Both titles; before the one that is not shown, its key."""
+        """Draw both titles; the hidden table's key is in front of its title."""
         line, key = [TextSpan(" ")], key_name(BY_ID[OTHER].keys[0])
         for title, n, here in zip(
-            ("types", "code targets left"),
+            ("types", "uncovered goals"),
             self._counts,
             (not self._on_targets, self._on_targets),
             strict=True,

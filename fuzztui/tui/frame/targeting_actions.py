@@ -1,4 +1,4 @@
-"""What can be asked about types and goals, and why something cannot. Pure."""
+"""Which commands about types and goals are possible, and the reason for each one that is not."""
 
 from __future__ import annotations
 
@@ -6,100 +6,100 @@ from dataclasses import dataclass
 
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
-__all__ = ["STEP", "Aiming", "PendingTargeting"]
+__all__ = ["STEP", "PendingTargeting", "TargetingContext"]
 
 STEP = 0.05
-"""By so much a key moves the part of mutations that aim."""
+"""Share of mutations by which one key press changes the targeted share."""
 
 MOST = 1024.0
-"""A weight that keys go up to, and one through it down to: more tells nothing apart."""
+"""Largest weight that keys set, and its inverse is the smallest: beyond, no difference shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Aiming:
-    """The row under the cursor, and how things are when all that was asked for is done.
+class TargetingContext:
+    """The row under the cursor, as it is after all pending commands.
 
-    The methods say why something cannot be done, "" when it can.
+    The methods return why a command is impossible; an empty string if it is possible.
     """
 
     targeted: float = -1.0
-    """The part of mutations that aim, 0 to 1; -1 before any engine has told."""
+    """Share of mutations that target a type, 0 to 1; -1 until an engine has reported it."""
     weight: float = -1.0
-    """Of the type under the cursor; -1: there is none."""
+    """Weight of the type under the cursor; -1 if there is none."""
     target: str = ""
-    """The location of the goal under the cursor, "" where there is none."""
+    """Location of the goal under the cursor; an empty string if there is none."""
     typed: bool = False
-    """Whether a type is known to decide about it."""
+    """Whether the static analysis knows a type that decides this goal."""
     pinned: str = ""
-    """The location that is pinned."""
+    """Location of the pinned goal; an empty string if there is none."""
     on_targets: bool = False
-    """Whether the targets' table has the cursor."""
+    """Whether the cursor is in the table of goals."""
     ignored: bool = False
-    """Whether nothing aims at the goal under the cursor, as somebody wants it."""
+    """Whether a user has set the goal under the cursor to be ignored."""
 
     def weighing(self) -> str:
-        """Against any other weight."""
+        """Why the weight of a type cannot change."""
         if self.on_targets:
-            return "t goes to the types"
+            return "press t to go to the types"
         return "" if self.weight >= 0 else "no type under the cursor"
 
     def raising(self) -> str:
-        """Against twice the weight."""
+        """Why the weight cannot be doubled."""
         if reason := self.weighing():
             return reason
         if not self.weight:
-            return "it is banned: b ends that"
-        return "its weight is very high already" if self.weight >= MOST else ""
+            return "the type is banned; press b to allow it"
+        return "the type already has the highest weight" if self.weight >= MOST else ""
 
     def lowering(self) -> str:
-        """Against half the weight."""
+        """Why the weight cannot be halved."""
         if reason := self.weighing():
             return reason
         if not self.weight:
-            return "it is banned: b ends that"
-        return "its weight is very low already: b bans it" if self.weight <= 1 / MOST else ""
+            return "the type is banned; press b to allow it"
+        return "the lowest weight; press b to ban the type" if self.weight <= 1 / MOST else ""
 
     @property
     def unpins(self) -> bool:
-        """Whether the key that pins ends a pin: on the pinned target, or on no target."""
+        """Whether the pin key removes the pin: on the pinned goal, or without a goal."""
         return bool(self.pinned) and self.target in ("", self.pinned)
 
     def pinning(self) -> str:
-        """Against pinning the target, or ending that."""
+        """Why the goal can be neither pinned nor unpinned."""
         return "" if self.unpins else self._aiming_at_it()
 
     def ignoring(self) -> str:
-        """Against ignoring the target, or ending that."""
+        """Why the goal can be neither ignored nor allowed again."""
         return "" if self.ignored else self._aiming_at_it()
 
     def _aiming_at_it(self) -> str:
         if not self.on_targets:
-            return "t goes to the goals"
+            return "press t to go to the goals"
         if not self.target:
             return "no goal under the cursor"
-        return "" if self.typed else "no type is known to decide about it"
+        return "" if self.typed else "no type is known that decides this goal"
 
     def more(self) -> str:
-        """Against a larger part."""
-        return self._share() or ("all mutations aim already" if self.targeted >= 1 else "")
+        """Why the targeted share cannot grow."""
+        return self._share() or ("all mutations are already targeted" if self.targeted >= 1 else "")
 
     def less(self) -> str:
-        """Against a smaller part."""
-        return self._share() or ("no mutation aims already" if self.targeted <= 0 else "")
+        """Why the targeted share cannot shrink."""
+        return self._share() or ("no mutation is targeted already" if self.targeted <= 0 else "")
 
     def _share(self) -> str:
         return "" if self.targeted >= 0 else "no engine has reported its types yet"
 
     def elsewhere(self) -> frozenset[str]:
-        """The ids of actions that are for rows of the other table."""
+        """Return the ids of actions that apply to rows of the other table."""
         if self.on_targets:
             return frozenset({"types.raise", "types.lower", "types.ban", "types.find"})
         return frozenset({"types.ignore"} if self.unpins else {"types.pin", "types.ignore"})
 
     def labels(self) -> dict[str, str]:
-        """What keys that go both ways do now, by the action's id."""
+        """Return the current labels of keys that switch something on and off, by action id."""
         return {
-            "types.other": "Types" if self.on_targets else "Targets",
+            "types.other": "Types" if self.on_targets else "Goals",
             "types.ban": "Ban" if self.weight else "Unban",
             "types.pin": "Unpin" if self.unpins else "Pin",
             "types.ignore": "Unignore" if self.ignored else "Ignore",
@@ -108,12 +108,12 @@ class Aiming:
 
 @dataclass(frozen=True, slots=True)
 class PendingTargeting:
-    """What is asked for and not answered yet, oldest first; None below: nothing is."""
+    """Targeting commands without an answer yet, oldest first. None: no such command is pending."""
 
     commands: tuple[Command, ...] = ()
 
     def weight(self, type: str) -> float | None:
-        """The weight that the type is to have."""
+        """Return the pending weight of a type."""
         return next(
             (c.weight for c in reversed(self.commands) if isinstance(c, WeighType)
              and c.type == type), None,
@@ -121,11 +121,11 @@ class PendingTargeting:
 
     @property
     def pinned(self) -> str | None:
-        """The location that is to be pinned; "": none is to be."""
+        """Location of the pending pin; an empty string if the pin is being removed."""
         return next((c.location for c in reversed(self.commands) if isinstance(c, PinGoal)), None)
 
     def ignored(self, location: str) -> bool | None:
-        """Whether the target is to be ignored; one that is to be pinned is not."""
+        """Return whether a goal is being ignored; False: allowed again, also by a pin."""
         for command in reversed(self.commands):
             if isinstance(command, (IgnoreGoal, PinGoal)) and command.location == location:
                 return isinstance(command, IgnoreGoal) and command.ignored
@@ -133,7 +133,7 @@ class PendingTargeting:
 
     @property
     def targeted(self) -> float | None:
-        """The part of mutations that is to aim."""
+        """The pending targeted share, 0 to 1."""
         return next(
             (c.share for c in reversed(self.commands) if isinstance(c, SetTargetedShare)), None
         )

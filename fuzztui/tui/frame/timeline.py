@@ -1,4 +1,4 @@
-"""The replay's own line: where we are, how fast, and where the finds are."""
+"""The line of a replay: position, speed, and where the findings are."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.labels.glyphs import FINDING_SIGNS
 
 Mark = tuple[float, str]
-"""Campaign time and category."""
+"""Campaign time in seconds, and category of the finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The replay clock, as the line shows it."""
+    """The state of the replay clock. Times are campaign times in seconds."""
 
     t: float = 0.0
     end: float = 0.0
@@ -26,11 +26,11 @@ class Position:
 
 
 class Timeline(Canvas):
-    """A bar over the whole campaign; click to go there."""
+    """A bar over the whole campaign; a click seeks."""
 
     DEFAULT_CSS = "Timeline { height: 1; background: $surface; }"
 
-    class Sought(Message):
+    class SeekRequested(Message):
         """The bar was clicked at campaign time ``t``."""
 
         def __init__(self, t: float) -> None:
@@ -44,18 +44,18 @@ class Timeline(Canvas):
         self._bar = 1
 
     def show(self, position: Position, marks: Sequence[Mark]) -> None:
-        """Draw the clock's ``position`` and the finds of the whole campaign."""
+        """Draw the clock's ``position`` and the findings of the whole campaign."""
         self._position, self._marks = position, marks
         self.repaint()
 
     def clicked(self, click: str, at: int) -> None:
-        """Somewhere on the bar; spans say where they start."""
+        """Seek to the clicked cell; ``click`` is the cell where the clicked span starts."""
         p = self._position
         cell = int(click) + at
-        self.post_message(self.Sought(p.end * cell / max(1, self._bar - 1)))
+        self.post_message(self.SeekRequested(p.end * cell / max(1, self._bar - 1)))
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Sign, speed, time, bar, end."""
+        """Draw play sign, speed, time, bar and end."""
         p = self._position
         left = [
             TextSpan(" ▶ " if p.playing else " ‖ ", "bold running" if p.playing else "bold paused"),

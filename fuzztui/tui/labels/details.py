@@ -1,4 +1,4 @@
-"""The details of one row as lines of spans: entries, findings, log records. Pure."""
+"""Details of entries, findings and log records, as lines of spans. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.hexview import Preview, hex_rows, text_lines
-from fuzztui.tui.labels.lineage import Lineage, ParentEntry, from_whom, made_of
+from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.run_files import place_of, shown
 from fuzztui.wire.codec import encode_record
@@ -27,25 +27,25 @@ LABEL = 10
 """Cells for the names of properties."""
 
 LINEAGE = 12
-"""Ancestors that are listed."""
+"""Maximal number of listed ancestors."""
 
 MEMBERS = 20
-"""Files of one cause, or mutants of one killer, that are listed."""
+"""Maximal number of listed files of one signature, or mutants of one killer."""
 
 
 FIRST_ROWS = 6
-"""Rows of a minimised input, with its heading, that come before all else of its finding."""
+"""Rows of a minimised input, including its heading, that come before the finding's details."""
 
 
 def repro_command(run: Path, file: Path) -> str:
-    """The command line that runs the target on a finding's input again."""
+    """Return the command line that reproduces a finding."""
     return shell.command(["fuzztui", "repro", str(run), str(file)])
 
 
 def finding_title(finding: Finding) -> str:
-    """One line for users; until it is described: the signal and how it was made.
+    """Return one line for users; without a description: the signal, and the mutator.
 
-    What AFL's naming does not fit is called by its name.
+    A finding without AFL's file name format is called by its file name.
     """
     if finding.title:
         return finding.title
@@ -57,11 +57,11 @@ def finding_title(finding: Finding) -> str:
 
 
 def entry_lines(
-    entry: Entry, state: State, kin: Lineage, run: Path | None, pending: Sequence[str] = ()
+    entry: Entry, state: State, lineage: Lineage, run: Path | None, pending: Sequence[str] = ()
 ) -> list[Line]:
-    """What is known about a queue entry, its ancestors last."""
+    """Return the details of an entry, its ancestors last."""
     lines: list[Line] = [[TextSpan(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
-    at = f", at {entry.execs:,} execs" if entry.execs else ""  # an import's name has none
+    at = f", at {entry.execs:,} execs" if entry.execs else ""  # an imported file's name has none
     lines.append(pair("found", format.clock(entry.t) + at))
     if entry.reasons:
         lines.append(pair("kept for", " ".join(entry.reasons), "valid"))
@@ -71,12 +71,12 @@ def entry_lines(
         lines.append(pair("outcome", entry.outcome))
     if entry.edges >= 0:
         lines.append(pair("edges", f"{entry.edges:,}", "edge"))
-    lines.append(pair("made by", _origin(entry, kin.parent(entry))))
-    lines += _thanks(entry, kin)
+    lines.append(pair("made by", _origin(entry, lineage.parent(entry))))
+    lines += _credit(entry, lineage)
     if entry.file:
         file = f"{shown(entry, state, run)}  ({format.size(entry.size)})"
         lines.append(pair("file", file, "muted"))
-    return lines + _killed(entry, state) + _lineage(entry, kin)
+    return lines + _killed(entry, state) + _lineage(entry, lineage)
 
 
 def _killed(entry: Entry, state: State) -> list[Line]:
@@ -98,24 +98,24 @@ def _killed(entry: Entry, state: State) -> list[Line]:
     return lines
 
 
-def _thanks(row: Entry | Finding, kin: Lineage) -> list[Line]:
-    """The mutant thanks to whose corpus there is a row of the target."""
-    mutant = kin.mutant_behind(row)
+def _credit(row: Entry | Finding, lineage: Lineage) -> list[Line]:
+    """The mutant credited for a row of the target."""
+    mutant = lineage.mutant_behind(row)
     if mutant is None:
         return []
     words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
-    if not kin.of_target(row):
+    if not lineage.of_target(row):
         return [pair("of mutant", words, "killed")]
     slot = f"  ({plain(mutant.slot)})" if mutant.slot else ""
-    return [[*pair("thanks to", f"mutant {words}", "killed"), TextSpan(slot, "muted")]]
+    return [[*pair("via mutant", words, "killed"), TextSpan(slot, "muted")]]
 
 
 _SEED = "seed:"
-"""Before the name of a seed that mutants began with, where its key would be."""
+"""Prefix, instead of a key, of the name of a seed with which mutants started."""
 
 
-def _lineage(row: Entry | Finding, kin: Lineage) -> list[Line]:
-    steps = kin.line(row, LINEAGE)
+def _lineage(row: Entry | Finding, lineage: Lineage) -> list[Line]:
+    steps = lineage.line(row, LINEAGE)
     if not steps:
         return []
     lines: list[Line] = [[], title("lineage")]
@@ -124,7 +124,7 @@ def _lineage(row: Entry | Finding, kin: Lineage) -> list[Line]:
         seed = step.key.startswith(_SEED)
         origin = "of the campaign" if seed else "not in the log"
         if entry is not None:
-            origin = _origin(entry, kin.parent(entry))
+            origin = _origin(entry, lineage.parent(entry))
         lines.append(
             [
                 TextSpan(" " + "  " * min(depth, 4) + "└ ", "rule"),
@@ -142,22 +142,22 @@ def _origin(entry: Entry, parent: ParentEntry | None) -> str:
     if entry.sync:
         if entry.instance == HANDED:
             return _handed(entry)
-        return f"imported from {from_whom(entry)}{once}"
+        return f"imported from {origin_of(entry)}{once}"
     if parent is None:
         return (entry.op.replace("orig:", "seed ", 1) or "seed") + once
-    return f"{entry.op or '?'} of {made_of(entry, parent)}{once}"
+    return f"{entry.op or '?'} of {parents_text(entry, parent)}{once}"
 
 
 def _handed(row: Entry | Finding) -> str:
-    """Of what a mutant's corpus brought to the target."""
+    """Origin of a row that was transferred from a mutant."""
     number = f", its #{row.src[0]}" if row.src else ""
-    return f"handed over from a {from_whom(row)}{number}"
+    return f"transferred from a {origin_of(row)}{number}"
 
 
 def _marks(entry: Entry, pending: Sequence[str]) -> list[TextSpan]:
     spans = []
     if entry.favored:
-        spans.append(TextSpan("  ★ favoured", "rate"))
+        spans.append(TextSpan("  ★ favored", "rate"))
     if entry.steer:
         spans.append(TextSpan(f"  {plain(entry.steer)}", entry.steer))
     spans += [TextSpan(f"  {plain(name)}…", "pending") for name in pending]
@@ -167,19 +167,19 @@ def _marks(entry: Entry, pending: Sequence[str]) -> list[TextSpan]:
 def finding_lines(
     finding: Finding,
     state: State,
-    kin: Lineage,
+    lineage: Lineage,
     run: Path | None,
     *,
     minimising: CommandStatus | None = None,
     moved: str = "",
     smaller: Sequence[Line] = (),
 ) -> list[Line]:
-    """What is known about a crash or a hang, and how far it is with making it smaller.
+    """Return the details of a crash or hang, with the state of its minimising.
 
-    ``smaller``: the minimised input as :func:`preview_lines` has it. Its first rows come at once
-    below the title: what somebody has just asked for must be in view in a low pane, too.
+    ``smaller``: the minimised input as lines of :func:`preview_lines`. Its first rows come directly
+    below the title: a result that the user requested must be visible in a low pane, too.
 
-    ``moved``: where its file is now, if it is known to be elsewhere than when it was found.
+    ``moved``: the current path of the finding's file, if known to differ from the recorded path.
     """
     style = finding.category
     name = finding_title(finding)
@@ -190,7 +190,7 @@ def finding_lines(
         lines.append(minimising_line(minimising))
     whole = len(smaller) <= FIRST_ROWS + 1
     lines += smaller if whole else smaller[:FIRST_ROWS]
-    lines.append([] if whole else [TextSpan("… all of it below", "muted")])
+    lines.append([] if whole else [TextSpan("… continued below", "muted")])
     by = f"by {finding.instance}"
     if finding.instance == HANDED:
         by = "when a mutant's corpus was run on the target"
@@ -206,10 +206,10 @@ def finding_lines(
     elif finding.sync:
         lines.append(pair("made by", _handed(finding)))
     elif finding.op or finding.src:
-        parent = kin.parent(finding)
-        of = "" if parent is None else f" of {made_of(finding, parent)}"
+        parent = lineage.parent(finding)
+        of = "" if parent is None else f" of {parents_text(finding, parent)}"
         lines.append(pair("made by", f"{finding.op or '?'}{of}"))
-    lines += _thanks(finding, kin)
+    lines += _credit(finding, lineage)
     where = place_of(finding, state, run)
     file = _from_run(moved, run) if moved else shown(finding, state, run)
     lines.append(pair("file", f"{file}  ({format.size(finding.size)})", "muted"))
@@ -225,16 +225,16 @@ def finding_lines(
         lines += [[], title("report")]
         lines += [[TextSpan(text)] for text in plain_lines(finding.detail)]
     elif is_by_signal(finding.signature):
-        words = "not run again, only watched: findings of one signal may have many causes"
+        words = "watched findings are not run again: one signal may have many causes"
         lines += [[], [TextSpan(words, "muted")]]
     elif not finding.signature:
-        words = "not described yet" if run is not None else "not run again: only watched"
+        words = "not described yet" if run is not None else "watched findings are not run again"
         lines += [[], [TextSpan(words, "muted")]]
-    return lines + _members(finding, state) + _lineage(finding, kin)
+    return lines + _members(finding, state) + _lineage(finding, lineage)
 
 
 def _from_run(path: str, run: Path | None) -> str:
-    """As :func:`~fuzztui.tui.labels.run_files.shown` has it."""
+    """As :func:`~fuzztui.tui.labels.run_files.shown` formats it."""
     return path if run is None else path.removeprefix(f"{run}{os.sep}")
 
 
@@ -242,7 +242,7 @@ def _members(finding: Finding, state: State) -> list[Line]:
     keys = state.groups.get(finding.signature, []) if finding.signature else []
     if len(keys) < 2:
         return []
-    of = "with this signal" if is_by_signal(finding.signature) else "of this cause"
+    of = "with this signal" if is_by_signal(finding.signature) else "with this signature"
     lines: list[Line] = [[], title(f"{len(keys):,} files {of}")]
     for key in keys[:MEMBERS]:
         member = state.findings.get(key)
@@ -257,10 +257,10 @@ def _members(finding: Finding, state: State) -> list[Line]:
 
 
 def minimising_line(command: CommandStatus) -> Line:
-    """How far it is, or what became of it."""
+    """Return the progress of a minimising command, or its result."""
     if command.state != "pending":
         done = command.state == "applied"
-        words = command.text or ("done" if done else "refused")
+        words = command.text or ("done" if done else "rejected")
         return pair("minimised", words if done else f"no: {words}", "valid" if done else "hang")
     line = [*pair("minimising", "")]
     if command.part >= 0:
@@ -271,12 +271,12 @@ def minimising_line(command: CommandStatus) -> Line:
             TextSpan(rest, "gauge"),
             TextSpan(f" {percent}", "bold"),
         ]
-    words = command.text or ("" if command.part >= 0 else "begins…")
+    words = command.text or ("" if command.part >= 0 else "starting…")
     return [*line, TextSpan(f" {plain(words)}" if words else "", "pending")]
 
 
 def preview_lines(preview: Preview, width: int, name: str = "input") -> list[Line]:
-    """An input file: as text when it reads as text, and always as bytes."""
+    """Return an input file's content: as text if it is text, and always as bytes."""
     lines: list[Line] = [[], title(f"{name}, {format.size(preview.size)}")]
     if preview.problem:
         return [*lines, [TextSpan(plain(preview.problem), "hang")]]
@@ -297,10 +297,10 @@ def preview_lines(preview: Preview, width: int, name: str = "input") -> list[Lin
 
 
 def record_lines(record: Record) -> list[Line]:
-    """A log record with every field."""
+    """Return a log record with all fields."""
     try:
         data = json.loads(encode_record(record))
-    except ValueError:  # not a number, from a log of another hand
+    except ValueError:  # NaN, from a log that another program wrote
         return [[TextSpan("this record cannot be shown", "hang")]]
     lines: list[Line] = []
     for key, value in data.items():
@@ -314,10 +314,10 @@ def record_lines(record: Record) -> list[Line]:
 
 
 def pair(name: str, value: str, style: str = "") -> Line:
-    """A property; neither part need be plain yet."""
+    """Return a property's line; neither text needs to be plain yet."""
     return [TextSpan(plain(name).ljust(LABEL) + " ", "muted"), TextSpan(plain(value), style)]
 
 
 def title(text: str) -> Line:
-    """A heading."""
+    """Return a heading."""
     return OneLine([TextSpan(f"── {plain(text)} ", "muted"), TextSpan("─" * 12, "rule")])

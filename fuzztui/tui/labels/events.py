@@ -1,4 +1,4 @@
-"""One line of words for every kind of event: the event list and the log screen."""
+"""One line of text for each kind of event: for the event list and the log screen."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.stats import finite
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themes import SEMANTIC
-from fuzztui.tui.labels.targeting import share_words, steering_words
-from fuzztui.tui.labels.worklist_text import brought_words
+from fuzztui.tui.labels.targeting import share_text, targeting_command_text
+from fuzztui.tui.labels.worklist_text import transferred_text
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.mixture import CLASSES, Mixture
 
-FINDS = "finds"
-STEERING = "steering"
+SAVED = "saved"
+COMMANDS = "commands"
 INSTANCES = "instances"
 MUTANTS = "mutants"
 MESSAGES = "messages"
-FIGURES = "figures"
-KINDS = (FINDS, MUTANTS, STEERING, INSTANCES, MESSAGES, FIGURES)
-"""The classes of events that the log screen can be narrowed to."""
+STATS = "stats"
+KINDS = (SAVED, MUTANTS, COMMANDS, INSTANCES, MESSAGES, STATS)
+"""The groups of events to which the log screen can be filtered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An event in words. Nothing in it is safe to draw yet: see ``tui.text.plain``.
+    """An event as text. The text is not safe to draw: see ``tui.base.text.plain``.
 
-    ``label`` is a short word for the kind, ``style`` its colour's name, ``group`` one
+    ``label`` is a short word for the kind of event, ``style`` the name of its colour, ``group`` one
     of :data:`KINDS`.
     """
 
@@ -41,13 +41,13 @@ class Described:
     group: str = MESSAGES
 
 
-def command_words(command: dict[str, Any]) -> str:
-    """An encoded command as a phrase: ``promote main/12``."""
+def command_text(command: dict[str, Any]) -> str:
+    """Return an encoded command as text: ``promote main/12``."""
     name = str(command.get("c", "?"))
     instance = str(command.get("instance", ""))
     if name == SetMixture.name:
         return _mixture(command) + (f" on {instance}" if instance else "")
-    if words := steering_words(command):
+    if words := targeting_command_text(command):
         return words + (f" on {instance}" if instance else "")
     if "select" in command:
         words = f"{name} {command['select']}"
@@ -69,13 +69,13 @@ def _mixture(command: dict[str, Any]) -> str:
     return f"mixture {Mixture(*parts)}" if known else "mixture"
 
 
-def engine_words(engine: str, version: str) -> str:
-    """An engine's name and version; AFL++ says ``++4.04c`` in some places and 4.04c in others."""
+def engine_text(engine: str, version: str) -> str:
+    """Return name and version; AFL++ writes ``++4.04c`` in some places, 4.04c in others."""
     return f"{engine} {version.removeprefix('++')}".strip()
 
 
 def describe(event: ev.Event) -> Described:
-    """What happened, in words."""
+    """Return an event as text."""
     match event:
         case ev.EntrySaved():
             sync = "mutants" if event.sync == HANDED else event.sync
@@ -84,39 +84,39 @@ def describe(event: ev.Event) -> Described:
             new = "  +cov" if event.cov else ""
             text = f"#{event.id}  {origin}{parents}{new}  {format.size(event.size)}"
             style = "imported" if event.sync else "corpus"
-            return Described("entry", text, style, event.instance, FINDS)
+            return Described("entry", text, style, event.instance, SAVED)
         case ev.EntryDescribed():
             words = [*event.reasons, event.outcome, event.steer]
             text = f"#{event.id}  {' '.join(w for w in words if w)}"
-            return Described("entry", text, "muted", event.instance, FINDS)
+            return Described("entry", text, "muted", event.instance, SAVED)
         case ev.FindingSaved():
-            return Described(event.category, event.file, event.category, event.instance, FINDS)
+            return Described(event.category, event.file, event.category, event.instance, SAVED)
         case ev.FindingDescribed():
             place = f"  at {event.place}" if event.place else ""
             text = f"{event.title or event.signature or event.file}{place}"
-            return Described(event.category, text, event.category, event.instance, FINDS)
+            return Described(event.category, text, event.category, event.instance, SAVED)
         case ev.CommandIssued():
             by = f"  by {event.by}" if event.by else ""
             return Described(
-                "asked", f"{command_words(event.command)}{by}", "pending", "", STEERING
+                "command", f"{command_text(event.command)}{by}", "pending", "", COMMANDS
             )
         case ev.CommandApplied():
             at = f"  at trial {event.trial:,}" if event.trial >= 0 else ""
             text = f"{event.id}  {event.detail}{at}"
-            return Described("done", text, "running", event.instance, STEERING)
+            return Described("done", text, "running", event.instance, COMMANDS)
         case ev.CommandRejected():
             text = f"{event.id}  {event.reason}"
-            return Described("refused", text, "failed", event.instance, STEERING)
+            return Described("rejected", text, "failed", event.instance, COMMANDS)
         case ev.CommandProgress():
             part = f"  {format.percent(event.part, 1.0)}" if event.part >= 0 else ""
-            return Described("at work", f"{event.id}  {event.text}{part}", "pending", "", STEERING)
+            return Described("progress", f"{event.id}  {event.text}{part}", "pending", "", COMMANDS)
         case ev.InstanceState():
             text = _because(event.state, event.reason)
             if event.restarts:
                 text += f"  (restart {event.restarts})"
             return Described("instance", text, state_style(event.state), event.instance, INSTANCES)
         case ev.InstanceHello():
-            words = [engine_words(event.engine, event.version)]
+            words = [engine_text(event.engine, event.version)]
             words += [f"python {event.python}"] if event.python else []
             words += [f"pid {event.pid}"] if event.pid else []
             text = "  ".join(w for w in words if w)
@@ -129,20 +129,20 @@ def describe(event: ev.Event) -> Described:
                 f"{several(event.execs, 'exec')}  {format.rate(event.execs_per_sec)}/s  "
                 f"corpus {event.corpus:,}  edges {format.count(event.edges)}"
             )
-            return Described("stats", text, "muted", event.instance, FIGURES)
+            return Described("stats", text, "muted", event.instance, STATS)
         case ev.Synced():
-            # The next id that it will look at: ids count from 0.
+            # The next id that will be imported: ids count from 0.
             words = [f"{next_id} of {peer}" for peer, next_id in event.peers.items()]
-            text = f"{', '.join(words)} looked at"
-            return Described("imports", text, "muted", event.instance, FIGURES)
+            text = f"{', '.join(words)} imported"
+            return Described("imports", text, "muted", event.instance, STATS)
         case ev.Resources():
             memory = format.size(event.rss)
             processes = several(event.processes, "process", "processes")
             text = f"cpu {event.cpu:.2f}  memory {memory}  {processes}"
-            return Described("usage", text, "muted", event.instance, FIGURES)
+            return Described("usage", text, "muted", event.instance, STATS)
         case ev.EntriesSeeded():
-            text = f"begins with {several(len(event.origins), 'input')} of others"
-            return Described("seeds", text, "muted", event.instance, FIGURES)
+            text = f"starts with {several(len(event.origins), 'input')} of other instances"
+            return Described("seeds", text, "muted", event.instance, STATS)
         case ev.MutantsFound() | ev.MutantState() | ev.MutantRuns() | ev.MutationStats():
             return _mutants(event)
         case ev.MutatorStats():
@@ -150,25 +150,25 @@ def describe(event: ev.Event) -> Described:
             parts = (finite(getattr(event, name)) for name in CLASSES)
             trials = f"{format.count(event.trials)} trial{'s' * (event.trials != 1)}"
             text = f"{trials}  {Mixture(*parts)}  {mode}"
-            return Described("mixture", text, "muted", event.instance, FIGURES)
+            return Described("mixture", text, "muted", event.instance, STATS)
         case ev.TargetingStats():
-            text = f"{event.uncovered:,} of {several(event.targets, 'target')} left"
+            text = f"{event.uncovered:,} of {several(event.targets, 'goal')} uncovered"
             text += f", {event.frontier:,} on the frontier"
             text += f"  {several(len(event.names), 'type')}"
-            text += f"  {share_words(min(1.0, finite(event.targeted)))} aim"
+            text += f"  {share_text(min(1.0, finite(event.targeted)))} targeted"
             text += f"  pinned {event.pinned}" if event.pinned else ""
             text += f"  {len(event.ignored):,} ignored" if event.ignored else ""
-            return Described("types", text, "muted", event.instance, FIGURES)
+            return Described("types", text, "muted", event.instance, STATS)
         case ev.GoalsUncovered():
-            text = f"{len(event.left):,} told" + (
+            text = f"{len(event.left):,} reported" + (
                 f"  {len(event.gone):,} covered" * bool(event.gone)
             )
-            return Described("targets", text, "muted", event.instance, FIGURES)
+            return Described("goals", text, "muted", event.instance, STATS)
         case ev.MutantProgress():
             return _turn(event)
         case ev.MutantPositions():
-            text = f"{several(len(event.places), 'mutant')} got other places"
-            return Described("queue", text, "muted", "", MUTANTS)
+            text = f"{several(len(event.places), 'mutant')} moved in the worklist"
+            return Described("worklist", text, "muted", "", MUTANTS)
         case _:
             return _campaign(event)
 
@@ -184,14 +184,14 @@ def _mutants(
             return _mutant(event)
         case ev.MutantRuns():
             text = f"runs of {several(len(event.runs), 'mutant')}"
-            return Described("mutants", text, "muted", event.instance, FIGURES)
+            return Described("mutants", text, "muted", event.instance, STATS)
         case ev.MutationStats():
             text = (
                 f"{several(event.runs, 'run')}  program {event.original_s:.1f}s  mutants "
                 f"{event.mutants_s:.1f}s  compiling {event.compile_s:.1f}s  "
                 f"rest {event.rest_s:.1f}s"
             )
-            return Described("analysis", text, "muted", event.instance, FIGURES)
+            return Described("analysis", text, "muted", event.instance, STATS)
 
 
 def _mutant(event: ev.MutantState) -> Described:
@@ -211,16 +211,16 @@ def _mutant(event: ev.MutantState) -> Described:
 TURNS = {
     "queued": "waits for its turn",
     "building": "is being built",
-    "built": "is built, and waits for its turn",
-    "pruning": "has its turn: what it fails on is taken out of the corpus",
-    "fuzzing": "is fuzzed",
-    "collecting": "was fuzzed: its corpus is run on the target",
+    "built": "is built and waits for its turn",
+    "pruning": "starts its turn: inputs on which it fails are pruned",
+    "fuzzing": "is being fuzzed",
+    "collecting": "has ended its turn: its inputs are being transferred",
     "done": "is done",
     "failed": "does not build",
-    "dropped": "is dropped",
-    "refused": "cannot be fuzzed",
+    "dropped": "is a duplicate",
+    "refused": "is rejected",
 }
-"""What a mutant's stage says of it."""
+"""Text for each progress of a mutant."""
 
 _TURN_STYLES = {
     "fuzzing": "running", "done": "finished", "failed": "failed", "refused": "hang",
@@ -229,17 +229,17 @@ _TURN_STYLES = {
 
 def _turn(event: ev.MutantProgress) -> Described:
     return Described(
-        "mutant", f"{event.id}  {turn_of(event)}", _TURN_STYLES.get(event.stage, "muted"),
+        "mutant", f"{event.id}  {progress_text(event)}", _TURN_STYLES.get(event.stage, "muted"),
         event.slot, MUTANTS,
     )  # fmt: skip
 
 
-def turn_of(event: ev.MutantProgress) -> str:
-    """What became of a mutant, in words that follow its name."""
+def progress_text(event: ev.MutantProgress) -> str:
+    """Return the progress of a mutant, as text that follows its id."""
     text = TURNS.get(event.stage, event.stage)
     if event.stage == "done":
         told = {k: v for k, v in event.brought.items() if type(v) is int}
-        text += f": {brought_words(told) or 'nothing new'} for the target"
+        text += f": {transferred_text(told) or 'nothing new'} for the target"
         text += f", {several(told['kills'], 'kill')}" if told.get("kills", 0) > 0 else ""
     elif event.reason:
         text += f": {event.reason.strip().partition(chr(10))[0]}"
@@ -247,7 +247,7 @@ def turn_of(event: ev.MutantProgress) -> str:
 
 
 def _plan(plan: dict[str, Any]) -> str:
-    """What the budget allows, as far as it is told."""
+    """What the budget allows, as far as the plan contains it."""
     known = {name: finite(n) for name, n in plan.items() if type(n) in (int, float)}
     words = []
     if "count" in known:
@@ -260,11 +260,11 @@ def _plan(plan: dict[str, Any]) -> str:
 def _campaign(event: ev.Event) -> Described:
     match event:
         case ev.PhaseStarted():
-            text, why = "the target is fuzzed", event.reason
+            text, why = "the target is being fuzzed", event.reason
             if event.stage == "mutants":
-                text, why = "mutants are fuzzed", event.reason or _plan(event.plan)
+                text, why = "mutants are being fuzzed", event.reason or _plan(event.plan)
             text += f": {why}" if why else ""
-            return Described("stage", text, "running")
+            return Described("phase", text, "running")
         case ev.CampaignStarted():
             text = f"{event.name}  {event.engine}  {event.target}  seed {event.seed}"
             return Described("campaign", text, "running")
@@ -317,10 +317,10 @@ _STATE_SIGNS = {
 
 
 def state_style(state: str) -> str:
-    """The colour of a campaign's or an instance's state."""
+    """Return the colour of a campaign's or an instance's state."""
     return _STATE_STYLES.get(state) or (state if state in SEMANTIC else "muted")
 
 
 def state_sign(state: str) -> str:
-    """A sign for a state that can be distinguished without colour."""
+    """Return a glyph for a state that is distinguishable without colour."""
     return _STATE_SIGNS.get(state, "○")

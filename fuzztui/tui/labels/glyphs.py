@@ -1,4 +1,4 @@
-"""The signs of findings, by category."""
+"""The glyphs of findings, by category."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ __all__ = ["DIFFERS", "FINDING_SIGNS"]
 
 DIFFERS: Final = "differs"
 FINDING_SIGNS: Final = {"crash": "✗", "hang": "▲", DIFFERS: "≠"}
-"""A category is also the name of its style."""
+"""Glyph by category; the category is also the name of the style."""

@@ -1,4 +1,4 @@
-"""The bytes of an input file as something to look at."""
+"""Reads input files and shows them as text and hexadecimal bytes."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from fuzztui.tui.base.text import plain_lines
 from fuzztui.tui.labels.run_files import RunFile, settled
 
 LIMIT = 16 * 1024
-"""Bytes of a file that are shown."""
+"""Maximal number of bytes of a file that are shown."""
 
-GONE = "the file is gone"
+GONE = "the file does not exist any more"
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The start of a file, or why there is none. ``size`` in bytes, -1 when unknown."""
+    """The start of a file, or why there is none. ``size`` in bytes; -1: unknown."""
 
     data: bytes = b""
     size: int = -1
     problem: str = ""
     moved: str = ""
-    """Where the file was found, when it is not where it was."""
+    """The file's current path if it was moved; an empty string otherwise."""
 
     @property
     def gone(self) -> bool:
-        """Whether there is no such file."""
+        """Whether the file does not exist."""
         return self.problem == GONE
 
     @property
     def is_text(self) -> bool:
-        """Whether it reads as text: UTF-8 with hardly a control byte."""
+        """Whether the data is text: UTF-8 with few control characters."""
         if not self.data:
             return False
         try:
-            # A cut inside a character at the end is no reason to call it binary.
+            # A character may be cut at the end.
             text = self.data[:-3].decode() + self.data[-3:].decode(errors="ignore")
         except UnicodeDecodeError:
             return False
@@ -49,8 +49,7 @@ class Preview:
 def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
     """Read the start of ``root/relative``: regular files below ``root`` only. Blocking.
 
-    A log may name any file; symbolic links out of the run, FIFOs and devices are
-    refused before they are opened permanently.
+    A log can name any file: symbolic links out of the run, FIFOs and devices are rejected.
     """
     try:
         root = root.resolve()
@@ -70,7 +69,7 @@ def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
 
 
 def reading(place: RunFile | None) -> tuple[str, Callable[[], Preview]] | None:
-    """The file's name and how to :func:`load` it; None when there is no such thing."""
+    """Return the file's path and a function that loads it; None if ``place`` is None."""
     return None if place is None else (str(place.path), lambda: _load_settled(place))
 
 
@@ -83,12 +82,12 @@ def _load_settled(place: RunFile) -> Preview:
 
 
 def text_lines(preview: Preview) -> list[str]:
-    """The file as lines of text, safe to draw."""
+    """Return the file as lines of text, safe to draw."""
     return plain_lines(preview.data.decode(errors="replace"))
 
 
 def hex_rows(data: bytes, per_row: int = 16) -> Iterator[tuple[str, str, str]]:
-    """Offset, hexadecimal bytes in groups of four, and ASCII; one row for ``per_row`` bytes."""
+    """Yield offset, hexadecimal bytes in groups of four, and ASCII for each ``per_row`` bytes."""
     for offset in range(0, len(data), per_row):
         chunk = data[offset : offset + per_row]
         groups = [chunk[i : i + 4].hex(" ") for i in range(0, len(chunk), 4)]

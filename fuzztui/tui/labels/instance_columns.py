@@ -1,4 +1,4 @@
-"""What the table of instances shows of each: the figures, and how old they are."""
+"""The columns of the table of instances: statistics and their age."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import DIRECTORY_GONE
 
 REPORTING = frozenset({"running", "stalled"})
-"""States in which new figures are due: in the others their age says nothing."""
+"""States in which new statistics are due; in other states their age means nothing."""
 
 STATE = 13
-"""Cells of the longest state: commands and ordinary changes of state move no other column."""
+"""Cells of the longest state, so that a usual change of state moves no other column."""
 
 _URGENCY = {state: n for n, state in enumerate(("failed", "stalled", "restarting", "paused"))}
-"""The order of states by how soon somebody should look; the rest comes after."""
+"""States by urgency; all other states come after these."""
 
 
 def columns(
@@ -30,10 +30,10 @@ def columns(
     pending: Callable[[str], Sequence[str]],
     fuzzed: Callable[[Instance], str] = lambda _: "",
 ) -> Sequence[Column[Instance]]:
-    """The columns, the dispensable ones last.
+    """Return the columns, the dispensable ones last.
 
-    ``status`` is asked for the time, ``pending`` for the unanswered commands of an
-    instance, ``fuzzed`` for the mutant that it fuzzes. What no instance reports has no column.
+    ``status`` returns the current status, ``pending`` the unanswered commands of an instance,
+    ``fuzzed`` the mutant that it fuzzes. A column that no instance fills is hidden.
     """
 
     def state(instance: Instance) -> Cell:
@@ -58,7 +58,7 @@ def columns(
         return status().tally(DIFFERS).by.get(instance.id, 0)
 
     def last_find(instance: Instance) -> Cell:
-        return find_cell(instance, status())
+        return last_new_cell(instance, status())
 
     def ran(instance: Instance) -> Cell:
         if status().campaigns == 1:
@@ -88,7 +88,7 @@ def columns(
         _figure("corpus", "corpus", lambda i: i.corpus, format.count, "corpus"),
         _figure("edges", "edges", lambda i: i.edges, format.count, "edge"),
         Column(
-            "libraries", "libs", _libraries, lambda i: i.edges_third_party,
+            "libraries", "3rd party", _libraries, lambda i: i.edges_third_party,
             "right", drop=True, spare=True, descending=True,
         ),
         _figure("crashes", "crashes", crashes, format.count, "crash"),
@@ -104,7 +104,7 @@ def columns(
             "right", drop=True, spare=True, descending=True,
         ),
         Column(
-            "found", "last find", last_find, lambda i: i.last_find_t,
+            "found", "last new", last_find, lambda i: i.last_find_t,
             "right", drop=True, spare=True, descending=True,
         ),
         Column(
@@ -123,7 +123,7 @@ def columns(
 
 
 def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = False) -> Cell:
-    """State, and why it is no good one. ``lost``: nobody tells any more what becomes of it."""
+    """Return the state, with the reason if it is a bad one. ``lost``: no supervisor runs."""
     if instance.id == HANDED and not instance.pid:
         return "⇄ from mutants", "imported"
     if instance.id == ORACLE:
@@ -142,36 +142,36 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
 
 
 def state_word(instance: Instance) -> str:
-    """Its state; ``deleted`` for one that is only watched and whose directory is gone."""
+    """Return the state; ``deleted`` for a watched instance without its directory."""
     return "deleted" if instance.reason == DIRECTORY_GONE else instance.state
 
 
 def rate_cell(instance: Instance, status: Status) -> Cell:
-    """Executions a second; of what nobody hears of any more there is none."""
+    """Return executions per second; none if no supervisor runs."""
     if status.orphaned:
         return format.NONE, "muted"
     return format.rate(per_second(instance, status)), "rate"
 
 
 def per_second(instance: Instance, status: Status) -> float:
-    """Executions a second: now, or on average once the campaign has ended."""
+    """Return executions per second: current, or on average once the campaign has ended."""
     return instance_throughput(instance, status.running_s, over=status.over, lost=status.lost)
 
 
 def age_cell(instance: Instance, status: Status) -> Cell:
-    """How old the figures are; "" where they are current, or nobody waits for newer ones."""
+    """Return the age of the statistics; an empty cell if they are current or final."""
     if instance.state not in REPORTING:
         return "", ""
     if instance.stats_t < 0:
         return "none", "muted"
     age = status.now - instance.stats_t
-    if age < status.fresh_s:  # under the bound the age would only flicker
+    if age < status.fresh_s:  # below this bound the age would flicker
         return (format.age_from(status.fresh_s, age), "muted") if status.watched else ("", "")
     return format.age(age), "bold hang" if age > status.stale_s else "muted"
 
 
-def find_cell(instance: Instance, status: Status) -> Cell:
-    """How long ago it found something itself; when, once the campaign has ended."""
+def last_new_cell(instance: Instance, status: Status) -> Cell:
+    """Return the age of the last new entry; its time once the campaign has ended."""
     t = instance.last_find_t
     if t < 0:
         return "", ""
@@ -181,8 +181,8 @@ def find_cell(instance: Instance, status: Status) -> Cell:
 
 
 def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, bool, bool]:
-    """All of a row that time alone changes, or that there is no supervisor or campaign any more."""
-    return age_cell(instance, status), find_cell(instance, status), status.orphaned, status.over
+    """Return all cells of a row that change with time alone, or with the end of the campaign."""
+    return age_cell(instance, status), last_new_cell(instance, status), status.orphaned, status.over
 
 
 def _stability(instance: Instance) -> Cell:
@@ -192,7 +192,7 @@ def _stability(instance: Instance) -> Cell:
 
 
 def _libraries(instance: Instance) -> Cell:
-    """Lines outside the application that were executed, where that is measured."""
+    """Executed lines outside the application, if they are measured."""
     n = instance.edges_third_party
     return (format.count(n), "imported") if n >= 0 else ("", "")
 
@@ -222,7 +222,7 @@ def _figure(
     *,
     drop: bool = False,
 ) -> Column[Instance]:
-    """A column of numbers; a figure of nothing is not worth a colour."""
+    """A column of numbers; a number of zero is muted."""
 
     def cell(instance: Instance) -> Cell:
         value = of(instance)

@@ -1,4 +1,4 @@
-"""What there is to say of one instance, and of a fleet of them, besides its figures. Pure."""
+"""Text about one instance and about a fleet, without the table's columns. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import cell_len, fit, plain
-from fuzztui.tui.labels.events import engine_words, state_sign, state_style
+from fuzztui.tui.labels.events import engine_text, state_sign, state_style
 from fuzztui.tui.labels.glyphs import DIFFERS
 from fuzztui.tui.labels.instance_columns import (
     REPORTING,
     age_cell,
-    find_cell,
+    last_new_cell,
     per_second,
     state_cell,
     state_word,
@@ -28,52 +28,52 @@ from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.status import FRESH_S, Status
 
 TROUBLE = ("failed", "stalled")
-"""States in which an instance is of no use until somebody has looked."""
+"""States in which an instance does not fuzz and needs the user's attention."""
 
 ADDED = "added"
-"""A sibling that never fuzzes: seeds that were added while the campaign runs."""
+"""The passive instance of seeds that were added during the campaign."""
 
 NAMED = 6
-"""Siblings, instances in trouble that are named one by one."""
+"""Maximal number of peers, or of instances in trouble, that are listed by name."""
 
 
 class Fact(NamedTuple):
-    """One thing to know, drawn safely already."""
+    """One property of an instance; the spans are safe to draw."""
 
     name: str
     spans: Line
 
 
 def present(instances: Iterable[Instance]) -> list[Instance]:
-    """All but those that fuzzed a mutant and have ended: their mutants tell of them."""
+    """Return the instances without those that fuzzed a mutant and have ended."""
     return [i for i in instances if not (i.mutant and i.state in ENDED)]
 
 
 def facts(
     instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
 ) -> list[Fact]:
-    """What no column has room for, the most pressing first; ``known`` are the instances.
+    """Return what has no column, the most urgent first; ``known``: ids of all instances.
 
-    ``mutant``: the one that it fuzzes.
+    ``mutant``: the mutant that the instance fuzzes.
     """
     found: list[Fact] = []
     if mutant is not None:
         words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
-        found.append(_fact("fuzzes the mutant", words))
+        found.append(_fact("fuzzes mutant", words))
     if instance.id == HANDED:
-        words = "inputs that mutants brought to the target: it never fuzzes"
+        words = "inputs transferred from mutants; this instance never fuzzes"
         found.append(_fact("", words, "muted"))
     if instance.id == ORACLE:
-        words = "runs queue entries through the commands of [oracle]: it never fuzzes"
+        words = "runs entries through the commands of [oracle]; this instance never fuzzes"
         found.append(_fact("", words, "muted"))
     if instance.reason:
-        found.append(_fact("because", instance.reason, f"bold {state_style(instance.state)}"))
+        found.append(_fact("reason", instance.reason, f"bold {state_style(instance.state)}"))
     if instance.peers:
         renewed = instance.state in REPORTING and not status.orphaned
         found.append(Fact("imports from", _peers(instance, known, renewed=renewed)))
     if age := slow_age(instance, status):
         found.append(_fact("stability and map size", f"{age} old", "muted"))
-    about = [engine_words(instance.engine, instance.version)]
+    about = [engine_text(instance.engine, instance.version)]
     about += [f"python {instance.python}"] if instance.python else []
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []
     if any(about):
@@ -88,10 +88,9 @@ def _fact(name: str, value: str, style: str = "") -> Fact:
 
 
 def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line:
-    """Strangers, who feed it without being shown here, stand out.
+    """The peers, with the id that is imported next from each; ids count from 0.
 
-    How far it is with each is told by the id that it will look at next: ids count from 0.
-    ``renewed``: whether somebody looks for newer figures.
+    Peers that are not shown here stand out. ``renewed``: whether newer statistics will come.
     """
     peers = {k: v for k, v in instance.peers.items() if k != instance.id}
     siblings = [name for name in peers if name in known]
@@ -100,26 +99,26 @@ def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line
     few = 0 < len(siblings) <= NAMED
     spans: list[TextSpan] = []
     if len(siblings) > NAMED:
-        spans.append(TextSpan(f"{len(siblings)} siblings", "imported"))
+        spans.append(TextSpan(f"{len(peers)} siblings", "imported"))
     elif few:
         spans.append(TextSpan(_far(siblings, peers, unit=True), "imported"))
     if strangers:
         more = f" and {len(strangers) - NAMED} more" if len(strangers) > NAMED else ""
-        noun = "a stranger: " if len(strangers) == 1 else "strangers: "
+        noun = "unknown peer: " if len(strangers) == 1 else "unknown peers: "
         spans.append(TextSpan((" and " if spans else "") + noun, "muted"))
         spans.append(TextSpan(_far(strangers[:NAMED], peers, unit=not few) + more, "pending"))
     if ours:
         spans.append(TextSpan(" and " if spans else "", "muted"))
         spans.append(TextSpan(several(ours, "added seed"), "imported"))
     if renewed and (strangers or ours or few):
-        spans.append(TextSpan(" ≤1m old", "muted"))  # nobody looks more often
+        spans.append(TextSpan(" ≤1m old", "muted"))  # the supervisor reads no more often
     return spans
 
 
 def _far(names: Sequence[str], peers: Mapping[str, int], *, unit: bool) -> str:
-    """``unit``: whether the first number says what it counts."""
+    """``unit``: whether the first number names its unit."""
     words = [f"{_named(name)} ({peers[name]:,}" for name in names]
-    words[0] += " looked at" if unit else ""
+    words[0] += " read" if unit else ""
     return plain("), ".join(words) + ")")
 
 
@@ -128,20 +127,20 @@ def _named(name: str) -> str:
 
 
 def _base(name: str) -> str:
-    """Without the label that a watch of several trees puts before it."""
+    """The name without the label of its tree, which a watch of several trees puts in front."""
     return name.rpartition(":")[2]
 
 
 def slow_age(instance: Instance, status: Status) -> str:
-    """The age of the figures that come more rarely than the others; "" when it is no news."""
+    """Return the age of statistics that come rarely; an empty string if not worth showing."""
     if instance.slow_t < 0 or instance.state not in REPORTING or status.orphaned:
         return ""
     age = status.now - instance.slow_t
     return format.age(age) if age >= FRESH_S else ""
 
 
-def _refusals(instance: Instance) -> dict[str, list[str]]:
-    """Commands by the reason why they cannot be obeyed: often one is the reason of many."""
+def _unsupported(instance: Instance) -> dict[str, list[str]]:
+    """Commands that the engine cannot execute, by reason: many commands share one."""
     out: dict[str, list[str]] = {}
     for name, why in instance.unable.items():
         out.setdefault(why, []).append(name)
@@ -149,9 +148,9 @@ def _refusals(instance: Instance) -> dict[str, list[str]]:
 
 
 def flow(about: Sequence[Fact], width: int, height: int, first: int = -1) -> list[Line]:
-    """Facts one after the other, as many as fit; on the last line what begins there is cut.
+    """Return lines with as many facts as fit; the last fact may be cut.
 
-    ``first``: the cells of the first line, if others.
+    ``first``: cells of the first line, if they differ from ``width``.
     """
     room = width if first < 0 else first
     lines: list[Line] = []
@@ -170,7 +169,7 @@ def flow(about: Sequence[Fact], width: int, height: int, first: int = -1) -> lis
 
 
 def cut(line: Line, width: int) -> list[TextSpan]:
-    """``line`` in at most ``width`` cells."""
+    """Return ``line`` cut to ``width`` cells."""
     out: list[TextSpan] = []
     room = width
     for span in line:
@@ -185,7 +184,7 @@ def cut(line: Line, width: int) -> list[TextSpan]:
 def glance(
     instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
 ) -> list[Fact]:
-    """For a strip of a few lines: its name, then :func:`facts`."""
+    """Return the facts for a strip of a few lines: the name, then :func:`facts`."""
     name = Fact("", [TextSpan(plain(instance.id), "bold")])
     return [name, *facts(instance, known, status, mutant)]
 
@@ -193,7 +192,7 @@ def glance(
 def whole(
     instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
 ) -> list[Fact]:
-    """All that is known of it, figures and all."""
+    """Return all facts about an instance, with statistics."""
     state = state_cell(instance)[0].split(":", 1)[0]
     style = f"bold {state_style(instance.state)}"
     rate = f"{format.rate(per_second(instance, status))}/s"
@@ -203,17 +202,17 @@ def whole(
         state, style, rate = f"last seen {instance.state}", "muted", f"{rate} when last seen"
     i = instance
     age = age_cell(i, status)[0]
-    fresh = "as they were last seen" if status.orphaned else "current"
+    fresh = "as last reported" if status.orphaned else "current"
     crashes, differs = crashes_of(i, status.found), status.tally(DIFFERS).by.get(i.id, 0)
     finds = f"{several(crashes, 'crash', 'crashes')}, {several(i.hangs, 'hang')}"
     finds += f", {several(differs, 'difference')}" if differs else ""
     figures_ = [
-        ("figures", f"{age} old" if age not in ("", "none") else age or fresh),
+        ("statistics", f"{age} old" if age not in ("", "none") else age or fresh),
         ("execs", f"{format.count(i.execs)}, {rate}"),
-        ("corpus", _of(i.corpus, ("favoured", i.favored), ("pending", i.pending))),
+        ("corpus", _of(i.corpus, ("favored", i.favored), ("pending", i.pending))),
         ("edges", _edges(i)),
-        ("finds", finds),
-        ("last find", find_cell(i, status)[0] or "none yet"),
+        ("findings", finds),
+        ("last new", last_new_cell(i, status)[0] or "none yet"),
         ("cycles", _of(i.cycles, ("now at entry", i.cur_item), ("depth", i.max_depth))),
     ]
     if instance.stability >= 0:
@@ -224,11 +223,12 @@ def whole(
     if instance.restarts:
         figures_.append(("restarts", f"{instance.restarts:,}"))
     if instance.capabilities:
-        figures_.append(("obeys", ", ".join(instance.capabilities)))
-    if not status.watched:  # there every key says it
-        # Not at a glance: most of that is what engines of another kind can do.
+        figures_.append(("supports", ", ".join(instance.capabilities)))
+    if not status.watched:  # there every grey key shows the reason
+        # Not in the strip: most of these are commands of other engine kinds.
         figures_ += [
-            ("cannot", f"{', '.join(names)}: {why}") for why, names in _refusals(instance).items()
+            ("cannot", f"{', '.join(names)}: {why}")
+            for why, names in _unsupported(instance).items()
         ]
     return [
         _fact("instance", instance.id, "bold"),
@@ -249,7 +249,7 @@ def _edges(instance: Instance) -> str:
     words = format.count(instance.edges) + (of if total > 0 else "")
     parts = (
         ("by valid inputs", instance.edges_valid),
-        ("lines of libraries", instance.edges_third_party),
+        ("3rd-party lines", instance.edges_third_party),
     )
     return ", ".join([words, *(f"{format.count(n)} {name}" for name, n in parts if n >= 0)])
 
@@ -258,9 +258,10 @@ def _edges(instance: Instance) -> str:
 
 
 def tally(instances: Iterable[Instance], *, brief: bool = False, lost: bool = False) -> Line:
-    """How many are in which state, those in trouble last and loud; ``brief``: in signs.
+    """Return the numbers of instances by state, those in trouble last and bold.
 
-    ``lost``: that is how they were when somebody last heard of them.
+    ``brief``: without the states' names. ``lost``: no supervisor runs, the states are the last
+    known.
     """
     counts = Counter((i.state, state_word(i)) for i in instances)
     order = sorted(counts, key=lambda s: (s[0] in TROUBLE, s[0] != "running", s))
@@ -275,7 +276,7 @@ def tally(instances: Iterable[Instance], *, brief: bool = False, lost: bool = Fa
 
 
 def trouble(instances: Sequence[Instance]) -> str:
-    """Who does not work and why, in one line; "" when all do."""
+    """Return the instances in trouble with reasons, in one line; "" if there are none."""
     bad = [i for state in TROUBLE for i in instances if i.state == state]
     if not bad:
         return ""
@@ -283,11 +284,11 @@ def trouble(instances: Sequence[Instance]) -> str:
     if len(bad) == 1:
         return words[0]
     more = f"; and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
-    return f"{len(bad)} instances are in trouble.  {';  '.join(words)}{more}"
+    return f"{len(bad)} instances are in trouble:  {';  '.join(words)}{more}"
 
 
 def failure(reason: str, instances: Sequence[Instance]) -> list[str]:
-    """Why the campaign has failed; of its instances only what ``reason`` does not say."""
+    """Return why the campaign has failed, with the instances that ``reason`` does not contain."""
     untold = [i for i in instances if i.state == "failed" and i.reason not in reason]
     words = ["The campaign has failed" + (f": {reason}" if reason else ""), trouble(untold)]
     return [text for text in words if text]

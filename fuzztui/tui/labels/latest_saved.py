@@ -1,4 +1,4 @@
-"""The latest entries and findings by what they are thanks to, as their names tell it. Pure."""
+"""The latest entries and findings of each mutator or type, from their file names. Pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from fuzztui.model.state import Changes, Entry, Finding, State
 __all__ = ["LatestSaved"]
 
 MAX_LOOKED_AT = 20_000
-"""Entries, the latest, among which finds are looked for after a seek."""
+"""Number of latest entries that are searched after a seek."""
 
 KEPT = 24
-"""Finds of one name."""
+"""Maximal number of entries and findings that are kept for one name."""
 
 
 class LatestSaved:
-    """``named_by`` makes of an entry's ``op`` the names that it is thanks to."""
+    """``named_by`` returns the names of mutators or types in an entry's ``op``."""
 
     def __init__(self, named_by: Callable[[str], Iterable[str]]) -> None:
         self._named_by = named_by
         self._keys: dict[str, deque[str]] = {}
 
     def note(self, state: State, changes: Changes) -> None:
-        """Take in what is new."""
+        """Add the changed entries and findings."""
         if changes.reset:
             self._keys = {}
             latest = islice(reversed(list(state.entries)), MAX_LOOKED_AT)
@@ -40,7 +40,7 @@ class LatestSaved:
                     known.append(key)
 
     def latest(self, state: State, name: str) -> list[Entry | Finding]:
-        """What is thanks to ``name``, the latest first."""
+        """Return the entries and findings credited to ``name``, the latest first."""
         rows = [_row(state, key) for key in self._keys.get(name, ())]
         return sorted((r for r in rows if r is not None), key=lambda r: -r.t)
 

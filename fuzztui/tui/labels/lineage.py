@@ -1,8 +1,8 @@
-"""Who was made of whom, under the numbers of now: for every visible row, so it must be cheap.
+"""Parents of entries and findings under their current numbers. Must be fast: used per row.
 
-A resumed afl-fuzz numbers its queue again, and ``src`` continues speaking of the old numbers
-(:mod:`fuzztui.model.lineage`). Whose they were is known by first names; looking for a name
-in a queue of 50,000 takes 70 ms, so that the names of a resumed campaign are kept here.
+A resumed afl-fuzz renumbers its queue, while ``src`` still contains the old numbers
+(:mod:`fuzztui.model.lineage`). The entries are identified by their first names; searching a queue
+of 50,000 for a name takes 70 ms, so that a resumed campaign's names are cached here.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from fuzztui.model.lineage import identity, parent_of
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
 
-__all__ = ["Lineage", "ParentEntry", "from_whom", "made_of", "made_of_briefly"]
+__all__ = ["Lineage", "ParentEntry", "origin_of", "parents_brief", "parents_text"]
 
 MAX_STEPS = 1000
-"""Ancestors that are looked at for a mutant."""
+"""Maximal number of ancestors that are searched for a mutant."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParentEntry:
-    """The first parent of a row. ``entry`` is None where the log does not know it.
+    """The first parent of a row. ``entry`` is None if the log does not contain it.
 
-    ``then``: the row's ``src`` are numbers from before its queue was renumbered.
+    ``then``: the numbers in the row's ``src`` are older than the renumbering of its queue.
     """
 
     key: str
@@ -34,7 +34,7 @@ class ParentEntry:
 
 
 class Lineage:
-    """The parents in a campaign; :meth:`take` must be told of all changes."""
+    """The parents in a campaign; :meth:`take` must get all changes."""
 
     def __init__(self, campaign: Callable[[], State]) -> None:
         self._campaign = campaign
@@ -42,17 +42,17 @@ class Lineage:
         self._behind: dict[str, str] = {}
 
     def take(self, changes: Changes) -> None:
-        """The campaign changed."""
+        """Take changes of the campaign."""
         entries = self._campaign().entries
         if changes.reset or any(entries[key].first >= 0 for key in changes.entries):
-            self._behind.clear()  # others have these numbers now
+            self._behind.clear()  # these numbers belong to other entries now
         if changes.reset:
             self._keys = None
         elif self._keys is not None:
             self._learn(self._keys, (entries[key] for key in changes.entries), entries)
 
     def parent(self, row: Entry | Finding) -> ParentEntry | None:
-        """None if it has none."""
+        """Return the row's first parent; None if it has none."""
         of = parent_of(row)
         if of is None:
             return None
@@ -65,7 +65,7 @@ class Lineage:
         return ParentEntry(steps[0].key, steps[0].entry) if steps else ParentEntry("", None, True)
 
     def line(self, row: Entry | Finding, most: int) -> list[ParentEntry]:
-        """Its ancestors, nearest first, as far as the log can tell."""
+        """Return the row's ancestors, nearest first, as far as the log contains them."""
         found: list[ParentEntry] = []
         seen = {row.key}
         parent = self.parent(row)
@@ -76,15 +76,15 @@ class Lineage:
         return found
 
     def of_target(self, row: Entry | Finding) -> bool:
-        """Whether the target, not a mutant of it, is what it is an entry or a finding of."""
+        """Return whether the row belongs to the target rather than to a mutant."""
         instance = self._campaign().instances.get(row.instance)
         return instance is None or not instance.mutant
 
     def behind(self, row: Entry | Finding) -> str:
-        """The mutant thanks to whose corpus there is ``row``, "" for none.
+        """Return the id of the mutant credited for ``row``; an empty string if there is none.
 
-        As :func:`fuzztui.model.fuzzfirst.mutant_behind`, for every visible row: what was found
-        out of an entry, and of all on the way, is kept.
+        The same as :func:`fuzztui.model.fuzzfirst.mutant_behind`, but fast enough for every visible
+        row: the result for an entry and its ancestors is cached.
         """
         state = self._campaign()
         if not state.stage:
@@ -114,24 +114,24 @@ class Lineage:
         return found
 
     def mutant_behind(self, row: Entry | Finding) -> Mutant | None:
-        """:meth:`behind` as a row; None for none, or if the log does not tell of it."""
+        """Return the mutant of :meth:`behind`; None if there is none, or the log lacks it."""
         return self._campaign().mutants.get(self.behind(row))
 
     def _mutant_of(self, key: str) -> str:
-        """Whose entry, of which the log does not know more than its key, it was."""
+        """The mutant of the instance of an entry that the log lacks."""
         instance = self._campaign().instances.get(key.partition("/")[0])
         return "" if instance is None else instance.mutant
 
     def _named(self, name: str, state: State) -> Entry | None:
         if self._keys is None:
             self._keys = {}
-            # A copy: the dict may be growing in the thread that reads the log.
+            # A copy: the thread that reads the log may be adding entries.
             self._learn(self._keys, list(state.entries.values()), state.entries)
         return _holder(name, self._keys, state.entries)
 
     @staticmethod
     def _learn(keys: dict[str, str], told: Iterable[Entry], entries: Mapping[str, Entry]) -> None:
-        """In the middle of a resume an input has two numbers: the one told last is of now."""
+        """During a resume an input has two numbers: the one recorded last is current."""
         for entry in told:
             name = identity(entry)
             other = _holder(name, keys, entries)
@@ -140,20 +140,20 @@ class Lineage:
 
 
 def _holder(name: str, keys: Mapping[str, str], entries: Mapping[str, Entry]) -> Entry | None:
-    """Who is known by ``name``, unless the number is another one's by now."""
+    """The entry with this first name, unless its number belongs to another entry now."""
     entry = entries.get(keys.get(name, ""))
     return entry if entry is not None and identity(entry) == name else None
 
 
-def from_whom(row: Entry | Finding) -> str:
-    """Whose queue it was taken over from, in a word or two; "" for its own."""
+def origin_of(row: Entry | Finding) -> str:
+    """Return whose queue the row was imported from; an empty string if from none."""
     if row.instance == HANDED:
         return f"mutant in {row.sync}" if row.sync else "mutants"
     return "mutants" if row.sync == HANDED else row.sync
 
 
-def made_of(row: Entry | Finding, parent: ParentEntry) -> str:
-    """The parents' numbers for users: of now, and those of then that the file's name has."""
+def parents_text(row: Entry | Finding, parent: ParentEntry) -> str:
+    """Return the parents' numbers for users: current ones, and older ones of the file's name."""
     named = " + ".join(f"#{i}" for i in row.src)
     if not parent.then:
         return named
@@ -163,8 +163,8 @@ def made_of(row: Entry | Finding, parent: ParentEntry) -> str:
     return now if now == named else f"{now} (then {named})"
 
 
-def made_of_briefly(row: Entry | Finding, parent: ParentEntry) -> str:
-    """The same for a column; a number of then is marked."""
+def parents_brief(row: Entry | Finding, parent: ParentEntry) -> str:
+    """Return the parents' numbers for a column; an older number is marked with "then"."""
     if not parent.then:
         return " ".join(f"#{i}" for i in row.src[:2])
     more = " …" if len(row.src) > 1 else ""

@@ -1,9 +1,9 @@
-"""The campaign's log as rows of a table, however long it is.
+"""The rows of the log screen's table, for a log of any length.
 
-Without a filter, row *n* is the record with that sequence number, read a page at a
-time when it comes into view. With one, the log is scanned from its end backwards and
-then followed: the newest matches are there at once. No Textual and no files in here;
-:mod:`fuzztui.tui.screens.log.screen` reads in a thread and hands in what was read.
+Without a filter, row *n* is the record with that sequence number, read a page at a time when it
+becomes visible. With a filter, the log is scanned backwards from its end and then followed, so that
+the newest matches appear first. No Textual and no files in here:
+:mod:`fuzztui.tui.screens.log.screen` reads in a thread and passes the records.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fuzztui.tui.labels.events import FIGURES, describe
+from fuzztui.tui.labels.events import STATS, describe
 from fuzztui.wire.events import Message, Record
 
 PAGE = 500
-"""Records that are read together."""
+"""Records per page; a page is read at once."""
 
 PAGES = 40
-"""Pages that are kept."""
+"""Maximal number of cached pages."""
 
 CHUNK = 10_000
-"""Records that are scanned together: some 50 ms."""
+"""Records per scan: about 50 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to show. ``group`` "" is everything; "events" everything but figures."""
+    """A filter. ``group`` "" means all records, "events" all without statistics."""
 
     group: str = "events"
     instance: str = ""
@@ -36,14 +36,14 @@ class Query:
 
     @property
     def everything(self) -> bool:
-        """No need to look at the records."""
+        """Whether all records match, so that none must be read."""
         return not (self.group or self.instance or self.text.strip())
 
     def matches(self, record: Record) -> bool:
-        """Whether ``record`` is to be shown."""
+        """Return whether ``record`` matches."""
         described = describe(record.event)
         if self.group == "events":
-            if described.group == FIGURES:
+            if described.group == STATS:
                 return False
         elif self.group and described.group != self.group:
             return False
@@ -56,10 +56,10 @@ class Query:
 
 
 class LogSource:
-    """A table's source (see :class:`~fuzztui.tui.base.rows.RowModel`) over log records.
+    """The rows of log records; implements :class:`~fuzztui.tui.base.rows.RowModel`.
 
-    ``want`` is called when a row is asked for whose page is not there;
-    :attr:`wanted` then holds the numbers of the missing pages.
+    ``want`` is called if a row is needed whose page was not read; :attr:`wanted` then contains the
+    numbers of the missing pages.
     """
 
     def __init__(self, want: Callable[[], None]) -> None:
@@ -69,10 +69,11 @@ class LogSource:
         self._found: list[int] = []
         self.query = Query()
         self.bound = 0
-        """The last record that may be shown: in a replay, of its moment."""
+        """Sequence number of the last visible record; in a replay, the record at the current
+        time."""
         self.wanted: set[int] = set()
 
-    # ------------------------------------------------------------- Source
+    # ----------------------------------------------------------- RowModel
 
     def __len__(self) -> int:
         if self.query.everything:
@@ -80,11 +81,11 @@ class LogSource:
         return bisect_right(self._found, self.bound)
 
     def key(self, index: int) -> str:
-        """The record's number in words."""
+        """Return the record's sequence number as text."""
         return str(index + 1 if self.query.everything else self._found[index])
 
     def position(self, key: str) -> int | None:
-        """Where the record is shown."""
+        """Return the record's row; None if it is not visible."""
         seq = int(key)
         if seq > self.bound:
             return None
@@ -94,7 +95,7 @@ class LogSource:
         return index if index < len(self._found) and self._found[index] == seq else None
 
     def row(self, key: str) -> Record | None:
-        """The record; None while it is read."""
+        """Return the record; None until it was read."""
         seq = int(key)
         number = (seq - 1) // PAGE
         page = self._pages.get(number)
@@ -112,13 +113,13 @@ class LogSource:
     # -------------------------------------------------------------- pages
 
     def after(self, number: int) -> tuple[int, int]:
-        """What to read for a page: after which record, and how many at most."""
+        """Return what to read for a page: the sequence number before it, and the maximal count."""
         page = self._pages.get(number, {})
         done = max(page, default=number * PAGE)
         return done, (number + 1) * PAGE - done
 
     def put(self, number: int, records: Sequence[Record]) -> list[str]:
-        """Records of a page were read; the keys of those that are new."""
+        """Add the records of a page. Returns their keys."""
         self.wanted.discard(number)
         page = self._pages.setdefault(number, {})
         page.update((r.seq, r) for r in records if (r.seq - 1) // PAGE == number)
@@ -130,16 +131,16 @@ class LogSource:
     # --------------------------------------------------------------- scan
 
     def ask(self, query: Query) -> None:
-        """Show what matches ``query``; a scan is due (see :meth:`due`)."""
+        """Set the filter; a scan is due afterwards (see :meth:`due`)."""
         if query != self.query:
             self.query = query
             self._low = self._high = 0
             self._found = []
 
     def due(self, last: int) -> tuple[int, int] | None:
-        """The next records to scan, ``(after, count)``, in a log of ``last`` records.
+        """Return the next records to scan, ``(after, count)``, in a log of ``last`` records.
 
-        New ones first, then backwards; None when all are known.
+        New records first, then backwards; None if all were scanned.
         """
         if self.query.everything or last <= 0:
             return None
@@ -153,7 +154,7 @@ class LogSource:
         return None
 
     def scanned(self, query: Query, after: int, count: int, found: Sequence[int]) -> None:
-        """A scan that :meth:`due` asked for is done; an outdated one is forgotten."""
+        """Add the result of a scan that :meth:`due` requested; an outdated one is ignored."""
         if query != self.query:
             return
         if after == self._high:
@@ -164,7 +165,7 @@ class LogSource:
             self._found[:0] = found
 
     def progress(self, last: int) -> float:
-        """Share of a log of ``last`` records that is scanned."""
+        """Return the scanned share of a log of ``last`` records."""
         if self.query.everything or last <= 0:
             return 1.0
         return (self._high - self._low) / last

@@ -1,4 +1,4 @@
-"""How the mixture of steps is drawn: one bar of three parts. Pure."""
+"""Draws the mixture as one bar of three parts. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fuzztui.wire.mixture import CLASSES, percentage
 __all__ = ["SIGNS", "mixture_bar"]
 
 SIGNS = {"havoc": ("▓", "rate"), "text": ("█", "edge"), "splice": ("▒", "corpus")}
-"""Fill and colour of each class."""
+"""Fill character and style of each mutator class."""
 
 
 def mixture_bar(mixture: Sequence[float], width: int) -> list[TextSpan]:
-    """The three parts as one bar, each with its name and percentage where there is room."""
+    """Return one bar with the probabilities; each part has name and percentage if it has room."""
     parts = zip(CLASSES, mixture, strict=True)
     return parted_bar(
         [Part(part, *SIGNS[name], f"{name} {percentage(part)}") for name, part in parts], width

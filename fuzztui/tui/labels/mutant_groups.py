@@ -1,4 +1,4 @@
-"""Which mutants a command is to mean: the one under the cursor, or more of its kind. Pure."""
+"""The mutants that a command selects: one, or a group of similar ones. Pure."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["Filter", "MutantGroup", "one", "parse_filter", "scopes"]
 
 @dataclass(frozen=True, slots=True)
 class MutantGroup:
-    """A selection in words, and whom it means as of now. ``select`` is what is sent."""
+    """A selection with a title and its current mutants. ``select`` is sent to the supervisor."""
 
     title: str
     select: str
     states: Counter[str] = field(default_factory=Counter)
-    """How many of the mutants that it means are in each state."""
+    """Number of selected mutants in each state."""
 
     @property
     def count(self) -> int:
-        """How many mutants it means."""
+        """Number of selected mutants."""
         return self.states.total()
 
 
 def one(mutant: Mutant) -> MutantGroup | None:
-    """The mutant alone; None when its id (from a hostile log) would select something else."""
+    """Return the mutant alone; None if its id (in a hostile log) would select other mutants."""
     try:
         alone = parse_selection(mutant.id) == Selection(id=mutant.id)
     except SelectionError:
@@ -38,10 +38,10 @@ def one(mutant: Mutant) -> MutantGroup | None:
 
 
 def scopes(mutant: Mutant, mutants: Iterable[Mutant], narrowed: str = "") -> list[MutantGroup]:
-    """What a user may mean by pointing at ``mutant``, from one to many.
+    """Return the groups that contain ``mutant``, from one to many.
 
-    ``narrowed`` is the selection that the table is narrowed to, if it is one. Every
-    count is the selection's own: what is shown is what would be steered.
+    ``narrowed`` is the selection of the table's filter; an empty string if it is not one. The
+    counts are computed from the selections, so that they match what a command changes.
     """
     file, function, operator = (
         _literally(text) for text in (mutant.file, mutant.function, mutant.operator)
@@ -73,10 +73,10 @@ def scopes(mutant: Mutant, mutants: Iterable[Mutant], narrowed: str = "") -> lis
 
 
 def _literally(text: str) -> str:
-    """``text`` as a selection's value that means it and nothing shorter or longer.
+    """``text`` as a value of a selection that matches exactly ``text``.
 
-    What would end a value, or means something in a pattern, is matched by a pattern
-    of its own; the blanks at its ends would be stripped.
+    A character with a meaning in selections or patterns is replaced by a pattern for it; so are
+    blanks at the ends, which would be stripped.
     """
     out = "".join(f"[{ch}]" if ch in "*?[" else "?" if ch == "," else ch for ch in text)
     for end in (0, -1):
@@ -90,13 +90,13 @@ def _literally(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What the filter line says: ``words`` that a row must hold, and a selection."""
+    """The content of the filter line: ``words`` that a row must contain, and a selection."""
 
     words: str = ""
     selection: Selection | None = None
 
     def accepts(self, state: str) -> Callable[[Mutant], bool] | None:
-        """A test for rows of that state ("" for any); None when it would accept all."""
+        """Return a test for mutants in ``state`` ("" for any); None if all would pass."""
         selection = self.selection
         if selection is None and not state:
             return None
@@ -105,7 +105,7 @@ class Filter:
         )
 
     def as_selection(self, state: str) -> str:
-        """The same as a selection's text; "" when words cannot be said as one, or all is meant."""
+        """Return the filter as a selection's text; "" if it has words, or selects all."""
         if self.words:
             return ""
         conditions = list(self.selection.conditions) if self.selection is not None else []
@@ -114,9 +114,9 @@ class Filter:
 
 
 def parse_filter(text: str) -> Filter:
-    """Words, and conditions such as ``operator=math,state=alive`` among them.
+    """Parse words, and conditions such as ``operator=math,state=alive`` among them.
 
-    A condition that is still being typed (``operator=``) narrows nothing.
+    An incomplete condition (``operator=``) is ignored.
     """
     words: list[str] = []
     conditions: list[tuple[str, str]] = []

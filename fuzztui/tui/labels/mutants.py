@@ -1,4 +1,4 @@
-"""Mutants in words and signs: states, places in the queue, changes. Pure."""
+"""Text and glyphs for mutants: states, positions, changes. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = [
     "rank",
     "sides",
     "sign",
-    "steer_words",
+    "steer_text",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class MutantGlyph:
-    """How a state is shown: ``glyph`` in tables, ``fill`` in bars, ``style`` its colour.
+    """How a state is drawn: ``glyph`` in tables, ``fill`` in bars, ``style`` its colour.
 
     Colour is never the only difference.
     """
@@ -44,14 +44,14 @@ SIGNS: dict[str, MutantGlyph] = {
         MutantGlyph("invalid", "!", "×", "invalid"),
     )
 }
-"""Every state of a mutant, in the order of bars, legends and the state filter."""
+"""All states of a mutant, in the order of bars, legends and the state filter."""
 
 _RANKS = {state: i for i, state in enumerate(("alive", "pending", "killed"))}
 
 _STEERED = {"promoted": "▲ promoted", "first": "↑ first", "last": "↓ last"}
 
 CONTEXT = 12
-"""Characters that stay of what comes before the news."""
+"""Maximal number of characters before a change, and of the replaced text."""
 
 _RETURN = "return "
 
@@ -59,43 +59,43 @@ _TOKEN = re.compile(r"\w+|\s+|[-+*/%@&|^~<>=!]+|[^\w\s]")
 
 
 def sign(state: str) -> MutantGlyph:
-    """The sign of a state."""
+    """Return the glyph of a state."""
     return SIGNS.get(state) or MutantGlyph(state, "?", "?", "muted")
 
 
 def rank(state: str) -> int:
-    """For sorting: survivors first, what a user or the engine put aside last."""
+    """Return the sort key of a state: survivors first, excluded mutants last."""
     return _RANKS.get(state, len(_RANKS))
 
 
-def steer_words(steer: str) -> str:
-    """A mutant's place in the queue, as a sign and a word."""
+def steer_text(steer: str) -> str:
+    """Return a glyph and a word for what a user did to the mutant's position."""
     return _STEERED.get(steer, steer)
 
 
 def place(mutant: Mutant) -> str:
-    """``file:line``, as far as known."""
+    """Return ``file:line``, or the file alone if the line is unknown."""
     return f"{mutant.file}:{mutant.line}" if mutant.line >= 0 else mutant.file
 
 
 def brief_place(mutant: Mutant) -> str:
-    """The same without the folder."""
+    """Return :func:`place` without the folder."""
     return place(replace(mutant, file=mutant.file.rpartition("/")[2] or mutant.file))
 
 
 def brief_change(before: str, after: str) -> str:
-    """A change in a line that may be cut at its end: ``…self.pos [< → <=] len(text)``.
+    """Return a change in one line that may be cut at its end: ``…self.pos [< → <=] len(text)``.
 
-    What both sides share is there once; what stands before the change, and what is
-    replaced, are cut to :data:`CONTEXT`.
+    The common text appears once; the text before the change, and the replaced text, are cut to
+    :data:`CONTEXT`.
     """
-    if before.split() != after.split():  # else it is the blanks that are changed
+    if before.split() != after.split():  # else only blanks changed
         before, after = " ".join(before.split()), " ".join(after.split())
     if before.startswith(_RETURN) and after.startswith(_RETURN):
         before, after = before.removeprefix(_RETURN), after.removeprefix(_RETURN)
     left, gone, come, right = sides(before, after)
     gone, come = gone.strip(), come.strip()
-    if not (_balanced(gone) and _balanced(come)):  # sharing half a pair says nothing
+    if not (_balanced(gone) and _balanced(come)):  # half a pair of brackets is not common text
         left = right = ""
         gone, come = before, after
     if gone and come:
@@ -110,7 +110,7 @@ def brief_change(before: str, after: str) -> str:
 
 
 def sides(before: str, after: str) -> tuple[str, str, str, str]:
-    """What both begin with, what stands there instead of what, and what both end with."""
+    """Return common start, old text, new text and common end of a change, by tokens."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     shortest = min(len(old), len(new))
     head = 0

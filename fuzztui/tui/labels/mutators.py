@@ -1,6 +1,6 @@
-"""What text mutators do, in words and by example, as far as their names say it. Pure.
+"""What text mutators do, as text with an example, derived from their names. Pure.
 
-The screens know no engine: what an operator is called is all that the log has of it.
+The screens import no engine, and the log has only a mutator's name.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from fuzztui.wire.mixture import class_of
 
-__all__ = ["Effect", "words_of"]
+__all__ = ["Effect", "effect_of"]
 
 
 class Effect(NamedTuple):
-    """What an arm does, and an example, "" where there is none."""
+    """What a mutator does, with an example; empty strings if there is none."""
 
     does: str
     before: str = ""
@@ -25,7 +25,7 @@ _TOKENS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "and": "&&", "or": "||",
     "zero": "0", "one": "1", "if": "if", "while": "while",
 }  # fmt: skip
-"""Of names such as ``eq-to-ne``."""
+"""Tokens by their names in names of mutators such as ``eq-to-ne``."""
 
 _EXAMPLES = {"inc": "i{};", "dec": "i{};", "zero": "x = {};", "one": "x = {};",
              "if": "{} (a) b();", "while": "{} (a) b();", "add": "x = a {} b;"}  # fmt: skip
@@ -72,14 +72,14 @@ _OTHERS = {
         "writes all from a line's end to a closing brace twice", "{⏎ a; }", "{⏎ a; }⏎ a; }"
     ),
     "template": Effect("rewrites code that matches a template of the campaign file"),
-    "fragment": Effect("puts in a fragment of another input where syntax of the same kind stands"),
-    "balanced": Effect("puts in a bracketed group of another input where such a group stands"),
-    "havoc": Effect("edits bytes with no regard to the text: flips, inserts, deletes, copies"),
+    "fragment": Effect("replaces syntax by a fragment of the same kind of another input"),
+    "balanced": Effect("replaces a bracketed group by a group of another input"),
+    "havoc": Effect("edits bytes without parsing: flips, inserts, deletes, copies"),
 }  # fmt: skip
 
 
-def words_of(name: str) -> Effect:
-    """What the arm of that name does; of an unknown one what its name and class say."""
+def effect_of(name: str) -> Effect:
+    """Return the effect of the mutator ``name``; for an unknown one: its class."""
     if known := _OTHERS.get(name):
         return known
     head, _, what = name.partition("-")
@@ -91,5 +91,5 @@ def words_of(name: str) -> Effect:
         example = _EXAMPLES.get(old, _EXAMPLE)
         before, after = example.format(_TOKENS[old]), example.format(_TOKENS[new])
         return Effect(f"turns {_TOKENS[old]} into {_TOKENS[new]}", before, after)
-    kind = {"text": "an text mutator", "splice": "a way to splice", "havoc": "havoc"}
-    return Effect(f"{kind[class_of(name)]} that this version of fuzztui has no words for")
+    kind = {"text": "a text mutator", "splice": "a splicing mutator", "havoc": "havoc"}
+    return Effect(f"{kind[class_of(name)]} unknown to this version of fuzztui")

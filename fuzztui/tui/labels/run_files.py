@@ -1,4 +1,4 @@
-"""Where the files of entries and findings lie: in the run, or where a watched instance is."""
+"""Paths of the files of entries and findings: in the run, or in a watched directory."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 from fuzztui.model.state import Entry, Finding, State
 
 MAX_RESUMED = 200
-"""Folders of earlier starts that are looked through."""
+"""Maximal number of folders of earlier starts in which a file is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFile:
-    """A file ``relative`` to ``root``, which it must not lead out of: a log names any file."""
+    """A file ``relative`` to ``root``. Must stay below ``root``: a log can contain any name."""
 
     root: Path
     relative: str
 
     @property
     def path(self) -> Path:
-        """Where it was when the log spoke of it."""
+        """The file's path when the log recorded the file."""
         return self.root / self.relative
 
 
 def place_of(row: Entry | Finding, state: State, run: Path | None) -> RunFile | None:
-    """Where ``row``'s file should be; None when it has none, or nobody knows where."""
+    """Return the path of ``row``'s file; None if it has no file, or the directory is unknown."""
     file = _file(row)
     instance = state.instances.get(row.instance)
     if not file:
@@ -37,7 +37,7 @@ def place_of(row: Entry | Finding, state: State, run: Path | None) -> RunFile | 
 
 
 def minimised_place(row: Finding, state: State, run: Path | None) -> RunFile | None:
-    """The path of a finding's minimised input, which may not exist."""
+    """Return the path of a finding's minimised input, which may not exist."""
     place = place_of(row, state, run)
     if place is None or place.root != run:
         return None
@@ -45,13 +45,13 @@ def minimised_place(row: Finding, state: State, run: Path | None) -> RunFile | N
 
 
 def _folder(row: Entry | Finding, state: State) -> str:
-    """The directory of its instance, from the run on."""
+    """The directory of the row's instance, relative to the run."""
     instance = state.instances.get(row.instance)
     return (instance.directory if instance is not None else "") or f"out/{row.instance}"
 
 
 def shown(row: Entry | Finding, state: State, run: Path | None) -> str:
-    """The file's name for users: from the run on, or the whole path of a watched instance."""
+    """Return the file's path for users: relative to the run; absolute for watched instances."""
     place = place_of(row, state, run)
     if place is None:
         return f"{_folder(row, state)}/{_file(row)}"
@@ -67,10 +67,10 @@ def _file(row: Entry | Finding) -> str:
 
 
 def settled(place: RunFile) -> RunFile:
-    """Where the file is now. Blocking.
+    """Return the file's current path. Blocking.
 
-    When afl-fuzz is resumed it renames what it found before: ``crashes`` becomes
-    ``crashes.DATE-TIME``, and begins again. The latest that has the file is taken.
+    A resumed afl-fuzz renames its directory ``crashes`` to ``crashes.DATE-TIME`` and starts a new
+    one. The latest directory that contains the file is returned.
     """
     folder, _, name = place.relative.rpartition("/")
     above, _, kind = folder.rpartition("/")

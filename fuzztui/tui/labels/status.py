@@ -1,4 +1,4 @@
-"""The campaign at a glance, ready to be drawn: one frozen value a tick. Pure."""
+"""The campaign at a glance, ready to be drawn: one frozen value per tick. Pure."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from fuzztui.tui.labels.worklist import FuzzfirstSummary
 from fuzztui.wire.events import MutationStats
 
 STALE_S = 10.0
-"""Figures older than this are called old in a warning colour."""
+"""Age in seconds from which statistics get a warning colour."""
 
 AFL_STALE_S = 120.0
-"""The same of AFL, which may write its figures once a minute: two were missed."""
+"""The same for AFL, which may write its statistics once a minute: two writes are missing."""
 
 NOTHING = FindingTally()
 
 SPOTON = "spoton"
-"""The engine that aims at types."""
+"""The engine that targets types."""
 
 AFL = "afl"
-"""The engine of a campaign of AFL or AFL++, supervised or watched."""
+"""The engine of AFL and AFL++ campaigns, supervised or watched."""
 
 FRESH_S = 3.0
-"""Up to this age figures are simply current: engines report about once a second."""
+"""Age in seconds up to which statistics count as current: engines report about once a second."""
 
 WATCHED_FRESH_S = 10.0
-"""The same of someone else's afl-fuzz: it writes plot_data every five seconds."""
+"""The same for a watched afl-fuzz, which writes plot_data every five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Totals over all instances. ``-1`` is "nobody reports it"; times are campaign time."""
+    """Totals over all instances. -1: not reported. Times are campaign times in seconds."""
 
     name: str = ""
     engine: str = ""
@@ -56,13 +56,13 @@ class Status:
     reason: str = ""
     now: float = 0.0
     running_s: float = 0.0
-    """Campaign time less the pauses: what the time budget is spent by."""
+    """Campaign time without pauses, in seconds; the time budget counts it."""
     lost: int = 0
     """Records that were lost before the log was repaired."""
     budget_s: float = 0.0
     budget_trials: int = 0
-    figures_age: float = -1.0
-    """Age of the oldest figures that should be renewed, -1 when there are none."""
+    stats_age: float = -1.0
+    """Age of the oldest statistics that should be renewed; -1: there are none."""
     execs: int = 0
     execs_per_sec: float = 0.0
     corpus: int = 0
@@ -70,91 +70,91 @@ class Status:
     edges_total: int = -1
     edges_valid: int = -1
     edges_third_party: int = -1
-    """Lines (or functions) of libraries that were executed."""
+    """Executed lines (or functions) of libraries."""
     valid: int = -1
     invalid: int = -1
     cycles: tuple[int, int] = (-1, -1)
-    """The fewest and the most of any instance."""
+    """The fewest and the most cycles of any instance."""
     stability: float = -1.0
-    """The lowest of any instance, in per cent."""
+    """The lowest stability of any instance, in per cent."""
     found: Mapping[str, FindingTally] = field(default_factory=dict)
-    """Findings by their category."""
+    """Findings by category."""
     findings_not_saved: int = -1
-    """Distinct findings beyond ``engine.max_findings``: at least so many."""
+    """Lower bound of the distinct findings beyond ``engine.max_findings``; -1: not reported."""
     last_entry_t: float = -1.0
     mutants: Summary | None = None
-    """None when the campaign has no mutants (yet)."""
+    """None if the campaign has no mutants (yet)."""
     analysis: MutationStats | None = None
-    """The figures of mutation analysis, summed over the instances."""
+    """Statistics of mutation analysis, summed over the instances."""
     last_kill_t: float = -1.0
     first: FuzzfirstSummary | None = None
-    """The queue of mutants, None for campaigns that do not fuzz mutants first."""
+    """The worklist; None if not a fuzz-first campaign."""
     blend: MixtureSummary | None = None
-    """The mixture of text mutators, None for campaigns without."""
+    """The mixture of text mutators; None if the campaign has none."""
     aim: Aim | None = None
-    """What spoton engines aim at, None while none has told, and for campaigns of others."""
+    """What spoton engines target; None until one has reported, and for other engines."""
     pending: int = 0
-    """Commands that nobody has answered yet."""
+    """Number of commands without an answer."""
     alive: bool | None = None
     watched: bool = False
-    """Whether it is someone else's campaign."""
+    """Whether this is a watched campaign of someone else."""
     campaigns: int = 1
-    """How many campaigns are watched at once: times and totals are of all of them together."""
+    """Number of campaigns that are watched together; times and totals cover all of them."""
     ended: str = ""
-    """In a replay, the state that the campaign came to; "" while that is not known."""
+    """In a replay: the state in which the campaign ended; an empty string until known."""
 
     @property
     def aims(self) -> bool:
-        """Whether there are types to be looked at, or will be."""
+        """Whether the campaign has types, or will have."""
         return self.aim is not None or self.engine == SPOTON
 
     @property
     def over(self) -> bool:
-        """Nothing more will happen."""
+        """Whether the campaign has ended."""
         return self.state in ENDED
 
     @property
     def still(self) -> bool:
-        """Nothing moves any more, not even the clock: ages would stand still."""
+        """Whether nothing changes any more, not even the clock: times are shown, not ages."""
         return self.over or self.orphaned
 
     def when(self, t: float) -> str:
-        """When campaign time ``t`` was: ``4m ago``, or ``at 0:58`` once nothing moves."""
+        """Return when ``t`` was: ``4m ago``, or ``at 0:58`` once nothing changes any more."""
         if t < 0:
             return format.NONE
         return f"at {format.clock(t)}" if self.still else format.ago(t, self.now)
 
     def tally(self, category: str) -> FindingTally:
-        """Findings of a category."""
+        """Return the findings of a category."""
         return self.found.get(category, NOTHING)
 
     @property
     def groups(self) -> int:
-        """Groups of findings, of whatever category: the rows of the Findings screen."""
+        """Number of groups of findings of all categories: the rows of the Findings screen."""
         return sum(tally.groups for tally in self.found.values())
 
     @property
     def fresh_s(self) -> float:
-        """Up to this age figures are as new as they can be."""
+        """Age in seconds up to which statistics count as current."""
         return WATCHED_FRESH_S if self.watched else FRESH_S
 
     @property
     def stale_s(self) -> float:
-        """From which age on figures are worrying."""
+        """Age in seconds from which statistics get a warning colour."""
         return AFL_STALE_S if self.engine == AFL else STALE_S
 
     @property
     def orphaned(self) -> bool:
-        """The log says that it runs, but no supervisor (or watcher) does, and nobody writes it.
+        """Whether the log shows a running campaign, but no supervisor (or watcher) writes the log.
 
-        Never before the log was read.
+        Never true before the log was read.
         """
         known = self.state != "empty"
         return known and self.mode == "live" and self.alive is False and not self.over
 
     @property
     def progress(self) -> float:
-        """Share of the budget that is used up; the nearer limit counts; -1 without one."""
+        """Used share of the budget; of two budgets the larger share; -1 without a budget."""
         shares = []
         if self.budget_s > 0:
             shares.append(self.running_s / self.budget_s)
@@ -164,20 +164,20 @@ class Status:
 
     @property
     def by_time(self) -> bool:
-        """Whether it is the time budget that is nearer to its end."""
+        """Whether the time budget will be used up first."""
         if self.budget_s <= 0 or self.budget_trials <= 0:
             return self.budget_s > 0
         return self.running_s / self.budget_s >= self.execs / self.budget_trials
 
     @property
     def paused_s(self) -> float:
-        """Campaign time in which the whole campaign was paused; 0 up to a second."""
+        """Campaign time in which the whole campaign was paused, in seconds; 0 if below a second."""
         paused = self.now - self.running_s
         return paused if paused >= 1 else 0.0
 
     @property
     def valid_share(self) -> float:
-        """Share of inputs that the target accepted, -1 when unknown."""
+        """Share of inputs that the target accepted; -1: unknown."""
         seen = self.valid + self.invalid
         return self.valid / seen if self.valid >= 0 and self.invalid >= 0 and seen > 0 else -1.0
 
@@ -194,10 +194,10 @@ def status_of(
     ended: str = "",
     found: Mapping[str, FindingTally] | None = None,
 ) -> Status:
-    """``state`` summed up at campaign time ``now``.
+    """Return the totals of ``state`` at campaign time ``now``.
 
-    ``last_kill_t``, ``first`` and ``found`` are the caller's to know: looking through 100,000
-    mutants or findings for them four times a second would be dear.
+    The caller passes ``last_kill_t``, ``first`` and ``found``, because computing them from 100,000
+    mutants or findings four times a second would be slow.
     """
     sums = totals(state)
     instances = list(state.instances.values())
@@ -214,7 +214,7 @@ def status_of(
         running_s=running_time(state, now),
         budget_s=state.budget_s,
         budget_trials=state.budget_trials,
-        figures_age=_age(instances, now),
+        stats_age=_age(instances, now),
         execs=sums.execs,
         execs_per_sec=throughput(state),
         corpus=sums.corpus,
@@ -248,7 +248,7 @@ _SUMS = tuple(f.name for f in fields(MutationStats) if f.name not in ("instance"
 
 
 def analysis_of(state: State) -> MutationStats | None:
-    """The instances' figures of mutation analysis as one; ``share`` is their mean."""
+    """Return the sum of all instances' statistics of mutation analysis; ``share`` is the mean."""
     told = list(state.mutation.values())
     if not told:
         return None
@@ -262,6 +262,6 @@ def analysis_of(state: State) -> MutationStats | None:
 
 
 def _age(instances: Iterable[Instance], now: float) -> float:
-    """Age of the oldest figures among the instances that should be reporting."""
+    """Age of the oldest statistics of the instances that should be reporting."""
     times = [i.stats_t for i in instances if i.state in ("running", "stalled") and i.stats_t >= 0]
     return max(0.0, now - min(times)) if times else -1.0

@@ -1,6 +1,6 @@
-"""Types, goals and what is asked about them, in few words. Pure.
+"""Short text about types, goals and commands. Pure.
 
-Names come from the program under test: nothing in here is safe to draw yet, see ``tui.text``.
+Names come from the target and are not safe to draw: see ``tui.base.text``.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare
 
 __all__ = [
     "ARMS",
+    "answer_text",
     "brief_location",
     "brief_type",
     "fewer",
     "named_by",
+    "pending_label",
     "place_of",
-    "said_of",
-    "share_words",
+    "share_text",
     "short_names",
-    "steering_words",
+    "targeting_command_text",
     "type_label",
-    "weight_words",
-    "wish_words",
+    "weight_text",
 ]
 
 _MAX_PARTS = 8
-"""Of a name that is shortened: hostile ones have a hundred."""
+"""Maximal number of parts of a shortened name: hostile names have a hundred."""
 
 ARMS = {
     "then": "its condition holds",
@@ -41,29 +41,29 @@ ARMS = {
     "no-except": "nothing is raised",
     "case": "this case matches",
     "no-case": "no case matches",
-    "and": "its right operand is looked at",
-    "or": "its right operand is looked at",
+    "and": "its right operand is evaluated",
+    "or": "its right operand is evaluated",
     "kept": "an element is kept",
 }
-"""When an arm of a branch is covered."""
+"""When a branch is covered."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.<>]")
 _MAX_LABEL = 80
 
 
 def type_label(name: str) -> str:
-    """A type as names of queue entries have it (``engines/spoton/distances.py``)."""
+    """Return the label of a type in entries' file names (``engines/spoton/distances.py``)."""
     return _NOT_IN_NAMES.sub("_", name)[-_MAX_LABEL:]
 
 
 def named_by(op: str) -> list[str]:
-    """The label of the type that an entry's ``op`` names: ``typed:datetime.date,rep:4``."""
+    """Return the type's label in an entry's ``op``: ``typed:datetime.date,rep:4``."""
     kind, _, label = op.partition(",rep:")[0].partition(":")
     return [label] if kind == "typed" and label else []
 
 
 def brief_type(name: str, room: int) -> str:
-    """``name`` in ``room`` characters: its last two parts say most, its end more than its start."""
+    """Shorten ``name`` to ``room`` characters: its last two parts, or its start and end."""
     if len(name) <= room:
         return name
     head, dot, last = name.rpartition(".")
@@ -76,7 +76,7 @@ def brief_type(name: str, room: int) -> str:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """By name: as few of its last parts as no other one of ``names`` ends with; or all of them."""
+    """Return the shortest unique suffix of each name, in whole parts; else the whole name."""
     left = {name: name.split(".") for name in dict.fromkeys(names)}
     short: dict[str, str] = {}
     parts = 1
@@ -92,7 +92,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def brief_location(location: str, room: int) -> str:
-    """``package/module.py:12:then`` in ``room`` characters: folders are left out first."""
+    """Shorten ``package/module.py:12:then`` to ``room`` characters; folders are removed first."""
     if len(location) <= room:
         return location
     tail = location.rpartition("/")[2]
@@ -100,7 +100,7 @@ def brief_location(location: str, room: int) -> str:
 
 
 def fewer(text: str, room: int) -> str:
-    """Of a list with commas the first ones that fit in ``room``, and how many more there are."""
+    """Shorten a list with commas: the items that fit in ``room``, and the number of others."""
     listed = text.split(", ")
     for n in range(len(listed) - 1, 0, -1):
         short = f"{', '.join(listed[:n])} +{len(listed) - n}"
@@ -110,14 +110,14 @@ def fewer(text: str, room: int) -> str:
 
 
 def place_of(location: str) -> tuple[str, int]:
-    """File and line of a location, to sort by; 0 where it says none."""
+    """Return file and line of a location, for sorting; line 0 if there is none."""
     parts = location.split(":")
     line = parts[1] if len(parts) > 1 else ""
     return parts[0], int(line) if line.isascii() and line.isdigit() and len(line) < 10 else 0
 
 
-def weight_words(weight: float) -> str:
-    """A person's weight: ``×4``, ``÷2``, ``⊘ banned``."""
+def weight_text(weight: float) -> str:
+    """Return a user's weight: ``×4``, ``÷2``, ``⊘ banned``."""
     if weight <= 0:
         return "⊘ banned"
     return f"×{_times(weight)}" if weight >= 1 else f"÷{_times(1 / weight)}"
@@ -127,29 +127,29 @@ def _times(n: float) -> str:
     return f"{n:,.0f}" if n >= 100 else f"{n:.3g}"
 
 
-def share_words(share: float) -> str:
-    """A part of all: ``55%``."""
+def share_text(share: float) -> str:
+    """Return a share as a percentage: ``55%``."""
     return format.percent(share, 1.0) if share > 0 else "0%"
 
 
-def wish_words(command: Command) -> str:
-    """What a command asks for, briefly."""
+def pending_label(command: Command) -> str:
+    """Return a short label of a pending command."""
     match command:
         case WeighType():
-            return f"{brief_type(command.type, 32)} {weight_words(command.weight)}"
+            return f"{brief_type(command.type, 32)} {weight_text(command.weight)}"
         case PinGoal():
             return f"pin {brief_location(command.location, 40)}" if command.location else "unpin"
         case IgnoreGoal():
             verb = "ignore" if command.ignored else "unignore"
             return f"{verb} {brief_location(command.location, 40)}"
         case SetTargetedShare():
-            return f"{share_words(command.share)} aim"
+            return f"{share_text(command.share)} targeted"
         case _:
             return command.name
 
 
-def said_of(command: Command, said: str) -> str:
-    """An engine's answer without the name that the command has told already."""
+def answer_text(command: Command, said: str) -> str:
+    """Return an engine's answer; a name that the command's label contains becomes "it"."""
     match command:
         case WeighType(type=name) | PinGoal(location=name) | IgnoreGoal(location=name) if name:
             return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said)
@@ -157,12 +157,12 @@ def said_of(command: Command, said: str) -> str:
             return said
 
 
-def steering_words(command: dict[str, Any]) -> str:
-    """The same of an encoded command, which may be of anybody's making; "" of others."""
+def targeting_command_text(command: dict[str, Any]) -> str:
+    """Return a label of an encoded command, which may be malformed; "" for other commands."""
     name = command.get("c")
     if name == WeighType.name:
         weight = _number(command.get("weight"))
-        return f"{name} {command.get('type', '?')} " + ("?" if weight < 0 else weight_words(weight))
+        return f"{name} {command.get('type', '?')} " + ("?" if weight < 0 else weight_text(weight))
     if name == PinGoal.name:
         return f"{name} {command.get('location') or 'none'}"
     if name == IgnoreGoal.name:
@@ -171,10 +171,10 @@ def steering_words(command: dict[str, Any]) -> str:
         )
     if name == SetTargetedShare.name:
         share = _number(command.get("share"))
-        return f"{name} " + (share_words(share) if 0 <= share <= 1 else "?")
+        return f"{name} " + (share_text(share) if 0 <= share <= 1 else "?")
     return ""
 
 
 def _number(value: Any) -> float:
-    """-1 if it is no finite one."""
+    """``value`` as a float; -1 if it is not a finite, non-negative number."""
     return float(value) if type(value) in (int, float) and 0 <= value < 1e9 else -1.0

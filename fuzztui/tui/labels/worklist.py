@@ -1,4 +1,4 @@
-"""The queue of mutants that are fuzzed one by one: whose turn it is, and when. Pure."""
+"""The worklist of a fuzz-first campaign: turns and waiting times. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fuzztui.model.mutation_score import score_of
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 
-__all__ = ["STAGES", "FuzzfirstSummary", "Worklist", "stage_sign"]
+__all__ = ["STAGES", "FuzzfirstSummary", "Worklist", "progress_glyph", "progress_label"]
 
 STAGES: dict[str, MutantGlyph] = {
     sign.state: sign
@@ -40,46 +40,60 @@ STAGES: dict[str, MutantGlyph] = {
         MutantGlyph("dropped", "=", "≡", "muted"),
     )
 }
-"""How far a mutant's fuzzing can have come, from the one at work to the one that never will be."""
+"""Progress of a mutant: first those with a turn, last those that will never have one."""
 
 
-def stage_sign(mutant: Mutant) -> MutantGlyph:
-    """How far it has come, or that it will not go on."""
+_LABELS = {
+    "at work": "running",
+    "collecting": "transferring",
+    "refused": "rejected",
+    "failed": "build failed",
+    "dropped": "duplicate",
+}
+
+
+def progress_label(progress: str) -> str:
+    """Return the label of a mutant's progress, or of a group of it, for users."""
+    return _LABELS.get(progress, progress)
+
+
+def progress_glyph(mutant: Mutant) -> MutantGlyph:
+    """Return the glyph of a mutant's progress, or of the state that excludes it."""
     word = mutant.listed_stage
     return STAGES.get(word) or SIGNS.get(word) or MutantGlyph(word, "?", "?", "muted")
 
 
 @dataclass(frozen=True, slots=True)
 class FuzzfirstSummary:
-    """Stage 1 of a campaign at a glance."""
+    """The mutant phase at a glance."""
 
     stage: str
     stage_t: float
-    """Campaign time at which the stage began."""
+    """Campaign time at which the phase began, in seconds."""
     view: Outlook
     phases: Counter[str] = field(default_factory=Counter)
-    """How many mutants are in each of :data:`PHASES`."""
+    """Number of mutants by progress."""
     working: tuple[tuple[Mutant, float, float], ...] = ()
-    """Those at work: what they have used of their budget, and that."""
+    """Mutants with a turn: the mutant, the used part of its budget, its budget."""
     killed: int = 0
     judged: int = 0
-    """Of how many there is a verdict: the score is the part of them that is killed."""
+    """Number of mutants with a verdict: the score is the killed share of these."""
     brought: dict[str, int] = field(default_factory=dict)
-    """What mutants brought to the target so far."""
+    """What mutants have transferred to the target."""
 
     @property
     def score(self) -> float | None:
-        """Killed of those that are judged."""
+        """Killed share of the mutants with a verdict; None if there is none."""
         return score_of(self.killed, self.judged)
 
     @property
     def share(self) -> float:
-        """How much of the mutants' budget is used, 0 to 1."""
+        """Used share of the mutants' budget, 0 to 1."""
         return min(1.0, self.view.used / self.view.of) if self.view.of > 0 else 0.0
 
 
 class Worklist:
-    """The order of a campaign's mutants; :meth:`take` must be told of all changes."""
+    """The order of a campaign's mutants; :meth:`take` must get all changes."""
 
     def __init__(self, campaign: Callable[[], State]) -> None:
         self._campaign = campaign
@@ -92,7 +106,7 @@ class Worklist:
         self._numbers: dict[str, int] = {}
 
     def take(self, changes: Changes) -> None:
-        """The campaign changed."""
+        """Take changes of the campaign."""
         if changes.reset or changes.mutants:
             self._stale = True
 
@@ -110,12 +124,12 @@ class Worklist:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The places of those that wait, from 1."""
+        """Positions of waiting mutants by id, from 1."""
         self._refresh()
         return self._numbers
 
     def glance(self, now: float) -> FuzzfirstSummary | None:
-        """At campaign time ``now``; None for campaigns that fuzz no mutants first."""
+        """Return the summary at campaign time ``now``; None if not a fuzz-first campaign."""
         state = self._campaign()
         if not state.stage:
             return None
@@ -132,12 +146,12 @@ class Worklist:
         )
 
     def used(self, mutant: Mutant, view: Outlook, now: float) -> float:
-        """What it has used of its budget so far, in the budget's unit."""
+        """Return the used part of the mutant's budget, in the budget's unit."""
         state = self._campaign()
         return trials_of(state, mutant) if view.trials else fuzzed_for(state, mutant, now)
 
     def waits(self, view: Outlook, now: float) -> dict[str, float]:
-        """Until the turn of each that will have one, by id: in the budget's unit."""
+        """Return the wait until each mutant's turn by id, in the budget's unit."""
         self._refresh()
         state = self._campaign()
         ahead = self._waiting[: view.left]

@@ -1,4 +1,4 @@
-"""The queue of mutants in words: budgets, turns, what one brought. Pure."""
+"""Text about the worklist of mutants: budgets, turns, transferred inputs. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fuzztui.tui.labels.worklist import FuzzfirstSummary
 __all__ = [
     "BROUGHT",
     "allowed",
-    "brought_words",
-    "earlier_words",
-    "eta_words",
-    "left_words",
-    "spent_words",
-    "turn_words",
-    "used_words",
+    "earlier_text",
+    "eta_text",
+    "remaining_text",
+    "spent_text",
+    "transferred_text",
+    "turn_text",
+    "used_text",
     "verdict",
 ]
 
@@ -30,35 +30,35 @@ BROUGHT = (
     ("crashes", "crash", "crashes"),
     ("hangs", "hang", "hangs"),
 )
-"""What a mutant's corpus can bring to the target: name, and the words for one and for many."""
+"""What a mutant's corpus can transfer to the target: key, singular, plural."""
 
 SMALL_S = 10
-"""Of budgets below, tenths of a second are told."""
+"""Seconds; smaller budgets are shown with tenths of a second."""
 
 STEP_S = 5
-"""Between two waits of a minute and more that are told."""
+"""Step in seconds by which waiting times from one minute on are shown."""
 
 BUDGET_ENDS = "▔ budget ends"
-"""Of the first mutant that will not have its turn."""
+"""Shown at the first mutant that will not get a turn."""
 
 
 def allowed(of: float, *, trials: bool) -> str:
-    """A budget, rounded: 119.9 s are two minutes. (What is used of one is not.)"""
+    """Return a rounded budget: 119.9 s are two minutes. (The used part is not rounded.)"""
     if trials:
         return format.count(round(of))
     return format.span(round(of)) if round(of) >= SMALL_S else f"{of:.1f}s"
 
 
-def spent_words(used: float, of: float, *, trials: bool) -> str:
-    """How much of a budget is used, in words."""
+def spent_text(used: float, of: float, *, trials: bool) -> str:
+    """Return the used part and the budget: ``12s of 2m``."""
     spent = format.count(round(used)) if trials else format.span(used)
     if not trials and round(of) < SMALL_S:
         spent = f"{used:.1f}s"
     return f"{spent} of {allowed(of, trials=trials)}"
 
 
-def used_words(used: float, of: float, *, trials: bool) -> str:
-    """How much of its budget one has used, as a clock; without a budget just that."""
+def used_text(used: float, of: float, *, trials: bool) -> str:
+    """Return the used part and the budget as a clock; only the used part without a budget."""
     if trials:
         spent = format.count(round(used))
         return f"{spent}/{format.count(round(of))}" if of > 0 else spent
@@ -72,8 +72,8 @@ def _colon(seconds: float) -> str:
     return text.removeprefix("0:") if seconds < 3600 else text
 
 
-def turn_words(wait: float | None, number: int, left: int, *, trials: bool) -> str:
-    """When a waiting mutant has its turn, if it will have one."""
+def turn_text(wait: float | None, number: int, left: int, *, trials: bool) -> str:
+    """Return when a waiting mutant gets its turn; an empty string if it gets none."""
     if wait is None:
         return BUDGET_ENDS if number == left + 1 else ""
     if trials:
@@ -82,38 +82,38 @@ def turn_words(wait: float | None, number: int, left: int, *, trials: bool) -> s
 
 
 def _coarse(seconds: float) -> str:
-    """So exact that rows differ, in steps so coarse that a table of them costs little to redraw."""
+    """Exact enough to distinguish rows, coarse enough that a table needs few redraws."""
     if seconds >= 3600:
         return format.brief(seconds)
     return format.span(seconds if seconds < 60 else seconds // STEP_S * STEP_S)
 
 
-def brought_words(brought: Mapping[str, int]) -> str:
-    """What came to the target, "" for nothing."""
+def transferred_text(brought: Mapping[str, int]) -> str:
+    """Return what was transferred to the target; an empty string if nothing."""
     parts = [
         several(brought[name], one, many) for name, one, many in BROUGHT if brought.get(name, 0) > 0
     ]
     return ", ".join(parts)
 
 
-def earlier_words(mutant: Mutant) -> str:
-    """What it came to before it was queued again, "" for nothing."""
-    parts = [f"{words} to the target"] if (words := brought_words(mutant.earlier)) else []
+def earlier_text(mutant: Mutant) -> str:
+    """Return what a mutant transferred before it was requeued; an empty string if nothing."""
+    parts = [f"{words} to the target"] if (words := transferred_text(mutant.earlier)) else []
     if kills := mutant.earlier.get("kills", 0):
         parts.append(f"{several(kills, 'input')} killed it")
     return "; ".join(parts)
 
 
 def verdict(mutant: Mutant) -> tuple[str, str]:
-    """Whether it was killed, if there is anything to say: (words, style)."""
+    """Return text and style of the verdict; empty strings if there is none."""
     word = judgement(mutant)
     if not word and mutant.state == "equivalent" and mutant.stage == "done":
         word = "equivalent"
     return (f"{SIGNS[word].glyph} {word}", word) if word else ("", "")
 
 
-def eta_words(first: FuzzfirstSummary) -> str:
-    """When the target's turn comes, in words; "" where nobody can tell."""
+def eta_text(first: FuzzfirstSummary) -> str:
+    """Return when the target phase begins; an empty string if unknown."""
     view = first.view
     if first.stage != "mutants":
         return ""
@@ -124,13 +124,13 @@ def eta_words(first: FuzzfirstSummary) -> str:
     return ""
 
 
-def left_words(first: FuzzfirstSummary) -> str:
-    """How many more mutants the budget allows."""
+def remaining_text(first: FuzzfirstSummary) -> str:
+    """Return how many more mutants the budget allows."""
     view = first.view
     if first.stage != "mutants":
-        return f"{several(view.waiting, 'mutant')} had no turn" if view.waiting else ""
+        return f"{several(view.waiting, 'mutant')} got no turn" if view.waiting else ""
     if not view.waiting:
-        return "no mutant waits"
+        return "no mutant is waiting"
     if view.left >= view.waiting:
-        return f"the budget allows all {view.waiting:,} that wait"
-    return f"the budget allows {view.left:,} of {view.waiting:,} that wait"
+        return f"the budget allows all {view.waiting:,} waiting mutants"
+    return f"the budget allows {view.left:,} of {view.waiting:,} waiting mutants"

@@ -1,4 +1,4 @@
-"""Every queue entry: what it is, where it comes from, what its bytes are; steering it."""
+"""The Corpus screen: all entries with lineage and content, and commands about them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from fuzztui.model.state import Changes, Entry
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.frame.action_context import over
+from fuzztui.tui.frame.action_context import row_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.hexview import Preview, reading
-from fuzztui.tui.labels.lineage import from_whom, made_of_briefly
+from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.wire.commands import Command, DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
 
 
 class CorpusScreen(ListingScreen[Entry, Preview]):
-    """A row for each entry of each instance's queue."""
+    """A row for each entry of each instance."""
 
     TAB = "corpus"
     SCOPES = ("listing", "fuzzing")
@@ -36,7 +36,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         self._pending: dict[str, list[str]] = {}
 
     def make_table(self) -> BigTable[Entry]:
-        """All entries, oldest first."""
+        """Return the table of entries, oldest first."""
         return BigTable(self._columns())
 
     def _columns(self) -> Sequence[Column[Entry]]:
@@ -64,7 +64,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
                 spare=True,
                 drop=True,
             ),
-            Column("thanks", "thanks to", self._thanks, None, max=16, spare=True),
+            Column("thanks", "via mutant", self._credit, None, max=16, spare=True),
             Column("op", "made by", _op, lambda e: e.op, max=18, drop=True),
             Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
         )
@@ -84,20 +84,20 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         return ("★", "rate") if entry.favored else ("", "")
 
     def _src(self, entry: Entry) -> Cell:
-        parent = self.host.kin.parent(entry)
-        return "" if parent is None else made_of_briefly(entry, parent), "muted"
+        parent = self.host.lineage.parent(entry)
+        return "" if parent is None else parents_brief(entry, parent), "muted"
 
-    def _thanks(self, entry: Entry) -> Cell:
-        """The mutant thanks to whose corpus the target has it."""
-        kin = self.host.kin
-        mutant = kin.mutant_behind(entry) if kin.of_target(entry) else None
+    def _credit(self, entry: Entry) -> Cell:
+        """The mutant credited for an entry of the target."""
+        lineage = self.host.lineage
+        mutant = lineage.mutant_behind(entry) if lineage.of_target(entry) else None
         return ("", "") if mutant is None else (brief_place(mutant), "killed")
 
     def show(self, changes: Changes) -> None:
-        """Take in new and changed entries, and commands that came or went."""
+        """Show new and changed entries, and commands that came or went."""
         state = self.campaign
         before, self._pending = self._pending, pending_for(state)
-        self._say_why_empty()
+        self._update_empty()
         if changes.reset:
             self.table.load(state.entries)
         else:
@@ -105,43 +105,45 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             changed = changes.entries | (steered & state.entries.keys())
             self.table.touch(changed)
             if any(state.entries[key].first >= 0 for key in changes.entries):
-                self.table.invalidate()  # children of what has another number now
+                self.table.invalidate()  # children of renumbered entries
             if self.table.cursor not in changed and not changes.commands:
                 return
         self.show_detail()
         self.host.refresh_footer()
 
     def narrow(self, text: str) -> None:
-        """As everywhere; an empty table says why it is."""
+        """Apply the filter."""
         super().narrow(text)
-        self._say_why_empty()
+        self._update_empty()
 
-    def _say_why_empty(self) -> None:
+    def _update_empty(self) -> None:
         if self.campaign.entries:
             words = "no entry passes the filter"
         elif self.campaign.state in ENDED:
-            words = "no queue entry"
+            words = "no entry"
         else:
-            words = "waiting for the first queue entry…"
+            words = "waiting for the first entry…"
         self.table.show_empty(words)
 
     def details(self, row: Entry, preview: Preview | None, size: Size) -> Sequence[Line]:
-        """Properties, lineage, bytes."""
+        """Return properties, lineage and content."""
         pending = self._pending.get(row.key, ())
-        lines = details.entry_lines(row, self.campaign, self.host.kin, self.host.run_dir, pending)
+        lines = details.entry_lines(
+            row, self.campaign, self.host.lineage, self.host.run_dir, pending
+        )
         return lines + (details.preview_lines(preview, size.width) if preview is not None else [])
 
     def preview_of(self, row: Entry) -> tuple[str, Callable[[], Preview]] | None:
-        """The queue file."""
+        """Return the reader of the entry's file."""
         return reading(place_of(row, self.campaign, self.host.run_dir))
 
     def describe_row(self) -> ActionContext:
-        """The entry's instance and what its engine can do."""
+        """Return the context of the entry's instance."""
         entry = self.table.current
         if entry is None:
             return ActionContext()
         instance = self.campaign.instances.get(entry.instance)
-        return replace(over(instance), row=True, instance=entry.instance)
+        return replace(row_context(instance), row=True, instance=entry.instance)
 
     # ------------------------------------------------------------- actions
 
@@ -164,20 +166,20 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             self.host.steer(command, f"{command.name} {entry.key}")
 
     def do_entry_copy(self) -> None:
-        """The path of the file."""
+        """Copy the path of the entry's file."""
         entry = self.table.current
         place = None if entry is None else place_of(entry, self.campaign, self.host.run_dir)
         if place is not None:
             self.host.copy(shell.path(str(place.path)), "path")
 
     def do_entry_parent(self) -> None:
-        """To the entry that this one was made from."""
+        """Go to the entry's parent."""
         entry = self.table.current
         if entry is None:
             return
-        parent = self.host.kin.parent(entry)
+        parent = self.host.lineage.parent(entry)
         if parent is None or parent.entry is None:
-            self.notify("This entry has no parent here.", markup=False)
+            self.notify("The log contains no parent of this entry.", markup=False)
         elif not self.table.go_to(parent.key):
             self.notify("The parent is hidden by the filter.", markup=False)
 
@@ -199,15 +201,15 @@ def _kills(entry: Entry) -> Cell:
 
 
 _WHY = {"kill": "killed", "valid-edge": "valid"}
-"""Reasons that are worth a colour, the best first."""
+"""Styles of reasons, the most important reason first."""
 
 
 def _why(entry: Entry) -> Cell:
     if entry.reasons:
-        told = [style for reason, style in _WHY.items() if reason in entry.reasons]
-        return " ".join(entry.reasons), told[0] if told else ""
+        styles = [style for reason, style in _WHY.items() if reason in entry.reasons]
+        return " ".join(entry.reasons), styles[0] if styles else ""
     if entry.sync:
-        return f"⇄ {from_whom(entry)}", "imported"
+        return f"⇄ {origin_of(entry)}", "imported"
     return ("+cov", "edge") if entry.cov else (format.NONE, "muted")
 
 

@@ -1,6 +1,6 @@
 """Minimise a finding without a supervisor, by the command ``fuzztui minimise``.
 
-The command runs in a separate process: a screen imports nothing of what runs targets.
+The command is a separate process, because the screens import nothing that runs targets.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pathlib import Path
 from fuzztui.tui.base.background import in_thread
 
 MAX_LINE = 2000
-"""Characters of the command's output that are read as one line."""
+"""Maximal characters of the command's output that are read as one line."""
 
 
 class LocalMinimiser:
-    """One run of the command on one finding."""
+    """One run of ``fuzztui minimise`` for one finding."""
 
     def __init__(self, run: Path, file: Callable[[], Path]) -> None:
-        """``file`` finds the finding's file; it may block."""
+        """``file`` returns the path of the finding's file; may block."""
         self._run, self._file = run, file
         self._process: subprocess.Popen[str] | None = None
         self._cancelled = False
 
     async def run(self, progress: Callable[[str], None]) -> tuple[bool, str]:
-        """Minimise; ``progress`` is called with each line that says how far it is.
+        """Minimise; call ``progress`` with each line of the command's output.
 
         Returns whether a smaller input was written, and the command's last line.
         """
@@ -39,7 +39,7 @@ class LocalMinimiser:
         except OSError as e:
             return False, f"{sys.executable}: {e.strerror}"
         except ValueError:  # a NUL, or half a surrogate pair: a log can contain any name
-            return False, "the name of the finding's file is no valid file name"
+            return False, "the name of the finding's file is not a valid file name"
         output = process.stdout
         assert output is not None
         while line := await in_thread(lambda: output.readline(MAX_LINE)):
@@ -47,10 +47,10 @@ class LocalMinimiser:
                 last = line.strip()
                 progress(last)
         code = await in_thread(process.wait)
-        return code == 0, last.removeprefix("fuzztui: ") or f"it ended with status {code}"
+        return code == 0, last.removeprefix("fuzztui: ") or f"ended with exit status {code}"
 
     def cancel(self) -> None:
-        """Stop the command, which then keeps the smallest input so far; again: end it at once."""
+        """Stop the command, which keeps the smallest input yet; called again: interrupt it."""
         self._cancelled = True
         if self._process is None or self._process.poll() is not None:
             return
@@ -67,7 +67,7 @@ class LocalMinimiser:
         command = [sys.executable, "-P", "-m", "fuzztui", "minimise", "--progress", "--until-eof"]
         self._process = subprocess.Popen(
             [*command, str(self._run), str(self._file())],
-            # Open for as long as this process lives: however the screen ends, the command ends too.
+            # Open as long as this process lives: if the app ends in any way, the command ends too.
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -75,6 +75,6 @@ class LocalMinimiser:
             errors="backslashreplace",
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
-        if self._cancelled:  # while it was being started
+        if self._cancelled:  # while the command was starting
             self.cancel()
         return self._process

@@ -1,4 +1,4 @@
-"""Crashes and hangs, by what causes them."""
+"""The Findings screen: crashes, hangs and differences, grouped by signature."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.frame.action_context import alone, over
+from fuzztui.tui.frame.action_context import row_context, without_supervisor
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import minimisings
 from fuzztui.tui.frame.listing import ListingScreen
@@ -33,14 +33,14 @@ from fuzztui.wire.commands import CancelMinimise, Minimise
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The input of a finding, and the smaller one that was made of it, if there is one."""
+    """The input of a finding, and its minimised input; None if there is none."""
 
     input: Preview
     minimised: Preview | None = None
 
 
 class FindingsScreen(ListingScreen[Finding, Inputs]):
-    """A row for each cause, standing for its first file; or a row for each file."""
+    """A row for each group, represented by its first file; or a row for each file."""
 
     TAB = "findings"
 
@@ -48,28 +48,28 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         super().__init__()
         self.grouped = True
         self._counts: dict[str, int] = {}
-        """How often each cause was seen, by its signature."""
+        """Number of findings by signature."""
         self._minimisings: dict[str, CommandStatus] = {}
         self._minimisers: dict[str, LocalMinimiser] = {}
-        """What this screen minimises, by the finding's key."""
+        """Running minimisers of this screen, by the finding's key."""
         self._here: dict[str, CommandStatus] = {}
-        """The progress of those commands, or their results."""
+        """Their progress, or their results, by the finding's key."""
 
     def make_table(self) -> BigTable[Finding]:
-        """Oldest first: new ones come in at the end and move nothing."""
-        table = BigTable(self._columns(), empty="no crash and no hang so far")
+        """Return the table, oldest first, so that new rows move no other row."""
+        table = BigTable(self._columns(), empty="no findings yet")
         table.rows.narrow("", self._passes)
         return table
 
     def _columns(self) -> Sequence[Column[Finding]]:
         return (
             Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9),
-            Column("met", "met", self._met, self._count_of, "right", min=5, descending=True),
+            Column("met", "count", self._met, self._count_of, "right", min=5, descending=True),
             Column("title", "what", self._title, details.finding_title, min=20, max=200, flex=True),
             Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=90),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
             Column("by", "by", _by, lambda f: f.instance, max=12, needs=100),
-            Column("thanks", "thanks to", self._thanks, None, max=16, needs=66, spare=True),
+            Column("thanks", "via mutant", self._credit, None, max=16, needs=66, spare=True),
             Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
         )
 
@@ -96,13 +96,13 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
     def _minimising(self, key: str) -> CommandStatus | None:
         return self._here.get(key) or self._minimisings.get(key)
 
-    def _thanks(self, finding: Finding) -> Cell:
-        """The mutant thanks to whose corpus the target fails so."""
-        mutant = self.host.kin.mutant_behind(finding)
+    def _credit(self, finding: Finding) -> Cell:
+        """The mutant credited for a finding of the target."""
+        mutant = self.host.lineage.mutant_behind(finding)
         return ("", "") if mutant is None else (brief_place(mutant), "killed")
 
     def show(self, changes: Changes) -> None:
-        """Take in findings; a description may change which one stands for its cause."""
+        """Show new findings; a description may change the first file of a group."""
         state = self.campaign
         if changes.reset or changes.findings:
             self._counts = {g.signature: g.count for g in groups(state) if g.signature}
@@ -121,16 +121,16 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
             before, self._minimisings = self._minimisings, minimisings(state)
             self.table.touch((before.keys() | self._minimisings.keys()) & state.findings.keys())
         self._count()
-        self.look_again()  # a file may have been minimised meanwhile
+        self.refresh_row()  # a finding may have been minimised meanwhile
 
     def narrow(self, text: str) -> None:
-        """By words, and by cause when grouped."""
+        """Filter by words; if grouped, show one row per group."""
         self.table.rows.narrow(text, self._passes)
         self.table.sync(reveal=True)
         self._count()
 
     def details(self, row: Finding, preview: Inputs | None, size: Size) -> Sequence[Line]:
-        """Title, place, report, the other files of the group, the minimised input, the input."""
+        """Return title, location, report, other files of the group, minimised input, input."""
         command = self._minimising(row.key)
         moved = preview.input.moved if preview is not None else ""
         host = self.host
@@ -138,13 +138,13 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         if preview is not None and preview.minimised is not None:
             smaller = details.preview_lines(preview.minimised, size.width, "minimised input")
         lines = details.finding_lines(
-            row, self.campaign, host.kin, host.run_dir,
+            row, self.campaign, host.lineage, host.run_dir,
             minimising=command, moved=moved, smaller=smaller,
         )  # fmt: skip
         return lines + (details.preview_lines(preview.input, size.width) if preview else [])
 
     def preview_of(self, row: Finding) -> tuple[str, Callable[[], Inputs]] | None:
-        """The crashing input, and what it was minimised to; read again when that has ended."""
+        """Return the reader of the input and the minimised input; read again after minimising."""
         state, run = self.campaign, self.host.run_dir
         found = reading(place_of(row, state, run))
         smaller = reading(minimised_place(row, state, run))
@@ -160,37 +160,37 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         return f"{name} {command.state if command is not None else ''}", both
 
     def describe_row(self) -> ActionContext:
-        """The finding's instance, and whether the finding is worked on."""
+        """Return the context of the finding's instance, and whether minimising is in progress."""
         finding = self.table.current
         if finding is None:
             return ActionContext()
         return replace(
-            over(self.campaign.instances.get(finding.instance)),
+            row_context(self.campaign.instances.get(finding.instance)),
             row=True,
             instance=finding.instance,
-            minimising=self._under_way(finding),
+            minimising=self._is_minimising(finding),
         )
 
     # ------------------------------------------------------------- actions
 
     def do_finding_group(self) -> None:
-        """One row a cause, or one a file."""
+        """Show one row per group, or one per file."""
         self.grouped = not self.grouped
         self.table.invalidate()
         text = self.query_one(FilterBar).text
         self.host.when_free(lambda: self.narrow(text))
-        self.notify("One row a cause" if self.grouped else "One row a file", timeout=2)
+        self.notify("One row per signature" if self.grouped else "One row per file", timeout=2)
 
     def do_finding_copy(self) -> None:
-        """The command line; of a watched campaign, which is no run, the file's path."""
+        """Copy the command that reproduces the finding; of a watched campaign: the file's path."""
         run = self.host.run_dir
         if run is None:
-            self._copy(lambda file: shell.path(str(file)), "path: there is no run to reproduce in")
+            self._copy(lambda file: shell.path(str(file)), "path: no run to reproduce in")
         else:
             self._copy(lambda file: details.repro_command(run, file), "command")
 
     def do_finding_copy_path(self) -> None:
-        """The path of the file."""
+        """Copy the path of the finding's file."""
         self._copy(lambda file: shell.path(str(file)), "path")
 
     def _copy(self, words: Callable[[Path], str], what: str) -> None:
@@ -203,14 +203,14 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
             now = await in_thread(lambda: settled(place))
             self.host.copy(words(now.path), what)
 
-        work: WorkType[None] = copy  # begun only when it is not cancelled before
+        work: WorkType[None] = copy  # created by the worker, so that none is left unawaited
         self.run_worker(work, group="copy", exclusive=True)
 
-    def _under_way(self, finding: Finding) -> bool:
-        """Whether it is being minimised, by this screen or by the supervisor."""
+    def _is_minimising(self, finding: Finding) -> bool:
+        """Whether this screen or the supervisor is minimising the finding."""
         command = self._minimising(finding.key)
         pending = command is not None and command.state == "pending"
-        # The log of a supervisor that was killed never gets the answer.
+        # The log of a supervisor that was killed never contains the answer.
         heard = self.host.mode == "live" and not self.host.status.still
         return finding.key in self._minimisers or (pending and heard)
 
@@ -222,27 +222,27 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
             self.host.steer(command, f"cancel minimising {_named(finding)}")
 
     def do_finding_minimise(self) -> None:
-        """Minimise by the supervisor, or by a command if there is none; or cancel that."""
+        """Start or cancel minimising: by the supervisor, or by a command if there is none."""
         finding = self.table.current
         if finding is None:
             return
-        if self._under_way(finding):
+        if self._is_minimising(finding):
             self._cancel(finding)
-        elif alone(self.host.situation()):
-            self._minimise_here(finding)
+        elif without_supervisor(self.host.action_context()):
+            self._minimise_locally(finding)
         else:
             words = f"minimise {_named(finding)}"
             self.host.steer(Minimise(finding.file, finding.instance), words)
 
     def do_table_unfilter(self) -> None:
-        """Escape ends the minimising of the finding under the cursor before anything else."""
+        """Cancel minimising of the finding under the cursor; otherwise as in other screens."""
         finding = self.table.current
-        if finding is not None and self._under_way(finding):
+        if finding is not None and self._is_minimising(finding):
             self._cancel(finding)
         else:
             super().do_table_unfilter()
 
-    def _minimise_here(self, finding: Finding) -> None:
+    def _minimise_locally(self, finding: Finding) -> None:
         run, key = self.host.run_dir, finding.key
         place = place_of(finding, self.campaign, run)
         if run is None or place is None:
@@ -252,15 +252,15 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         def tell(text: str, state: str = "pending") -> None:
             self._here[key] = replace(status, text=text, state=state)
             self.table.touch([key])
-            self.look_again()
+            self.refresh_row()
 
         minimiser = self._minimisers[key] = LocalMinimiser(run, lambda: settled(place).path)
 
         async def minimise() -> None:
-            tell("begins…")
+            tell("starting…")
             try:
                 done, words = await minimiser.run(tell)
-            except asyncio.CancelledError:  # the screen is left
+            except asyncio.CancelledError:  # the user leaves the screen
                 minimiser.cancel()
                 raise
             finally:
@@ -272,7 +272,7 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
 
 
 def _named(finding: Finding) -> str:
-    """A short name; not its title, which is often what the answer says."""
+    """A short name of the finding; its title is often contained in the answer."""
     return f"{finding.instance}/" + finding.file.rpartition("/")[2].partition(",")[0]
 
 

@@ -1,4 +1,4 @@
-"""The columns of the mutants table where mutants are fuzzed one by one, in their order."""
+"""The columns of the worklist: the mutants table of a fuzz-first campaign."""
 
 from __future__ import annotations
 
@@ -10,68 +10,68 @@ from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.labels.mutants import brief_place
-from fuzztui.tui.labels.worklist import stage_sign
+from fuzztui.tui.labels.worklist import progress_glyph, progress_label
 from fuzztui.tui.labels.worklist_text import verdict
 from fuzztui.tui.screens.mutants.columns import NEVER, PLACE, change_cell, cut_place
 
-__all__ = ["WorklistColumnContext", "queue_columns"]
+__all__ = ["WorklistColumnContext", "worklist_columns"]
 
 
 class WorklistColumnContext(Protocol):
-    """What the columns ask of who knows the time and the whole queue."""
+    """What the columns need from the screen, which knows the time and the whole worklist."""
 
     def number(self, mutant: Mutant) -> int:
-        """Its place among those that wait, from 1; 0 if it does not wait."""
+        """Return the mutant's position among the waiting ones, from 1; 0 if not waiting."""
 
     def within(self, mutant: Mutant) -> bool:
-        """Whether it has had its turn, or will."""
+        """Return whether the mutant has had its turn, or will get one."""
 
     def turn(self, mutant: Mutant) -> str:
-        """When its turn comes, how far it is, or how long it was fuzzed."""
+        """Return when the turn starts, how far it is, or how long it took."""
 
-    def asked(self, mutant: Mutant) -> str:
-        """What is asked for it and not answered yet."""
+    def pending(self, mutant: Mutant) -> str:
+        """Return the pending command about the mutant; an empty string if there is none."""
 
 
-def queue_columns(looks: WorklistColumnContext) -> Sequence[Column[Mutant]]:
-    """What the table shows of a mutant in a queue, by the room there is."""
+def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]:
+    """Return the columns of the worklist."""
 
     def number(mutant: Mutant) -> Cell:
-        n = looks.number(mutant)
+        n = context.number(mutant)
         if n:
-            return f"{n:,}", "bold" if looks.within(mutant) else "muted"
+            return f"{n:,}", "bold" if context.within(mutant) else "muted"
         return ("▶", "running") if mutant.stage in AT_WORK else ("", "")
 
     def turn(mutant: Mutant) -> Cell:
-        if asked := looks.asked(mutant):
-            return asked, "pending"
-        words = looks.turn(mutant)
-        if mutant.steer == "promoted" and looks.number(mutant):
-            return f"▲ {words}", "promoted"
+        if pending := context.pending(mutant):
+            return pending, "pending"
+        text = context.turn(mutant)
+        if mutant.steer == "promoted" and context.number(mutant):
+            return f"▲ {text}", "promoted"
         style = "bold running" if mutant.stage in AT_WORK else "muted"
-        return words, style if looks.within(mutant) else "pending"
+        return text, style if context.within(mutant) else "pending"
 
     def dimmed(cell: Callable[[Mutant], Cell]) -> Callable[[Mutant], Cell]:
-        """What has no turn is there, but recedes."""
+        """Draw a mutant without a turn in a muted style."""
 
         def drawn(mutant: Mutant) -> Cell:
             text, style = cell(mutant)
-            return text, style if looks.within(mutant) else "muted"
+            return text, style if context.within(mutant) else "muted"
 
         return drawn
 
     return (
         Column("number", "#", number, order, "right", min=3, max=7),
-        Column("stage", "stage", _stage, lambda m: (m.stage, m.state), min=10, max=12),
-        # As wide as what is asked for a mutant or ends the budget: steering moves no column.
+        Column("stage", "status", _stage, lambda m: (m.stage, m.state), min=10, max=14),
+        # As wide as pending commands and the end of the budget: commands move no column.
         Column("turn", "turn", turn, None, min=13, max=16),
         Column("place", "where", dimmed(_place), lambda m: (m.file, m.line), max=PLACE),
         Column("change", "change", dimmed(change_cell), None, min=18, max=120, flex=True),
-        Column("slot", "slot", _slot, lambda m: (len(m.slot), m.slot), max=8, needs=100,
+        Column("slot", "turn id", _slot, lambda m: (len(m.slot), m.slot), max=8, needs=100,
                spare=True),
         Column("build", "build", _build, lambda m: m.costs.get("build", 0.0), "right",
                needs=110, spare=True, descending=True),
-        _brought("entries", "+queue", "corpus", needs=100),
+        _brought("entries", "+entries", "corpus", needs=100),
         _brought("edges", "+edges", "edge", needs=90),
         _brought("crashes", "+crash", "crash", needs=90),
         _brought("kills", "kills", "killed", needs=130),
@@ -81,12 +81,12 @@ def queue_columns(looks: WorklistColumnContext) -> Sequence[Column[Mutant]]:
 
 
 def _stage(mutant: Mutant) -> Cell:
-    sign = stage_sign(mutant)
-    return f"{sign.glyph} {sign.state}", sign.style
+    sign = progress_glyph(mutant)
+    return f"{sign.glyph} {progress_label(sign.state)}", sign.style
 
 
 def _place(mutant: Mutant) -> Cell:
-    """Without the folder: the details have it."""
+    """The location without the folder, which the details show."""
     return cut_place(brief_place(mutant), PLACE), ""
 
 

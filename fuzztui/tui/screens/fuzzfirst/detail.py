@@ -1,4 +1,4 @@
-"""The details of a mutant that has its turn in a queue: its change, its story, its costs. Pure."""
+"""The details of a mutant in the worklist: change, turn, verdict, gains, costs. Pure."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.details import MEMBERS, finding_title, pair, title
 from fuzztui.tui.labels.glyphs import FINDING_SIGNS
 from fuzztui.tui.labels.mutants import brief_change, place, sides
-from fuzztui.tui.labels.worklist import stage_sign
-from fuzztui.tui.labels.worklist_text import brought_words, earlier_words, verdict
+from fuzztui.tui.labels.worklist import progress_glyph
+from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text, verdict
 from fuzztui.tui.screens.mutants.detail import (
     NUMBER,
     commands_about,
     head_line,
-    killed_words,
+    killed_text,
     number_span,
     side_style,
 )
 
-__all__ = ["TurnDetail", "change_of_line", "queued_lines"]
+__all__ = ["TurnDetail", "change_of_line", "worklist_mutant_lines"]
 
 MAX_ADDED = 8
-"""Lines that stand instead of one."""
+"""Maximal number of lines that replace one line."""
 
 REASONS = 12
-"""Lines of a compiler's words."""
+"""Maximal number of lines of a compiler's message."""
 
 COSTS = (
     ("build", "build"),
     ("prune", "prune"),
     ("start", "start"),
-    ("handover", "hand-over"),
+    ("handover", "transfer"),
     ("kills", "kills"),
 )
-"""What seconds are spent on, in the order of its happening: name and words."""
+"""Costs of a turn in seconds, in chronological order: key and label."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnDetail:
-    """What the state alone does not say of it: the words of its turn, what is asked, its finds."""
+    """What the details need in addition to the state."""
 
     words: str = ""
     number: int = 0
-    """Its place among those that wait, from 1."""
+    """The mutant's position among the waiting ones, from 1; 0: not waiting."""
     within: bool = True
     """Whether the budget allows its turn."""
     pending: Sequence[str] = ()
     findings: Sequence[Finding] = ()
-    """The target's, thanks to it."""
+    """Findings of the target that are credited to the mutant."""
 
 
-def queued_lines(
+def worklist_mutant_lines(
     mutant: Mutant,
     state: State,
     source: SourceExcerpt | None,
@@ -66,8 +66,8 @@ def queued_lines(
     *,
     tight: bool = False,
 ) -> list[Line]:
-    """What is known about a mutant; ``tight``: there is room for some lines only."""
-    sign = stage_sign(mutant)
+    """Return the details of a mutant; ``tight``: only some lines have room."""
+    sign = progress_glyph(mutant)
     head = head_line(mutant, sign, sign.state, turn.pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]
@@ -87,9 +87,9 @@ def queued_lines(
 def change_of_line(
     mutant: Mutant, source: SourceExcerpt | None, around: int = AROUND
 ) -> list[Line]:
-    """A line and what stands there instead, among their neighbours when those are at hand."""
+    """Return the old and the new line, with their neighbours if the source is available."""
     if not mutant.before and not mutant.after:
-        return [[TextSpan("the log does not say what it changes", "muted")]]
+        return [[TextSpan("the log does not contain the change", "muted")]]
     before, after = mutant.before.expandtabs(4), mutant.after.expandtabs(4)
     near = {mutant.line: before}
     if source is not None:
@@ -115,7 +115,7 @@ def change_of_line(
 
 
 def _side(mark: str, number: int, parts: tuple[str, str, str], style: str) -> list[Line]:
-    """One side of the change, which may be several lines; ``parts``: the middle one differs."""
+    """One side of the change, which may be several lines; the middle of ``parts`` differs."""
     styles = ("", side_style(style), "")
     lines: list[Line] = [[number_span(mark, number, style)]]
     for part, words in zip(parts, styles, strict=True):
@@ -128,7 +128,7 @@ def _side(mark: str, number: int, parts: tuple[str, str, str], style: str) -> li
     return lines
 
 
-# --------------------------------------------------------------------- story
+# ---------------------------------------------------------------------- turn
 
 
 def _turn(mutant: Mutant, turn: TurnDetail, state: State) -> list[Line]:
@@ -137,7 +137,7 @@ def _turn(mutant: Mutant, turn: TurnDetail, state: State) -> list[Line]:
     if turn.number and turn.within:
         return [pair("turn", f"{turn.words} (number {turn.number:,})")]
     if turn.number and state.stage != "mutants":
-        return [pair("turn", "it had none: the mutants' budget was used up", "muted")]
+        return [pair("turn", "none: the mutants' budget was used up", "muted")]
     if turn.number:
         words = f"number {turn.number:,}: the mutants' budget ends before its turn"
         return [pair("turn", words, "pending")]
@@ -148,29 +148,29 @@ def _turn(mutant: Mutant, turn: TurnDetail, state: State) -> list[Line]:
 
 _WHY = {
     "failed": ("failed", "failed"),
-    "dropped": ("dropped", "equivalent"),
+    "dropped": ("duplicate", "equivalent"),
 }
-"""What a reason is called, and its colour; of others it is why their turn ended."""
+"""Label and style of a reason; other reasons explain the end of the turn."""
 
 
 def _why(mutant: Mutant, state: State) -> list[Line]:
-    """The verdict, and why it has no turn."""
+    """The verdict, and why the mutant has no turn."""
     lines: list[Line] = []
     words, style = verdict(mutant)
     if style == "killed":
-        told = [killed_words(mutant)]
+        told = [killed_text(mutant)]
         if (kills := mutant.brought.get("kills", 0)) > 1:
-            told.append(f"{kills:,} inputs kill it")
+            told.append(f"{kills:,} inputs kill the mutant")
         lines.append(pair("killed", "; ".join(w for w in told if w), "killed"))
         if file := file_of(mutant.killer):
             lines.append(pair("by file", f"{file},…", "muted"))
         lines += [pair("", text) for text in plain_lines(mutant.detail, 3) if mutant.detail]
     elif style == "alive":
-        lines.append(pair("alive", "no input that it was run on kills it", style))
+        lines.append(pair("alive", "no input has killed the mutant", style))
     if phase(mutant) == "equivalent" and mutant.stage == "dropped":
-        return [pair("same as", "the program itself, once it is compiled", "equivalent")]
+        return [pair("same as", "the original, once compiled", "equivalent")]
     if mutant.state in ("skipped", "equivalent") and mutant.stage != "dropped":
-        reason = mutant.reason if mutant.reason != mutant.state else "by hand, in its turn"
+        reason = mutant.reason if mutant.reason != mutant.state else "set by a user during its turn"
         lines.append(pair(mutant.state, reason or "no reason was given", mutant.state))
         return lines
     if (other := twin(mutant, state.mutants)) is not None:
@@ -178,8 +178,8 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
         lines.append(pair("same as", words, "equivalent"))
     elif mutant.stage == "refused":
         aside = mutant.brought.get("aside", 0)
-        words = mutant.reason or f"it fails on all {several(aside, 'input')} that there were"
-        lines.append(pair("refused", words, "hang"))
+        words = mutant.reason or f"the mutant fails on all {several(aside, 'input')}"
+        lines.append(pair("rejected", words, "hang"))
     elif mutant.reason:
         label, style = _WHY.get(mutant.stage, ("ended", "muted"))
         for n, text in enumerate(plain_lines(mutant.reason, REASONS)):
@@ -188,7 +188,7 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
 
 
 def _slot(mutant: Mutant, state: State) -> list[Line]:
-    """The instance that fuzzes it."""
+    """The instance that fuzzes the mutant."""
     if not mutant.slot:
         return []
     instance = state.instances.get(mutant.slot)
@@ -203,21 +203,21 @@ def _slot(mutant: Mutant, state: State) -> list[Line]:
 
 
 def _gains(mutant: Mutant) -> list[Line]:
-    """What its corpus came to, and what was pruned for it."""
+    """What the mutant has transferred, and the inputs that were pruned for it."""
     lines: list[Line] = []
     told = mutant.brought
-    if words := brought_words(told):
-        lines.append(pair("brought", f"{words} to the target", "valid"))
+    if words := transferred_text(told):
+        lines.append(pair("transferred", f"{words} to the target", "valid"))
     elif mutant.stage == "done":
-        lines.append(pair("brought", "nothing that is new to the target", "muted"))
-    if words := earlier_words(mutant):
+        lines.append(pair("transferred", "nothing new to the target", "muted"))
+    if words := earlier_text(mutant):
         lines.append(pair("earlier", words, "muted"))
     kept, aside = told.get("kept", -1), told.get("aside", -1)
     if kept >= 0 or aside >= 0:
         words = f"{several(max(0, kept), 'input')} kept"
         if aside > 0:
             where = f" in mutants/aside/{mutant.slot}" if mutant.slot else ""
-            words += f", {aside:,} put aside{where}: they fail on it"
+            words += f", {aside:,} pruned{where}: the mutant fails on them"
         lines.append(pair("pruned", words))
     return lines
 
@@ -236,7 +236,7 @@ def _costs(mutant: Mutant) -> list[Line]:
 
 
 def _names(mutant: Mutant, state: State) -> list[Line]:
-    """Which others are the same program."""
+    """The duplicates of this mutant."""
     if mutant.stage == "dropped":
         return []
     twins = [m for m in list(state.mutants.values()) if twin(m, state.mutants) is mutant]
@@ -252,7 +252,7 @@ def _names(mutant: Mutant, state: State) -> list[Line]:
 def _findings(found: Sequence[Finding]) -> list[Line]:
     if not found:
         return []
-    lines: list[Line] = [[], title("the target fails thanks to it")]
+    lines: list[Line] = [[], title("findings of the target via this mutant")]
     for finding in found[:MEMBERS]:
         lines.append(
             [
@@ -268,5 +268,5 @@ def _findings(found: Sequence[Finding]) -> list[Line]:
 
 
 def _by(instance: str) -> str:
-    """Who found it: an instance, or the transfer itself."""
-    return "when its corpus was run on the target" if instance == HANDED else f"by {instance}"
+    """What found a finding: an instance, or the transfer itself."""
+    return "in the transfer to the target" if instance == HANDED else f"by {instance}"

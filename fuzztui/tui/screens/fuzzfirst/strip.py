@@ -1,4 +1,4 @@
-"""Stage 1 in five lines: mutants and target on one bar, who is at work, what it brought."""
+"""The strip above the worklist: budget, running turns, progress, score, gains."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.labels.mutants import SIGNS, brief_place
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.worklist import STAGES, FuzzfirstSummary
+from fuzztui.tui.labels.worklist import STAGES, FuzzfirstSummary, progress_label
 from fuzztui.tui.labels.worklist_text import (
     allowed,
-    brought_words,
-    eta_words,
-    left_words,
-    spent_words,
-    used_words,
+    eta_text,
+    remaining_text,
+    spent_text,
+    transferred_text,
+    used_text,
 )
 
 MIN_BAR = 16
-"""Cells below which the bar of the stages says nothing."""
+"""Cells below which the bar of the phases is left out."""
 
 NAMED = 3
-"""Mutants at work that are named."""
+"""Maximal number of running mutants that are named."""
 
 _PHASE_SIGNS = {"at work": STAGES["fuzzing"], "waiting": STAGES["queued"], **SIGNS, **STAGES}
 
 
 class QueueStrip(ChoiceStrip):
-    """Stages, work, counts, gains; the less room, the fewer lines."""
+    """Phases, running turns, progress, score and gains; fewer lines if there is less room."""
 
     DEFAULT_CSS = "QueueStrip { height: 5; }"
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """The bar of both stages first: it is all where there is room for one line."""
+        """Draw the bar of both phases first: in a strip of one line it is the only one."""
         first = self._status.first
         if first is None:
             return []
-        lines: list[Line] = [stage_line(self._status, first, width), work_line(first, width)]
+        lines: list[Line] = [phase_line(self._status, first, width), work_line(first, width)]
         lines.append(_legend(first, width))
         if height >= 5:
             lines.append(_score(first))
@@ -48,21 +48,21 @@ class QueueStrip(ChoiceStrip):
         return lines
 
 
-def stage_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
-    """Where the campaign is: a bar of both stages, used part and boundary, and the time left."""
+def phase_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
+    """Return the phase: a bar of both phases with the used share, and the remaining time."""
     here = first.stage == "mutants"
-    # In stage 2 the plan is history: what they really had counts.
+    # In the target phase the mutants' real budget counts, not the plan.
     budget = allowed(first.view.of if here else first.view.used, trials=first.view.trials)
-    spent = spent_words(first.view.used, first.view.of, trials=first.view.trials)
+    spent = spent_text(first.view.used, first.view.of, trials=first.view.trials)
     what, verb = ("mutants", ("are", "were")) if here else ("the target", ("is", "was"))
     words = f"{what} {verb[status.over]} fuzzed"
     left = [
-        TextSpan(" stage ", "muted"),
+        TextSpan(" phase ", "muted"),
         TextSpan(f"{1 if here else 2} of 2  ", "bold"),
         TextSpan(f"{words}  ", "bold running" if here and not status.over else "bold"),
     ]
     right = [TextSpan(f"  {spent if here else budget} for mutants", "")]
-    if eta := "" if status.over else eta_words(first):
+    if eta := "" if status.over else eta_text(first):
         right.append(TextSpan(f"  {eta}", "bold primary"))
     right.append(TextSpan(" "))
     room = width - width_of(left) - width_of(right)
@@ -71,11 +71,11 @@ def stage_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
         room = width - width_of(left) - width_of(right)
     if room < MIN_BAR:
         return spread(left, right, width)
-    return [*left, *stage_bar(status, first, room), *right]
+    return [*left, *phase_bar(status, first, room), *right]
 
 
-def stage_bar(status: Status, first: FuzzfirstSummary, width: int) -> list[TextSpan]:
-    """Mutants | target, the boundary where the mutants' part of the whole budget ends, or ended."""
+def phase_bar(status: Status, first: FuzzfirstSummary, width: int) -> list[TextSpan]:
+    """Return a bar of mutants | target; the boundary is where the mutants' budget ends."""
     over = first.stage != "mutants"
     of = first.view.used if over else first.view.of
     whole = status.budget_trials if first.view.trials else status.budget_s
@@ -94,7 +94,7 @@ def stage_bar(status: Status, first: FuzzfirstSummary, width: int) -> list[TextS
 
 
 def _target_share(status: Status, first: FuzzfirstSummary) -> float:
-    """How much of what was left for the target is used."""
+    """The used share of the target's budget."""
     spent, left = status.now - first.stage_t, status.budget_s - status.running_s
     if first.view.trials:
         spent = status.execs - first.view.used
@@ -103,8 +103,8 @@ def _target_share(status: Status, first: FuzzfirstSummary) -> float:
 
 
 def work_line(first: FuzzfirstSummary, width: int) -> Line:
-    """Who is being fuzzed, as many as there is room for, and how many more the budget allows."""
-    words = left_words(first)
+    """Return the running mutants, as many as fit, and how many more the budget allows."""
+    words = remaining_text(first)
     brief = f"{first.view.left:,} of {first.view.waiting:,} more"
     if first.stage != "mutants":
         return spread(_workers(first, NAMED), [TextSpan(f"{words} ", "muted")], width)
@@ -117,7 +117,7 @@ def work_line(first: FuzzfirstSummary, width: int) -> Line:
 
 
 def _workers(first: FuzzfirstSummary, named: int) -> list[TextSpan]:
-    """The first few of those at work by name, and how much of their budget they have used."""
+    """The first ``named`` running mutants, with the used part of their budgets."""
     line: list[TextSpan] = [TextSpan(" now   ", "muted")]
     for mutant, used, of in first.working[:named]:
         style = STAGES[mutant.stage].style
@@ -128,25 +128,25 @@ def _workers(first: FuzzfirstSummary, named: int) -> list[TextSpan]:
             TextSpan(f"{plain(brief_place(mutant), 40)} ", ""),
             TextSpan(full, style),
             TextSpan(rest, "gauge"),
-            TextSpan(f" {used_words(used, of, trials=first.view.trials)}   ", "muted"),
+            TextSpan(f" {used_text(used, of, trials=first.view.trials)}   ", "muted"),
         ]
     if (more := len(first.working) - named) > 0:
         words = f"and {more} more   " if named else f"{several(more, 'mutant')}   "
         line.append(TextSpan(words, "muted"))
     if not first.working:
-        words = "no mutant is at work   " if first.stage == "mutants" else "only the target   "
+        words = "no mutant is running   " if first.stage == "mutants" else "only the target   "
         line.append(TextSpan(words, "muted"))
     return line
 
 
 def _legend(first: FuzzfirstSummary, width: int) -> Line:
-    """How many are where; what does not fit in words is told in signs."""
+    """Number of mutants by progress; names that do not fit are left out."""
     parts = [(phase, first.phases[phase]) for phase in PHASES if first.phases[phase]]
     for worded in range(len(parts), -1, -1):
         line = [TextSpan("       ")]
         for n, (phase, count) in enumerate(parts):
             sign = _PHASE_SIGNS[phase]
-            words = f"{'same' if phase == 'dropped' else phase} " if n < worded else ""
+            words = f"{progress_label(phase)} " if n < worded else ""
             line += [
                 TextSpan(f"{sign.glyph} ", sign.style, phase),
                 TextSpan(f"{words}{count:,}", "", phase),
@@ -166,13 +166,13 @@ def _score(first: FuzzfirstSummary) -> Line:
 
 
 def gains(first: FuzzfirstSummary) -> Line:
-    """What mutants brought to the target so far."""
-    words = brought_words(first.brought)
+    """Return what mutants have transferred to the target."""
+    words = transferred_text(first.brought)
     line = [TextSpan(" gain  ", "muted")]
     if not words:
-        return [*line, TextSpan("mutants have brought nothing to the target yet", "muted")]
+        return [*line, TextSpan("nothing was transferred to the target yet", "muted")]
     line.append(TextSpan(f"{words} of the target", "bold valid"))
     if aside := first.brought.get("aside", 0):
-        words = "input put aside: it fails" if aside == 1 else "inputs put aside: they fail"
+        words = "pruned input: it fails" if aside == 1 else "pruned inputs: they fail"
         line.append(TextSpan(f"   {format.count(aside)} {words} on mutants", "muted"))
     return line

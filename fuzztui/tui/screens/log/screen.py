@@ -1,4 +1,4 @@
-"""Every record of the campaign's log."""
+"""The Log screen: every record of the campaign."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from fuzztui.tui.labels.log_rows import LogSource, Query
 from fuzztui.wire.events import Record
 
 GROUPS = ("events", *KINDS, "")
-"""What ``f`` goes through: all but figures, each class, everything; mutants where there are any."""
+"""The groups that ``f`` cycles through: events without statistics, each kind, all records."""
 
 BREATH_S = 0.01
-"""Pause between two chunks of a scan: the screen comes first."""
+"""Seconds between two chunks of a scan, so that the screen stays responsive."""
 
 
 class LogScreen(ListingScreen[Record, None]):
-    """A row for each record; at its end it follows the campaign."""
+    """A row for each record; at its end the table follows the campaign."""
 
     TAB = "log"
-    DEFAULT_CSS = "LogScreen BigTable { width: 2fr; } LogScreen Pane { width: 1fr; }"
+    DEFAULT_CSS = "LogScreen BigTable { width: 2fr; } LogScreen DetailPane { width: 1fr; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,13 +46,13 @@ class LogScreen(ListingScreen[Record, None]):
         self.source = LogSource(self._request)
 
     def make_table(self) -> BigTable[Record]:
-        """Oldest first, at the end."""
+        """Return the table, oldest record first, with the cursor at the end."""
         return BigTable(
             _columns(), source=self.source, follow=True, empty="waiting for the first event…"
         )
 
     def show(self, changes: Changes) -> None:
-        """More records, or another moment of a replay."""
+        """Show new records, or another moment of a replay."""
         if not (changes.records or changes.reset):
             return
         self.source.bound = self.campaign.seq
@@ -66,7 +66,7 @@ class LogScreen(ListingScreen[Record, None]):
         self.run_worker(self._load_pages(), group="pages", exclusive=False)
 
     async def _read(self, after: int, count: int) -> list[Record]:
-        """Records of the log; the reader is one thread's at a time."""
+        """Read records of the log; one thread uses the reader at a time."""
 
         def work() -> list[Record]:
             if self._reader is None:
@@ -86,7 +86,7 @@ class LogScreen(ListingScreen[Record, None]):
             return records
 
     async def _load_pages(self) -> None:
-        await asyncio.sleep(0)  # one paint asks for several rows
+        await asyncio.sleep(0)  # one paint requests several rows
         for number in sorted(self.source.wanted):
             after, count = self.source.after(number)
             keys = self.source.put(number, await self._read(after, count))
@@ -99,7 +99,7 @@ class LogScreen(ListingScreen[Record, None]):
             self.run_worker(self._scan_all(), group="scan", exclusive=True)
 
     async def _scan_all(self) -> None:
-        """Bring the filter's matches up to date, a chunk at a time."""
+        """Scan for the filter's matches, a chunk at a time."""
         await self._read(0, 0)
         while (due := self.source.due(self._last)) is not None:
             query = self.source.query
@@ -107,7 +107,7 @@ class LogScreen(ListingScreen[Record, None]):
             records = await self._read(after, count)
             if self._problem:
                 break
-            # Where the log is damaged, what comes back may lie behind what was asked for.
+            # In a damaged log, the records returned may lie behind the requested ones.
             part = [r for r in records if r.seq <= after + count]
             found = await in_thread(partial(_matching, query, part))
             self.source.scanned(query, after, count, found)
@@ -119,7 +119,7 @@ class LogScreen(ListingScreen[Record, None]):
     # -------------------------------------------------------------- filter
 
     def narrow(self, text: str) -> None:
-        """Scan for words."""
+        """Scan for the words of the filter."""
         self._ask(replace(self.source.query, text=text))
 
     def _ask(self, query: Query) -> None:
@@ -129,7 +129,7 @@ class LogScreen(ListingScreen[Record, None]):
         self._title()
 
     def do_log_kind(self) -> None:
-        """The next class of events."""
+        """Show the next group of events."""
         query = self.source.query
         state = self.campaign
         groups = [g for g in GROUPS if g != MUTANTS or state.mutants or state.stage]
@@ -138,7 +138,7 @@ class LogScreen(ListingScreen[Record, None]):
         self._ask(replace(query, group=group))
 
     def do_log_instance(self) -> None:
-        """Only the instance under the cursor, or all."""
+        """Show only the instance under the cursor, or all."""
         query = self.source.query
         if query.instance:
             self._ask(replace(query, instance=""))
@@ -160,7 +160,7 @@ class LogScreen(ListingScreen[Record, None]):
             shown += f", scanned {format.percent(share, 1)}"
         self.table.empty = self._problem or f"no {shown} to show yet"
         if self._problem:
-            self.table.set_caption(self._problem, "not all is read")
+            self.table.set_caption(self._problem, "not everything was read")
         else:
             self.table.set_caption(f"shown: {shown}", shown, query.group or query.instance)
         self._count()
@@ -171,11 +171,11 @@ class LogScreen(ListingScreen[Record, None]):
     # ------------------------------------------------------------- details
 
     def details(self, row: Record, preview: None, size: Size) -> Sequence[Line]:
-        """Every field."""
+        """Return all fields of a record."""
         return details.record_lines(row)
 
     def describe_row(self) -> ActionContext:
-        """Whether there is a record under the cursor."""
+        """Return whether there is a record under the cursor."""
         return ActionContext(row=self.table.current is not None)
 
 
@@ -185,7 +185,7 @@ def _matching(query: Query, records: Sequence[Record]) -> list[int]:
 
 def _columns() -> Sequence[Column[Record]]:
     return (
-        # Not at the right: there the caption stands over it.
+        # Not the last column: the caption would cover its title.
         Column("seq", "#", lambda r: (f"{r.seq}", "muted"), None, "right", max=9, needs=70),
         Column("t", "time", lambda r: (format.clock(r.t), "muted"), None, "right", min=8, max=12),
         Column("kind", "event", _label, None, min=9, max=12),

@@ -1,4 +1,4 @@
-"""The columns of the mutants table."""
+"""The columns of the mutants table of mutation analysis."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.labels.mutants import brief_change, place, rank, sign
 
 PLACE = 24
-"""The most cells for file and line."""
+"""Maximal number of cells for file and line."""
 
 STEER = 10
-"""Cells for a command about a mutant: a sign and a word."""
+"""Cells for a command about a mutant: a glyph and a word."""
 
 NEVER = sys.maxsize
-"""Cells that no terminal has: the column is only searched."""
+"""More cells than any terminal has: the column is used for searching only."""
 
 
 def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
-    """What the table shows of a mutant, by the room there is; ``steer``: its place in the queue."""
+    """Return the columns; ``steer`` returns what a user did to the mutant's position."""
     return (
         Column("state", "state", _state, lambda m: rank(m.state), min=9, max=12),
         Column(
-            # Always there, always as wide: steering one mutant moves no column of others.
+            # Always shown, with a fixed width: a command moves no other column.
             "steer", "steer", steer, lambda m: m.steer, min=STEER, max=STEER, descending=True
         ),
         Column("operator", "operator", _operator, lambda m: m.operator, max=12),
@@ -57,7 +57,7 @@ def _place(mutant: Mutant) -> Cell:
 
 
 def cut_place(text: str, width: int) -> str:
-    """File and line in ``width`` cells: a name is recognised by its end, and the line is there."""
+    """Cut a location at its start: the end of a name and the line identify it."""
     return text if len(text) <= width else "…" + text[1 - width :]
 
 
@@ -66,7 +66,7 @@ def _function(mutant: Mutant) -> Cell:
 
 
 def change_cell(mutant: Mutant) -> Cell:
-    """What it changes."""
+    """Return the cell of the mutant's change."""
     return brief_change(mutant.before, mutant.after), ""
 
 
@@ -83,7 +83,7 @@ def _killed(mutant: Mutant) -> Cell:
 
 
 def _kill_order(mutant: Mutant) -> tuple[bool, float]:
-    """Who lives comes after all who were killed."""
+    """Killed mutants come first."""
     return mutant.killed_t < 0, mutant.killed_t
 
 

@@ -1,4 +1,4 @@
-"""The details of one mutant as lines of spans: its change, its story, its figures. Pure."""
+"""The details of one mutant: change, state, statistics, commands. Pure."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt, substitute
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.command_sender import selection_of
 from fuzztui.tui.labels.details import pair, title
-from fuzztui.tui.labels.events import command_words
-from fuzztui.tui.labels.mutants import MutantGlyph, place, sign, steer_words
+from fuzztui.tui.labels.events import command_text
+from fuzztui.tui.labels.mutants import MutantGlyph, place, sign, steer_text
 
 COMMANDS = 8
-"""Commands about the mutant that are listed, the latest."""
+"""Maximal number of listed commands about the mutant, the latest ones."""
 
 ORACLES = {
-    "value": "it returns another value",
-    "exception": "it ends in another exception",
-    "timeout": "it does not come to an end",
-    "died": "its process died",
-    "crash": "it crashes, and the program does not",
-    "hang": "it hangs, and the program does not",
-    "output": "its output or its exit status is another one",
+    "value": "the mutant returns another value",
+    "exception": "the mutant raises another exception",
+    "timeout": "the mutant does not end in time",
+    "died": "the mutant's process died",
+    "crash": "the mutant crashes, the original does not",
+    "hang": "the mutant hangs, the original does not",
+    "output": "the mutant has another output or exit status",
 }
-"""How a mutant that was killed gave itself away."""
+"""Texts for how a mutant was killed."""
 
 NUMBER = 5
 """Cells for line numbers."""
 
 
 def head_line(mutant: Mutant, of: MutantGlyph, word: str, pending: Sequence[str]) -> Line:
-    """What it is, where, made by which operator, and what is asked of it."""
+    """Return state, location, operator and pending commands in one line."""
     head = [
         TextSpan(f"{of.glyph} {plain(word)}  ", f"bold {of.style}"),
         TextSpan(plain(place(mutant)), "bold"),
@@ -42,7 +42,7 @@ def head_line(mutant: Mutant, of: MutantGlyph, word: str, pending: Sequence[str]
         TextSpan(f"  {plain(mutant.operator)}", "edge"),
     ]
     if mutant.steer:
-        head.append(TextSpan(f"  {plain(steer_words(mutant.steer))}", "promoted"))
+        head.append(TextSpan(f"  {plain(steer_text(mutant.steer))}", "promoted"))
     return [*head, *(TextSpan(f"  {plain(name)}…", "pending") for name in pending)]
 
 
@@ -54,9 +54,9 @@ def mutant_lines(
     *,
     tight: bool = False,
 ) -> list[Line]:
-    """What is known about a mutant; ``source`` once its file was looked at.
+    """Return the details of a mutant; ``source`` is None until its file was read.
 
-    ``tight``: there is room for some lines only.
+    ``tight``: only some lines have room.
     """
     head = head_line(mutant, sign(mutant.state), mutant.state, pending)
     gap: list[Line] = [] if tight else [[]]
@@ -64,7 +64,7 @@ def mutant_lines(
     lines += _story(mutant)
     lines += _figures(mutant)
     if mutant.static:
-        lines.append(pair("static", "runs at import: tried in a child that imports again"))
+        lines.append(pair("static", "runs at import: executed in a child that imports again"))
     lines.append(pair("id", mutant.id, "muted"))
     return lines + commands_about(mutant, state)
 
@@ -73,10 +73,10 @@ def mutant_lines(
 
 
 def change_lines(mutant: Mutant, source: SourceExcerpt | None, around: int = AROUND) -> list[Line]:
-    """The change as a small diff: among the program's lines when they are at hand."""
+    """Return the change as a small diff, with neighbouring lines if the source is available."""
     before, after = mutant.before, mutant.after
     if not before and not after:
-        return [[TextSpan("the log does not say what it changes", "muted")]]
+        return [[TextSpan("the log does not contain the change", "muted")]]
     if source is None or not source.lines:
         lines: list[Line] = [_bare("-", before, "removed"), _bare("+", after, "added")]
         if source is not None and source.problem:
@@ -105,7 +105,7 @@ def change_lines(mutant: Mutant, source: SourceExcerpt | None, around: int = ARO
 
 
 def _dedented(source: SourceExcerpt, around: int) -> dict[int, str]:
-    """The lines near the mutant's by number, without the blanks that all of them begin with."""
+    """The lines near the mutant by number, without their common indentation."""
     near = {
         number: text.expandtabs(4)
         for number, text in enumerate(source.lines, source.first)
@@ -116,49 +116,49 @@ def _dedented(source: SourceExcerpt, around: int) -> dict[int, str]:
 
 
 def number_span(mark: str, number: int, style: str) -> TextSpan:
-    """What stands before a line of the program."""
+    """Return the number in front of a source line."""
     return TextSpan(f"{mark} {number:>{NUMBER}} │ ", style)
 
 
 def _bare(mark: str, text: str, style: str) -> Line:
-    """A side of the change without its surroundings."""
+    """One side of the change without its line."""
     shown = plain(text) if text else "(nothing)"
     blank = " " * (NUMBER + 1)
     return [TextSpan(f"{mark}{blank} │ ", style), TextSpan(shown, side_style(style))]
 
 
 def side_style(style: str) -> str:
-    """How one side of a change (removed or added) is drawn."""
-    # Where there are no colours, the old is struck through and the new is bold.
+    """Return the style of one side of the change (removed or added)."""
+    # Without colours, the old text is struck through and the new text is bold.
     return f"strike {style}" if style == "removed" else f"bold {style}"
 
 
-# --------------------------------------------------------------------- story
+# -------------------------------------------------------------------- state
 
 
 def _story(mutant: Mutant) -> list[Line]:
-    """What became of it, in words."""
+    """The state of the mutant, as text."""
     match mutant.state:
         case "killed":
-            lines = [pair("killed", killed_words(mutant), "killed")]
+            lines = [pair("killed", killed_text(mutant), "killed")]
             if mutant.detail:
                 lines.append(pair("", mutant.detail))
             return lines
         case "alive":
-            met = f"run ×{mutant.runs:,}" if mutant.runs else "tried"
-            words = f"{met}, and no input tells it from the program"
+            runs = f"run ×{mutant.runs:,}" if mutant.runs else "run"
+            words = f"{runs}, and no input has killed the mutant"
             return [pair("alive", words, "alive")]
         case "pending":
             return [pair("pending", "not run yet on any input of the corpus", "pending")]
         case _:
             words = mutant.reason or "no reason was given"
             if mutant.instance:
-                words += f"  (says {mutant.instance})"
+                words += f"  (by {mutant.instance})"
             return [pair(mutant.state, words, sign(mutant.state).style)]
 
 
-def killed_words(mutant: Mutant) -> str:
-    """When, by whom and how."""
+def killed_text(mutant: Mutant) -> str:
+    """Return when, by which entry and how the mutant was killed."""
     words = format.clock(mutant.killed_t) if mutant.killed_t >= 0 else ""
     if mutant.trial >= 0:
         words += f" at trial {mutant.trial:,}"
@@ -167,28 +167,28 @@ def killed_words(mutant: Mutant) -> str:
 
 
 def _figures(mutant: Mutant) -> list[Line]:
-    """How often each instance met it."""
+    """Statistics of each instance."""
     lines: list[Line] = []
     for name, (reached, infected, runs) in mutant.counts.items():
-        label = "" if lines else "met"
+        label = "" if lines else "counts"
         words = f"reached ×{reached:,}  infected ×{infected:,}  run ×{runs:,}"
         lines.append([*pair(label, words), TextSpan(f"  {plain(name)}", "muted")])
     return lines
 
 
 def commands_about(mutant: Mutant, state: State) -> list[Line]:
-    """What people asked for it, the latest first."""
+    """Return the commands about the mutant, the latest first."""
     about = [c for c in list(state.commands.values()) if _concerns(c, mutant)]
     if not about:
         return []
-    lines: list[Line] = [[], title("steering")]
+    lines: list[Line] = [[], title("commands")]
     for command in reversed(about[-COMMANDS:]):
         answer = f"{command.state} {command.text}".strip()
         style = {"applied": "running", "rejected": "failed"}.get(command.state, "pending")
         lines.append(
             [
                 TextSpan(f"{format.clock(command.t):>8}  ", "muted"),
-                TextSpan(plain(command_words(command.command))),
+                TextSpan(plain(command_text(command.command))),
                 TextSpan(f"  by {plain(command.by)}" if command.by else "", "muted"),
                 TextSpan(f"  {plain(answer)}", style),
             ]
@@ -200,27 +200,27 @@ def _concerns(command: CommandStatus, mutant: Mutant) -> bool:
     selection = selection_of(command.command)
     if selection is None:
         return False
-    # Its state may have been another one when that was asked.
+    # Its state may have been different when the command was sent.
     kept = tuple(c for c in selection.conditions if c[0] != "state")
     return replace(selection, conditions=kept).matches(mutant)
 
 
 def no_mutants_lines(engine: str, *, first: bool = False) -> list[Line]:
-    """What to say where there are no mutants, and how to get some.
+    """Return why there are no mutants, and how to get some.
 
-    ``first``: mutants are to be fuzzed one by one, before the target.
+    ``first``: a fuzz-first campaign, which creates its mutants first.
     """
     if first:
-        return [[TextSpan("The mutants are being made and ranked.", "muted")]]
+        return [[TextSpan("The mutants are being created and ranked.", "muted")]]
     if engine == "mu2":
-        return [[TextSpan("The engine tells its mutants when it has loaded the program.", "muted")]]
+        return [[TextSpan("The engine reports its mutants after loading the target.", "muted")]]
     steps = (
         ("live", 'kind = "mu2" under [engine] in the campaign file of a Python target'),
-        ("first", "a [mutants] table in it: fuzz mutants one by one, then the target"),
-        ("afterwards", "fuzztui score RUN: the mutation score of what was found here"),
+        ("first", "a [mutants] table: fuzz mutants one by one, then the target"),
+        ("afterwards", "fuzztui score RUN: the mutation score of this corpus"),
         ("beforehand", "fuzztui mutants list campaign.toml: what would be mutated"),
     )
-    why = f"This campaign makes no mutants: its engine is {plain(engine or 'unknown')}."
-    what = "Mutation analysis tells whether the inputs check the program, not only reach it."
+    why = f"This campaign has no mutants: its engine is {plain(engine or 'unknown')}."
+    what = "Mutation analysis shows whether the inputs check the target, not only reach it."
     lines: list[Line] = [[TextSpan(why, "bold")], [], [TextSpan(what)], []]
     return [*lines, *(pair(name, words) for name, words in steps)]

@@ -1,4 +1,4 @@
-"""Which mutants, and what with them: a small menu over the mutants screen."""
+"""The menu of the mutants screen for commands about a group of mutants."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from fuzztui.tui.labels.mutant_groups import MutantGroup
 from fuzztui.tui.labels.mutants import SIGNS
 
 WhyNot = Callable[[Action, MutantGroup], str]
-"""The reason against doing that with those, "" when there is none."""
+"""Returns why an action is impossible for a group; an empty string if it is possible."""
 
 COUNT = 9
-"""Cells for how many mutants are meant."""
+"""Cells for the number of mutants."""
 
 
 def _middle_cut(text: str, room: int) -> str:
-    """A long title keeps its end, which tells it from the others."""
+    """Cut the middle of a long title, because the end distinguishes titles."""
     if cell_len(text) <= room or room < 3:
         return text
     return f"{text[: (room - 1) // 2]}…{text[len(text) - room // 2 :]}"
 
 
 class ScopeMenu(Canvas):
-    """The scopes, one of them chosen, and below what can be done with it."""
+    """The groups, of which one is chosen, and the actions for it below."""
 
     DEFAULT_CSS = "ScopeMenu { width: 1fr; height: auto; }"
 
@@ -56,27 +56,27 @@ class ScopeMenu(Canvas):
 
     @property
     def scope(self) -> MutantGroup:
-        """The one that is chosen."""
+        """The chosen group."""
         return self.scopes[self.chosen]
 
     def get_content_height(self, *_args: object, **_options: object) -> int:
-        """A line for each scope and each verb, one between, one for the selection's text."""
+        """Return a line for each group and action, and three more."""
         return len(self.scopes) + len(self._verbs) + 3
 
     def clicked(self, click: str, at: int) -> None:
-        """A scope is chosen, a verb is done."""
+        """Choose the clicked group, or carry out the clicked action."""
         if click.isdecimal():
             self.move(int(click) - self.chosen)
         else:
             self.post_message(self.Verb(click))
 
     def move(self, by: int) -> None:
-        """Choose another scope."""
+        """Choose another group."""
         self.chosen = (self.chosen + by) % len(self.scopes)
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Scopes, the selection, verbs."""
+        """Draw groups, the selection, and actions."""
         lines = [self._scope(i, width) for i in range(len(self.scopes))]
         lines += [[], [TextSpan(fit(plain(f"  {self.scope.select}"), width), "muted")], []]
         lines += [self._verb(action, width) for action in self._verbs]
@@ -112,7 +112,7 @@ class ScopeMenu(Canvas):
 
 
 class ScopeScreen(ModalScreen[tuple[str, MutantGroup] | None]):
-    """Dismissed with the id of an action and the scope that it is meant for."""
+    """Returns the id of an action and the group; None: cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,m", "dismiss", show=False),
@@ -142,22 +142,22 @@ class ScopeScreen(ModalScreen[tuple[str, MutantGroup] | None]):
                 self._bindings.bind(key, f"verb('{action.id}')", show=False)
 
     def compose(self) -> ComposeResult:
-        """The menu in a box."""
+        """Yield the menu in a box."""
         with Vertical() as box:
             box.border_title = "Which mutants"
-            box.border_subtitle = "↑↓ choose, a key does it, esc closes"
+            box.border_subtitle = "↑↓ choose, a key acts, esc closes"
             yield self._menu
 
     def action_move(self, by: int) -> None:
-        """Another scope."""
+        """Choose another group."""
         self._menu.move(by)
 
     def on_scope_menu_verb(self, event: ScopeMenu.Verb) -> None:
-        """A click."""
+        """Carry out the clicked action."""
         self.action_verb(event.action_id)
 
     def action_verb(self, action_id: str) -> None:
-        """Do it, or say why not."""
+        """Close the dialog with the action, or notify the user why it is impossible."""
         action = self._verbs[action_id]
         if reason := self._why_not(action, self._menu.scope):
             text = plain(f"{action.label}: {reason}")

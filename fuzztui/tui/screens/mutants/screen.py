@@ -1,6 +1,6 @@
-"""Every mutant of the program: what it changes, what became of it; steering them.
+"""The Mutants screen: all mutants with change and state, and commands about them.
 
-Where mutants are fuzzed one by one the table is their queue, in the order of their turns.
+In a fuzz-first campaign the table is the worklist, in the order of turns.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, one, parse_filter, scopes
-from fuzztui.tui.labels.mutants import SIGNS, steer_words
+from fuzztui.tui.labels.mutants import SIGNS, steer_text
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.worklist_text import spent_words, turn_words, used_words
-from fuzztui.tui.screens.fuzzfirst.columns import queue_columns
-from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, queued_lines
+from fuzztui.tui.labels.worklist import progress_label
+from fuzztui.tui.labels.worklist_text import spent_text, turn_text, used_text
+from fuzztui.tui.screens.fuzzfirst.columns import worklist_columns
+from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, worklist_mutant_lines
 from fuzztui.tui.screens.fuzzfirst.strip import QueueStrip
 from fuzztui.tui.screens.mutants.columns import columns
 from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
@@ -60,13 +61,13 @@ VERBS: dict[str, Callable[[str], Command]] = {
     "mutant.up": partial(MoveMutants, to="up"),
     "mutant.down": partial(MoveMutants, to="down"),
 }
-"""What is done with a selection at once; a verdict of equivalence asks for the reason."""
+"""Commands of actions on a selection. Marking as equivalent asks for a reason first."""
 
 EQUIVALENT = "mutant.equivalent"
 
 
 class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
-    """The analysis in figures, and a row for each mutant."""
+    """The summary of the analysis, and a row for each mutant."""
 
     TAB = "mutants"
     HINT = "words, or conditions such as operator=math,state=alive"
@@ -80,8 +81,8 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         &.-wide {
             & #listing { layout: vertical; }
             & BigTable { width: 100%; height: 1fr; }
-            & Pane { width: 100%; height: 45%; border-left: none; border-top: solid $rule; }
-            & Pane:focus { border-left: none; border-top: solid $primary; height: 80%; }
+            & DetailPane { width: 100%; height: 45%; border-left: none; border-top: solid $rule; }
+            & DetailPane:focus { border-left: none; border-top: solid $primary; height: 80%; }
         }
     }
     """
@@ -91,35 +92,35 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         self._pending: dict[str, list[str]] = {}
         self._filter = Filter()
         self._only = ""
-        """The one state (in a queue: the phase) that is shown, "" for all."""
+        """The one state (worklist: progress) that is shown; an empty string: all."""
         self._queue = False
-        """Whether the table is a queue."""
+        """Whether the table is a worklist."""
         self._turns: dict[str, str] = {}
-        """In a queue: when each has its turn, in words."""
+        """In a worklist: when each mutant gets its turn, by id."""
         self._at_work: dict[str, str] = {}
-        """Of those at work: how much of their budget they have used, in words."""
+        """The used part of the budget of mutants with a running turn, by id."""
         self._looked_at = ("", "")
-        """The mutant under the cursor, and in what phase it was."""
+        """The mutant under the cursor, and its progress."""
 
     def body(self) -> Iterable[Widget]:
-        """Figures, table, details."""
+        """Yield the summary, the table and the details."""
         yield MutantStrip()
         yield QueueStrip()
         yield from super().body()
 
     def make_table(self) -> BigTable[Mutant]:
-        """In the order of the program, as the engine told them."""
+        """Return the table in the order of the engine's report."""
         return BigTable(columns(self._steer), empty="no mutants")
 
     def _steer(self, mutant: Mutant) -> Cell:
-        if asked := self.asked(mutant):
-            return asked, "pending"
-        return steer_words(mutant.steer), "promoted" if mutant.steer == "promoted" else ""
+        if pending := self.pending(mutant):
+            return pending, "pending"
+        return steer_text(mutant.steer), "promoted" if mutant.steer == "promoted" else ""
 
     # -------------------------------------------------------------- changes
 
     def show(self, changes: Changes) -> None:
-        """Take in new and changed mutants, and commands that came or went."""
+        """Show new and changed mutants, and commands that came or went."""
         state = self.campaign
         before = self._pending
         if changes.reset or changes.commands:
@@ -127,9 +128,9 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         turned = bool(state.stage) != self._queue
         if turned:
             self._queue = bool(state.stage)
-            columns_ = queue_columns(self) if self._queue else columns(self._steer)
+            columns_ = worklist_columns(self) if self._queue else columns(self._steer)
             self.table.show_columns(columns_, columns_[0] if self._queue else None)
-            self.table.rests = self._queue
+            self.table.keeps_line = self._queue
             self._only = ""
             self.table.rows.narrow(self._filter.words, self._accepts())
         if self._queue and (changes.reset or changes.mutants or changes.campaign):
@@ -149,7 +150,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         self.host.refresh_footer()
 
     def tick(self, status: Status) -> None:
-        """Figures and ages."""
+        """Update summary and waiting times."""
         super().tick(status)
         strip, queue = self.query_one(MutantStrip), self.query_one(QueueStrip)
         strip.display = status.mutants is not None and status.first is None
@@ -161,23 +162,23 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             if (mutant := self.table.current) is not None and mutant.stage in AT_WORK:
                 self.show_detail()
 
-    # ---------------------------------------------------------------- queue
+    # ------------------------------------------------------------- worklist
 
     def _look_at_turns(self) -> None:
-        """Only rows whose turns read differently now: there may be thousands."""
-        status, turns = self.host.status, self.host.turns
+        """Update the rows whose waiting times have changed, out of thousands."""
+        status, turns = self.host.status, self.host.worklist
         if status.first is None:
             return
         view = status.first.view
         waits, now = turns.waits(view, status.now), {}
-        left = view.left if status.first.stage == "mutants" else -1  # too late for all of them
+        left = view.left if status.first.stage == "mutants" else -1  # too late for all
         for id, number in turns.numbers.items():
-            words = turn_words(waits.get(id), number, left, trials=view.trials)
+            words = turn_text(waits.get(id), number, left, trials=view.trials)
             now[id] = f"{number} {words}"
         for mutant, used, of in status.first.working:
-            now[mutant.id] = used_words(used, of, trials=view.trials)
+            now[mutant.id] = used_text(used, of, trials=view.trials)
         self._at_work = {
-            m.id: spent_words(used, of, trials=view.trials) for m, used, of in status.first.working
+            m.id: spent_text(used, of, trials=view.trials) for m, used, of in status.first.working
         }
         before, self._turns = self._turns, now
         self._touch(
@@ -187,9 +188,9 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         )
 
     def _touch(self, ids: Iterable[str]) -> None:
-        """Rows have changed. One whose turn ends goes to the end of the table.
+        """Update changed rows. A mutant whose turn ends moves to the end of the table.
 
-        The cursor goes along if somebody has put it there; the view never does.
+        The cursor moves with it if the user has put it there; the view never scrolls.
         """
         id, before = self._looked_at
         mutant = self.campaign.mutants.get(id) if id == self.table.cursor else None
@@ -201,42 +202,42 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         mutant = self.table.current
         self._looked_at = ("", "") if mutant is None else (mutant.id, phase(mutant))
 
-    def asked(self, mutant: Mutant) -> str:
-        """What is asked for it and not answered yet: the verb alone, which fits each column."""
+    def pending(self, mutant: Mutant) -> str:
+        """Return the verb of the latest pending command; an empty string if there is none."""
         waiting = self._pending.get(mutant.id)
         return f"{waiting[-1].partition('-')[0]}…" if waiting else ""
 
     def number(self, mutant: Mutant) -> int:
-        """Its place among those that wait, from 1; 0 if it does not wait."""
-        return self.host.turns.numbers.get(mutant.id, 0)
+        """Return the mutant's position among the waiting ones, from 1; 0 if not waiting."""
+        return self.host.worklist.numbers.get(mutant.id, 0)
 
     def within(self, mutant: Mutant) -> bool:
-        """Whether it has had its turn, or will."""
+        """Return whether the mutant has had its turn, or will get one."""
         first = self.host.status.first
         return first is None or self.number(mutant) <= first.view.left
 
     def turn(self, mutant: Mutant) -> str:
-        """When its turn comes, how far it is, or how long it was fuzzed."""
+        """Return when the turn starts, how far it is, or how long it took."""
         words = self._turns.get(mutant.id, "")
         if self.number(mutant):
             return words.partition(" ")[2]
         if not words and mutant.slot and self.host.status.first is not None:
             first = self.host.status.first
-            used = self.host.turns.used(mutant, first.view, self.host.status.now)
-            return used_words(used, 0.0, trials=first.view.trials) if used else ""
+            used = self.host.worklist.used(mutant, first.view, self.host.status.now)
+            return used_text(used, 0.0, trials=first.view.trials) if used else ""
         return words
 
     def _count(self) -> None:
         super()._count()
         rows = self.table.rows
         narrowed = bool(self._only or rows.filter_text or self._filter.selection)
-        words = self._only or "shown"
+        words = progress_label(self._only) or "shown"
         passing = f"{len(rows):,}/{rows.total:,}"
         self.table.empty = "no mutant passes the filter" if rows.total else "no mutants"
         self.table.set_caption(*((f"{words} {passing}", passing, words) if narrowed else ()))
 
     def nothing(self) -> Sequence[Line]:
-        """Why there are no mutants, and what to do."""
+        """Return why there are no mutants, and how to get some."""
         if self.campaign.mutants:
             return ()
         if self._queue:
@@ -245,7 +246,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         return no_mutants_lines(next(iter(engines), self.campaign.engine))
 
     def details(self, row: Mutant, preview: SourceExcerpt | None, size: Size) -> Sequence[Line]:
-        """The change in its surroundings, and the mutant's story."""
+        """Return the change with its source lines, and the mutant's properties."""
         pending, tight = self._pending.get(row.id, ()), size.height < 10
         if not self._queue:
             return mutant_lines(row, self.campaign, preview, pending, tight=tight)
@@ -253,26 +254,26 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         turn = TurnDetail(
             words, self.number(row), self.within(row), pending, self._findings_of(row)
         )
-        return queued_lines(row, self.campaign, preview, turn, tight=tight)
+        return worklist_mutant_lines(row, self.campaign, preview, turn, tight=tight)
 
     def _findings_of(self, mutant: Mutant) -> list[Finding]:
-        """What the target fails on thanks to a mutant."""
+        """Findings of the target that are credited to the mutant."""
         if not mutant.slot:
             return []
-        state, kin = self.campaign, self.host.kin
-        own = (f for f in list(state.findings.values()) if kin.of_target(f))
-        return [f for f in own if kin.behind(f) == mutant.id]
+        state, lineage = self.campaign, self.host.lineage
+        own = (f for f in list(state.findings.values()) if lineage.of_target(f))
+        return [f for f in own if lineage.behind(f) == mutant.id]
 
     def preview_of(self, row: Mutant) -> tuple[str, Callable[[], SourceExcerpt]] | None:
-        """The lines of the program around it."""
+        """Return the reader of the mutant's source lines."""
         name = f"{row.path}:{row.line}:{row.id}"
         before = " ".join(row.before.split()) if self._queue else row.before
         return name, partial(source_excerpt.load, row.path, row.line, before)
 
     def describe_row(self) -> ActionContext:
-        """What any living engine here can do: mutants belong to all of them.
+        """Return what any running engine can do, because all engines share the mutants.
 
-        In a queue they are the supervisor's.
+        In a worklist the supervisor carries out the commands.
         """
         if self._queue:
             return _in_queue(self.table.current)
@@ -290,7 +291,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
     # -------------------------------------------------------------- filter
 
     def narrow(self, text: str) -> None:
-        """By words and conditions, and by state."""
+        """Filter by words, conditions and state."""
         self._filter = parse_filter(text)
         self.table.rows.narrow(self._filter.words, self._accepts())
         self.table.sync(reveal=True)
@@ -304,7 +305,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         return lambda m: phase(m) == only and (accepts is None or accepts(m))
 
     def do_mutants_state(self) -> None:
-        """The next state (in a queue: phase) of which there are mutants; after the last, all."""
+        """Show the next state (worklist: progress) that any mutant has; after the last one: all."""
         counts: Mapping[str, int] = self.campaign.mutant_counts
         if self._queue and (first := self.host.status.first) is not None:
             counts = first.phases
@@ -314,7 +315,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     @property
     def _states(self) -> Iterable[str]:
-        """What the table can be narrowed to."""
+        """The states to which the table can be filtered."""
         return PHASES if self._queue else SIGNS
 
     @on(ChoiceStrip.Chosen)
@@ -327,7 +328,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         self.host.when_free(lambda: self.narrow(text))
 
     def do_table_unfilter(self) -> None:
-        """As everywhere; with no filter left, all states again."""
+        """Remove the filter; without a filter, show all states again."""
         if self._only and self.focused is not self.pane and not self.query_one(FilterBar).text:
             self._show_only("")
         else:
@@ -365,32 +366,32 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             return
         scope = one(mutant)
         if scope is None:
-            self._say_unsendable()
+            self._notify_unsendable()
         else:
             self._send(action_id, scope)
 
-    def _go_on_from(self, mutant_id: str) -> None:
-        """A row that is about to leave the queue does not take the cursor along."""
+    def _move_on_from(self, mutant_id: str) -> None:
+        """Move the cursor on if its row is about to leave the worklist."""
         if self._queue and self.table.cursor == mutant_id:
-            self.table.go_on()
+            self.table.move_on()
 
-    def _say_unsendable(self) -> None:
-        self.notify("This mutant's id cannot be sent: it reads as a selection.", markup=False)
+    def _notify_unsendable(self) -> None:
+        self.notify("This mutant's id cannot be sent: it looks like a selection.", markup=False)
 
     def do_mutant_many(self) -> None:
-        """Ask which mutants are meant, and what for."""
+        """Ask for a group of mutants and an action."""
         self.host.when_free(self._ask_which)
 
     def _ask_which(self) -> None:
         mutant = self.table.current
-        if mutant is None or not self.at_hand:
+        if mutant is None or not self.may_take_focus:
             return
-        # Phases of a queue cannot be said in a selection.
+        # A selection cannot express progress in a worklist.
         sayable = not (self._queue and self._only)
         narrowed = self._filter.as_selection(self._only) if sayable else ""
         found = scopes(mutant, self.campaign.mutants.values(), narrowed)
-        if not found:  # nor has it a file or a function to be selected by
-            self._say_unsendable()
+        if not found:  # without file and function, too
+            self._notify_unsendable()
             return
         verbs = [BY_ID[action_id] for action_id in (*VERBS, EQUIVALENT)]
         verbs = [verb for verb in verbs if verb.queue in (None, self._queue)]
@@ -403,7 +404,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     def _why_not(self, action: Action, scope: MutantGroup) -> str:
         state = next(iter(scope.states)) if len(scope.states) == 1 else ""
-        now = self.host.situation()
+        now = self.host.action_context()
         alone = scope.count == 1
         return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
 
@@ -413,64 +414,63 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             verb = BY_ID[action_id].label.lower()
             self.host.steer(VERBS[action_id](scope.select), f"{verb} {whom}")
             if action_id == "mutant.skip":
-                self._go_on_from(scope.select)
+                self._move_on_from(scope.select)
             return
 
         def answered(because: str | None) -> None:
             if because:
                 self.host.steer(MarkEquivalent(scope.select, because), f"equivalent {whom}")
-                self._go_on_from(scope.select)
+                self._move_on_from(scope.select)
 
         question = (
-            f"Why can no input tell {whom} from the program? The reason is kept in the "
-            "campaign's log. Such mutants are not run any more and are counted apart."
+            f"Why can no input distinguish {whom} from the original? The reason is stored in "
+            "the log. Equivalent mutants are not run any more and are counted separately."
         )
         self.app.push_screen(AskScreen("Equivalent", question, "because …"), answered)
 
     def do_mutants_exact(self) -> None:
-        """After asking: it may take long."""
+        """Ask for confirmation, because the pass may take long."""
         s = self.host.status
         living = s.mutants.alive + s.mutants.pending if s.mutants is not None else 0
         question = (
-            f"Run {several(living, 'living mutant')} on all of the {several(s.corpus, 'input')} in "
-            "the queues that "
-            "infect them? Fuzzing stands still meanwhile; the score is then the sound one. "
-            "The engine does this at the end of the campaign anyway, if exact is on."
+            f"Run {several(living, 'survivor')} on all of the {several(s.corpus, 'input')} that "
+            "infect them? Fuzzing waits meanwhile; the score is exact afterwards. The engine does "
+            "this at the end of the campaign anyway, if engine.exact is on."
         )
 
         def answer(yes: bool | None) -> None:
             if yes:
                 self.host.steer(ExactPass(), "exact pass")
 
-        self.app.push_screen(ConfirmScreen("Exact pass", question, "Run", "Not now"), answer)
+        self.app.push_screen(ConfirmScreen("Exact pass", question, "Run", "Cancel"), answer)
 
     # -------------------------------------------------------------- looking
 
     def do_mutant_killer(self) -> None:
-        """To the queue entry that killed it."""
+        """Go to the entry that killed the mutant."""
         mutant = self.table.current
         if mutant is None or not mutant.killer:
-            self.notify("Nothing has killed this mutant.", markup=False)
+            self.notify("No entry has killed this mutant.", markup=False)
         else:
             is_finding = mutant.killer in self.campaign.findings
-            self.host.look_at("findings" if is_finding else "corpus", mutant.killer)
+            self.host.go_to_row("findings" if is_finding else "corpus", mutant.killer)
 
     def do_mutant_copy(self) -> None:
-        """Its id."""
+        """Copy the mutant's id."""
         if (mutant := self.table.current) is not None:
             self.host.copy(shell.word(mutant.id), "id")
 
     def do_mutant_copy_place(self) -> None:
-        """Where it is."""
+        """Copy path and line."""
         if (mutant := self.table.current) is not None:
-            self.host.copy(shell.path(f"{mutant.path or mutant.file}:{mutant.line}"), "place")
+            self.host.copy(shell.path(f"{mutant.path or mutant.file}:{mutant.line}"), "location")
 
 
 _QUEUE_COMMANDS = frozenset(command.name for command in MUTANT_COMMANDS)
 
 
 def _in_queue(mutant: Mutant | None) -> ActionContext:
-    """The situation on a row of a queue."""
+    """Return the context of a row of a worklist."""
     if mutant is None:
         return ActionContext(capabilities=_QUEUE_COMMANDS)
     where = mutant.stage if mutant.stage in (*AT_WORK, "dropped") else phase(mutant)

@@ -1,4 +1,4 @@
-"""Mutation analysis in five lines: the score, a bar of all states, the time, what was spared."""
+"""The strip above the mutants table: score, bar of states, use of time, pruning."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import MutationStats
 
 TIMES = (
-    ("original_s", "program", "█", "primary"),
+    ("original_s", "original", "█", "primary"),
     ("mutants_s", "mutants", "▓", "killed"),
     ("compile_s", "compile", "▒", "rate"),
     ("rest_s", "rest", "░", "muted"),
 )
-"""What the time goes to: field, words, fill and colour."""
+"""Uses of time: field, label, fill and style."""
 
 PRUNED = (
-    ("dead", "dead"),
+    ("dead", "killed"),
     ("skipped", "skipped"),
-    ("unexecuted", "not executed"),
+    ("unexecuted", "not reached"),
     ("uninfected", "not infected"),
-    ("put_off", "put off"),
+    ("put_off", "deferred"),
 )
-"""Why (mutant, input) pairs need not be run."""
+"""Reasons why (mutant, input) pairs were not run: field and label."""
 
 
 class MutantStrip(ChoiceStrip):
-    """Score, states, time and pairs; the less room, the fewer lines. Nothing without mutants."""
+    """Score, states, time and pairs; fewer lines if there is less room. Empty without mutants."""
 
     DEFAULT_CSS = "MutantStrip { height: 5; }"
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Score, bar, legend, then time and pairs in two lines or one."""
+        """Draw score, bar and legend, then time and pairs in two lines or one."""
         status, analysis = self._status, self._status.analysis
         if status.mutants is None:
             return []
@@ -46,7 +46,7 @@ class MutantStrip(ChoiceStrip):
         lines.append(_legend(status.mutants))
         if analysis is None:
             lines.append(
-                [TextSpan(" waiting for the first figures of mutation analysis…", "muted")]
+                [TextSpan(" waiting for the first statistics of mutation analysis…", "muted")]
             )
         elif height >= 5:
             lines += [_times(analysis, width), _pairs(analysis, width)]
@@ -62,10 +62,10 @@ def _score(status: Status, s: Summary, width: int) -> Line:
         TextSpan(f"  {s.killed:,} of {s.total - s.invalid:,} killed"),
     ]
     if status.lost:
-        left.append(TextSpan(", of what is known", "muted"))
+        left.append(TextSpan(", as far as known", "muted"))
     if s.skipped or s.equivalent:
         left += [
-            TextSpan("  (of those left: ", "muted"),
+            TextSpan("  (adjusted: ", "muted"),
             TextSpan(format.score(s.adjusted), "bold"),
             TextSpan(")", "muted"),
         ]
@@ -73,17 +73,17 @@ def _score(status: Status, s: Summary, width: int) -> Line:
     if status.last_kill_t >= 0:
         note.append(TextSpan(f"last kill {status.when(status.last_kill_t)} ", "muted"))
     if status.analysis is not None and status.analysis.phase:
-        note.insert(0, TextSpan(f"{phase_words(status.analysis)}  ", "bold pending"))
+        note.insert(0, TextSpan(f"{activity_text(status.analysis)}  ", "bold pending"))
     return spread(left, note, width)
 
 
-def phase_words(analysis: MutationStats) -> str:
-    """What the analysis is at, when that is not the ordinary loop."""
+def activity_text(analysis: MutationStats) -> str:
+    """Return what the analysis is doing, other than the normal loop."""
     return "exact pass…" if analysis.phase == "exact" else f"{plain(analysis.phase, 20)}…"
 
 
 def state_bar(s: Summary, width: int) -> list[TextSpan]:
-    """All mutants as one bar, stacked by state; who is there at all is seen."""
+    """Return all mutants as one bar of states; each present state is visible."""
     parts = [(sign, getattr(s, sign.state)) for sign in SIGNS.values()]
     cells = apportion([n for _, n in parts], width)
     return [
@@ -130,7 +130,7 @@ def _seconds(a: MutationStats) -> list[float]:
 
 
 def brief_times(a: MutationStats) -> list[TextSpan]:
-    """The time split as words."""
+    """Return the use of time as text."""
     parts = _seconds(a)
     spans = [TextSpan(" time ", "muted")]
     for (_, words, _, style), part in zip(TIMES, parts, strict=True):
@@ -142,7 +142,7 @@ def brief_times(a: MutationStats) -> list[TextSpan]:
 
 
 def _pairs(a: MutationStats, width: int) -> Line:
-    """Runs, and why there were not more; reasons that do not fit are left out."""
+    """Runs and pruned pairs; reasons that do not fit are left out."""
     pruned = sum(getattr(a, name) for name, _ in PRUNED)
     total = pruned + a.runs
     audits = _audits(a)
@@ -160,7 +160,7 @@ def _pairs(a: MutationStats, width: int) -> Line:
 
 
 def _audits(a: MutationStats) -> list[TextSpan]:
-    """Whether pruning is sound: none of the pruned pairs that were run may have killed."""
+    """The number of audits, or a warning if a pruned pair would have killed."""
     if a.audit_kills:
         audits = f"{a.audit_kills:,} of {format.count(a.audits)} audits"
         return [TextSpan(f" ✗ PRUNING IS NOT SOUND: {audits} killed ", "bold failed")]
@@ -170,6 +170,6 @@ def _audits(a: MutationStats) -> list[TextSpan]:
 
 
 def with_audits(line: Line, a: MutationStats, width: int) -> Line:
-    """``line``, and at its end how the audits went; an alarm stands before it."""
+    """Return ``line`` with the audits at its end, or a warning in front."""
     audits = _audits(a)
     return [*audits, *line] if a.audit_kills else spread(line, audits, width)

@@ -1,4 +1,4 @@
-"""The columns of the table of operators."""
+"""The columns of the table of text mutators."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.labels.mixing import SIGNS
-from fuzztui.tui.labels.mutators import words_of
+from fuzztui.tui.labels.mutators import effect_of
 
 BAR = 6
 """Cells of the bar of weights."""
 
 PAYS = "pays"
-"""The column that the table is sorted by at first."""
+"""The column by which the table is sorted at first."""
 
 
 def columns() -> Sequence[Column[MutatorRow]]:
-    """What the table shows of an arm, by the room there is."""
+    """Return the columns."""
     return (
-        Column("operator", "operator", _operator, lambda a: a.name, min=12, max=44, give=20),
+        Column("operator", "mutator", _operator, lambda a: a.name, min=12, max=44, give=20),
         Column("class", "class", lambda a: (a.cls, "muted"), lambda a: a.cls, needs=96),
         _figure("tried", "tried", lambda a: a.tried, needs=88),
         _figure("applied", "applied", lambda a: a.applied, drop=True),
@@ -30,12 +30,12 @@ def columns() -> Sequence[Column[MutatorRow]]:
         _figure("found", "found", lambda a: a.found, style="corpus"),
         Column("crashes", "crash", _crashes, lambda a: a.crashes, "right", spare=True,
                descending=True, drop=True),
-        Column(PAYS, "finds/M", pays_cell, lambda a: a.order, "right", min=7, descending=True),
+        Column(PAYS, "found/M", rate_cell, lambda a: a.order, "right", min=7, descending=True),
         Column("weight", "weight", _weight, lambda a: a.share, min=BAR, descending=True,
                drop=True),
         Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,
                descending=True),
-        Column("does", "does", lambda a: (words_of(a.name).does, "muted"), None, min=20, max=60,
+        Column("does", "does", lambda a: (effect_of(a.name).does, "muted"), None, min=20, max=60,
                needs=126),
     )  # fmt: skip
 
@@ -57,31 +57,31 @@ def _crashes(arm: MutatorRow) -> Cell:
     return (format.count(arm.crashes), "crash") if arm.crashes else ("", "")
 
 
-def pays_words(arm: MutatorRow) -> str:
-    """Finds per million applications."""
+def rate_text(arm: MutatorRow) -> str:
+    """Return the findings and entries per million applications."""
     return format.NONE if arm.pays < 0 else format.count(round(arm.pays)) if (
         arm.pays >= 100 or not arm.pays) else f"{arm.pays:.1f}"  # fmt: skip
 
 
-def pays_cell(arm: MutatorRow) -> Cell:
-    """Muted and in brackets while it says next to nothing: such rows come after the others."""
-    words = pays_words(arm)
+def rate_cell(arm: MutatorRow) -> Cell:
+    """Return the rate; muted and in brackets if its numbers are too small, then sorted last."""
+    words = rate_text(arm)
     if arm.tells:
         return words, "bold valid"
     return f"({words})" if arm.found else words, "muted"
 
 
 def _weight(arm: MutatorRow) -> Cell:
-    """Against the most probable of its class: that is distinguished where many are alike."""
+    """The weight relative to the most probable mutator of the class."""
     return gauge(arm.bar, BAR)[0], SIGNS[arm.cls][1]
 
 
 def _share(arm: MutatorRow) -> Cell:
-    return share_words(arm.share), "muted"
+    return share_text(arm.share), "muted"
 
 
-def share_words(share: float) -> str:
-    """How much of its class an arm is."""
+def share_text(share: float) -> str:
+    """Return a share as a percentage."""
     return format.percent(share, 1.0) if share > 0 else "0%"
 
 

@@ -1,4 +1,4 @@
-"""All that is known about one operator, as lines of spans. Pure."""
+"""The details of one text mutator. Pure."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.mixing import SIGNS
-from fuzztui.tui.labels.mutators import words_of
+from fuzztui.tui.labels.mutators import effect_of
 from fuzztui.tui.screens.mutants.detail import side_style
-from fuzztui.tui.screens.mutators.columns import pays_words, share_words
+from fuzztui.tui.screens.mutators.columns import rate_text, share_text
 
 FINDS = 12
-"""Finds that are listed."""
+"""Maximal number of listed entries and findings."""
 
 
 def named_by(op: str) -> list[str]:
-    """The arms that an entry's ``op`` names: ``text-swap-args+havoc,rep:4``."""
+    """Return the mutators that an entry's ``op`` names: ``text-swap-args+havoc,rep:4``."""
     names = op.partition(",rep:")[0].split("+")
     return [name.removeprefix("text-") for name in names if name]
 
 
-def operator_lines(
+def mutator_lines(
     arm: MutatorRow, state: State, finds: Sequence[Entry | Finding], *, tight: bool = False
 ) -> list[Line]:
-    """What it does, how it fares, on each instance, and what it found last."""
-    words = words_of(arm.name)
+    """Return effect, statistics, statistics by instance, and the latest entries and findings."""
+    words = effect_of(arm.name)
     fill, style = SIGNS[arm.cls]
     lines: list[Line] = [
         [TextSpan(f"{fill} ", style), TextSpan(plain(arm.name), f"bold {style}"),
@@ -43,7 +43,7 @@ def operator_lines(
             [TextSpan("+ ", "added"), TextSpan(words.after, side_style("added"))],
         ]
     lines += ([] if tight else [[]]) + _figures(arm)
-    return lines + _instances(arm, state) + find_lines(finds)
+    return lines + _instances(arm, state) + latest_lines(finds)
 
 
 def _figures(arm: MutatorRow) -> list[Line]:
@@ -55,10 +55,10 @@ def _figures(arm: MutatorRow) -> list[Line]:
         lines.append(pair("found", "nothing yet", "muted"))
     else:
         lines.append(pair("found", several(arm.found, "entry", "entries"), "corpus"))
-        words = f"{pays_words(arm)} finds per million applied"
+        words = f"{rate_text(arm)} new entries per million applications"
         lines.append(pair("pays", words, "valid" if arm.tells else "muted"))
         if not arm.tells:
-            few = f"(fewer than {FEW} finds or {FEW_USES} uses tell little: such come last)"
+            few = f"(fewer than {FEW} entries or {FEW_USES} uses mean little: sorted last)"
             lines.append(pair("", few, "muted"))
     if arm.crashes:
         lines.append(pair("crashes", f"{several(arm.crashes, 'input')} saved", "crash"))
@@ -66,17 +66,17 @@ def _figures(arm: MutatorRow) -> list[Line]:
 
 
 def _drawn_now(arm: MutatorRow) -> str:
-    """When a step is this: one way of splicing is tried where the other can do nothing."""
+    """How often the mutator is drawn; one splicing mutator is tried if the other cannot apply."""
     if arm.cls == "splice":
         if not arm.share:
-            return "where the other way to splice can do nothing"
-        return f"first in {share_words(arm.share)} of splice steps"
-    return f"{share_words(arm.share)} of {arm.cls} steps"
+            return "if the other splicing mutator cannot apply"
+        return f"first in {share_text(arm.share)} of splice steps"
+    return f"{share_text(arm.share)} of {arm.cls} steps"
 
 
 def _instances(arm: MutatorRow, state: State) -> list[Line]:
     rows = []
-    over = {"turns over": state.turned} if state.turned else {}
+    over = {"ended turns": state.turned} if state.turned else {}
     for name, f in [*list(state.operators.items()), *over.items()]:
         if arm.name not in f.names:
             continue
@@ -92,18 +92,18 @@ def _instances(arm: MutatorRow, state: State) -> list[Line]:
             [
                 TextSpan(f"{plain(name, 12):<{wide}} ", "muted"),
                 TextSpan(f"{format.count(found):>6} of {format.count(applied):>6}"),
-                TextSpan(f"  weight {share_words(share)}", "muted"),
+                TextSpan(f"  weight {share_text(share)}", "muted"),
                 TextSpan(crashed, "crash"),
             ]
         )
     return lines
 
 
-def find_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
-    """The latest finds, under a heading; nothing where there are none."""
+def latest_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
+    """Return the latest entries and findings with a heading; nothing if there are none."""
     if not finds:
         return []
-    lines: list[Line] = [[], title("latest finds")]
+    lines: list[Line] = [[], title("latest entries and findings")]
     for row in finds[:FINDS]:
         lines.append(
             [
@@ -123,14 +123,14 @@ def _covers(row: Entry | Finding) -> list[TextSpan]:
     return [TextSpan(f"  {several(row.edges, 'edge')}", "edge")]
 
 
-def no_operators_lines(engine: str) -> list[Line]:
-    """What to say where there are no figures, and how to get some."""
+def no_mutators_lines(engine: str) -> list[Line]:
+    """Return why there are no text mutators, and how to get some."""
     if engine not in ("afl", "text"):
         why = f"This campaign's engine is {plain(engine or 'unknown')}: it has no text mutators."
     else:
-        why = "No instance has reported its operators yet."
+        why = "No instance has reported its mutators yet."
     steps = (
-        ("AFL++", 'kind = "afl" and a [text] table: text mutators beside havoc'),
-        ("Python", 'kind = "text" under [engine]: the same operators in process'),
+        ("AFL++", 'kind = "afl" and a [text] table: text mutators in addition to havoc'),
+        ("Python", 'kind = "text" under [engine]: the same mutators, in process'),
     )
     return [[TextSpan(why, "bold")], [], *(pair(name, words) for name, words in steps)]

@@ -1,4 +1,4 @@
-"""Which text mutators pay, and how probable they are: looking, and moving probability."""
+"""The Operators screen: text mutators with statistics, and commands for their mixture."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from fuzztui.model.mutators import (
 )
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.frame.action_context import over_all
+from fuzztui.tui.frame.action_context import shared_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.pending_commands import SETTLE_S
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.screens.mutators.columns import PAYS, columns
-from fuzztui.tui.screens.mutators.detail import FINDS, named_by, no_operators_lines, operator_lines
+from fuzztui.tui.screens.mutators.detail import FINDS, mutator_lines, named_by, no_mutators_lines
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
 from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.events import MutatorStats
@@ -34,7 +34,7 @@ from fuzztui.wire.mixture import Mixture, moved
 
 
 class OperatorsScreen(SteeredScreen[MutatorRow, None]):
-    """The mixture as a bar, and a row for each operator."""
+    """The mixture as a bar, and a row for each mutator."""
 
     TAB = "operators"
     HINT = "words: swap, splice, ..."
@@ -46,8 +46,8 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         &.-short MixtureStrip { margin-top: 0; }
         &.-tiny MixtureStrip { height: 1; margin-top: 0; }
         &.-wide BigTable { width: 2fr; }
-        &.-wide Pane { width: 1fr; }
-        &.-medium Pane, &.-narrow Pane { height: 38%; }
+        &.-wide DetailPane { width: 1fr; }
+        &.-medium DetailPane, &.-narrow DetailPane { height: 38%; }
     }
     """
 
@@ -56,80 +56,80 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         self._arms: dict[str, MutatorRow] = {}
 
     def body(self) -> Iterable[Widget]:
-        """The mixture, table, details."""
+        """Yield the mixture, the table and the details."""
         yield MixtureStrip()
         yield from super().body()
 
     def make_table(self) -> BigTable[MutatorRow]:
-        """Those that pay best first."""
+        """Return the table, the best mutators first."""
         every = columns()
-        table: BigTable[MutatorRow] = BigTable(every, empty="no operators")
+        table: BigTable[MutatorRow] = BigTable(every, empty="no mutators")
         table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
-        table.rests = True  # on what pays best, whatever that is
+        table.keeps_line = True  # on the best mutator, whichever it is
         return table
 
     # -------------------------------------------------------------- changes
 
-    def figures(self) -> Sequence[MutatorStats]:
-        """Each instance's."""
+    def sources(self) -> Sequence[MutatorStats]:
+        """Return the statistics of each instance."""
         return list(self.campaign.operators.values())
 
-    def take(self, *, anew: bool) -> None:
-        """A row for each operator."""
-        self.table.become(self._arms, arms(self.campaign), anew=anew)
+    def rebuild(self, *, reset: bool) -> None:
+        """Update the rows."""
+        self.table.replace_rows(self._arms, arms(self.campaign), reset=reset)
 
-    def _say_what_is_missing(self) -> None:
-        self.table.show_empty("no operator passes the filter" if self._arms else "no operators")
+    def _update_empty(self) -> None:
+        self.table.show_empty("no mutator passes the filter" if self._arms else "no mutators")
 
     def tick(self, status: Status) -> None:
-        """The mixture."""
+        """Update the mixture."""
         strip = self.query_one(MixtureStrip)
         strip.display = status.blend is not None
         strip.show(status)
         super().tick(status)
 
     def nothing(self) -> Sequence[Line]:
-        """Why there are no operators, and how to get some."""
-        return () if self._arms else no_operators_lines(self.campaign.engine)
+        """Return why there are no mutators, and how to get some."""
+        return () if self._arms else no_mutators_lines(self.campaign.engine)
 
     def details(self, row: MutatorRow, preview: None, size: Size) -> Sequence[Line]:
-        """What it does and how it fares."""
-        latest = self._finds.latest(self.campaign, row.name)[:FINDS]
-        return operator_lines(row, self.campaign, latest, tight=size.height < 10)
+        """Return the details of a mutator."""
+        latest = self._latest_saved.latest(self.campaign, row.name)[:FINDS]
+        return mutator_lines(row, self.campaign, latest, tight=size.height < 10)
 
     def do_operator_find(self) -> None:
-        """To the latest of what it found."""
+        """Go to the latest entry or finding of this mutator."""
         arm = self.table.current
-        latest = self._finds.latest(self.campaign, arm.name) if arm is not None else []
-        self.go_to_first(latest, "No entry that is known names this operator.")
+        latest = self._latest_saved.latest(self.campaign, arm.name) if arm is not None else []
+        self.go_to_latest(latest, "No known entry was made by this mutator.")
 
     def do_operator_copy(self) -> None:
-        """Its name."""
+        """Copy the mutator's name."""
         if (arm := self.table.current) is not None:
             self.host.copy(shell.word(arm.name), "name")
 
     # ------------------------------------------------------------- steering
 
     def describe_row(self) -> ActionContext:
-        """What any living engine can do, and the mixture as it is to be."""
+        """Return what any running engine can do, and the mixture after all pending commands."""
         wanted = self._wanted()
         return replace(
-            over_all(self.campaign.instances.values()),
+            shared_context(self.campaign.instances.values()),
             row=self.table.current is not None,
             mixture=mean_of(wanted.values()) if wanted else None,
             adaptive=_adaptive(wanted),
         )
 
     def _wanted(self) -> dict[str, MixtureSetting]:
-        """What each instance mixes when all that was asked for is done."""
+        """The mixture of each instance after all pending commands."""
         waiting = [command for _, command in pending_mixtures(self.campaign)]
         return settings(self.campaign, wanted=[*waiting, *self._asked_here()])
 
     def _asked_here(self) -> list[SetMixture]:
-        return [wish for wish in self._wishes.commands if isinstance(wish, SetMixture)]
+        return [wish for wish in self._pending.commands if isinstance(wish, SetMixture)]
 
-    def _show_asked(self) -> None:
-        who, wanted = self._wishes.story(pending_mixtures(self.campaign)), self._wanted()
+    def _show_pending(self) -> None:
+        who, wanted = self._pending.status_text(pending_mixtures(self.campaign)), self._wanted()
         asked = SetMixture(*mean_of(wanted.values()), _adaptive(wanted)) if who and wanted else None
         self.query_one(MixtureStrip).ask(asked, who)
 
@@ -137,36 +137,36 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         self, to: Callable[[Mixture], Mixture], *, adaptive: bool = False, after: float = SETTLE_S
     ) -> None:
         wish = changed(self._wanted(), to, adaptive=adaptive)
-        self._wishes.forget()
-        self._wishes.ask(wish, after)
+        self._pending.forget()
+        self._pending.add(wish, after)
 
     def _move(self, boundary: int, by: int) -> None:
         self._ask(lambda now: moved(now, boundary, by))
 
     def do_mixture_text(self) -> None:
-        """From havoc to text."""
+        """Move probability from havoc to text."""
         self._move(0, -1)
 
     def do_mixture_havoc(self) -> None:
-        """From text to havoc."""
+        """Move probability from text to havoc."""
         self._move(0, 1)
 
     def do_mixture_splice(self) -> None:
-        """From text to splice."""
+        """Move probability from text to splice."""
         self._move(1, -1)
 
     def do_mixture_unsplice(self) -> None:
-        """From splice to text."""
+        """Move probability from splice to text."""
         self._move(1, 1)
 
     def do_mixture_adaptive(self) -> None:
-        """Let it adapt, or hold it where it is."""
+        """Make the mixture adaptive, or fix it."""
         adaptive = not _adaptive(self._wanted())
         self._ask(lambda now: now, adaptive=adaptive, after=0.01)
 
 
 def _words(wish: Command) -> str:
-    """For the notice of what became of it."""
+    """A label of the command, for notifications."""
     if not isinstance(wish, SetMixture):
         return wish.name
     whose = f" of {wish.instance}" if wish.instance else ""
@@ -174,5 +174,5 @@ def _words(wish: Command) -> str:
 
 
 def _adaptive(each: dict[str, MixtureSetting]) -> bool:
-    """Whether any of them is."""
+    """Whether the mixture of any instance is adaptive."""
     return any(setting.adaptive for setting in each.values())

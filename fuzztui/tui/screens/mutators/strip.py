@@ -1,4 +1,4 @@
-"""The mixture in three lines: the bar, what moves it, and what was asked or pays best."""
+"""The strip above the table of mutators: bar, keys, pending command or best mutators."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.mixture import CLASSES, percentage
 
 KEYS = (" < > ", " [ ] ")
-"""What moves the boundaries, between the names of what is beside them."""
+"""Keys that move the boundaries between the classes."""
 
-LEGEND = "  ( ) too little to tell "
-"""Of the rates in brackets in the table below."""
+LEGEND = "  ( ) too few to compare "
+"""Explains rates in brackets in the table below."""
 
 WIDE = 100
-"""Cells from which on there is room for that."""
+"""Cells from which on :data:`LEGEND` is shown."""
 
 
 class MixtureStrip(StatusCanvas):
-    """Three lines; in one there is room for the bar only. Nothing without operators."""
+    """Three lines; with room for one, the bar only. Empty without mutators."""
 
     DEFAULT_CSS = "MixtureStrip { height: 3; }"
 
@@ -35,13 +35,13 @@ class MixtureStrip(StatusCanvas):
         self._who = ""
 
     def ask(self, asked: SetMixture | None, who: str = "") -> None:
-        """What is asked for and not answered yet, and who or what that waits for."""
+        """Set the pending command, and a text on who has to answer."""
         if (asked, who) != (self._asked, self._who):
             self._asked, self._who = asked, who
             self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """The bar, the legend, then what is asked or what pays."""
+        """Draw the bar, the legend, and the pending command or the best mutators."""
         blend = self._status.blend
         if blend is None:
             return []
@@ -55,19 +55,19 @@ class MixtureStrip(StatusCanvas):
             return [bar, legend, _asked(self._asked, self._who, width)]
         if blend.each:
             return [bar, legend, [TextSpan(f" {plain(blend.each, max(0, width - 2))}", "pending")]]
-        return [bar, legend, pays_line(blend, width)]
+        return [bar, legend, best_line(blend, width)]
 
 
 def _only(blend: MixtureSummary, asked: SetMixture | None, width: int) -> Line:
-    """All in one line: the bar, and how it is kept."""
-    words = [TextSpan(" "), mode_word(blend)]
+    """The bar and the mode in one line."""
+    words = [TextSpan(" "), mode_span(blend)]
     if asked is not None:
         words.append(TextSpan(" → adaptive" if asked.adaptive else " → fixed", "bold pending"))
     return [TextSpan(" "), *mixture_bar(blend.mixture, width - 2 - width_of(words)), *words]
 
 
 def _legend(blend: MixtureSummary, width: int, between: Sequence[str]) -> Line:
-    """Names, percentages, and what stands between them: keys, if they do anything now."""
+    """Classes, percentages, and keys between them if the keys work now."""
     left = [TextSpan(" ")]
     for i, (name, part) in enumerate(zip(CLASSES, blend.mixture, strict=True)):
         fill, style = SIGNS[name]
@@ -75,24 +75,24 @@ def _legend(blend: MixtureSummary, width: int, between: Sequence[str]) -> Line:
         left.append(TextSpan(blend.did(name), "pending"))
         if i < len(between):
             left.append(TextSpan(between[i], "primary"))
-    for right in (mode_words(blend), [mode_word(blend)]):
+    for right in (mode_spans(blend), [mode_span(blend)]):
         if width_of(left) + width_of(right) < width:
             return spread(left, [*right, TextSpan(" ")], width)
     return left
 
 
-def mode_word(blend: MixtureSummary) -> TextSpan:
-    """Adaptive, or fixed, or not the same everywhere."""
+def mode_span(blend: MixtureSummary) -> TextSpan:
+    """Return adaptive, fixed, or that instances differ."""
     if blend.each:
         return TextSpan(f"mean of {blend.instances}", "bold pending")
     return TextSpan("adaptive", "bold promoted") if blend.adaptive else TextSpan("fixed", "bold")
 
 
-def mode_words(blend: MixtureSummary) -> list[TextSpan]:
-    """Fixed or adaptive, since when, and who wanted that."""
+def mode_spans(blend: MixtureSummary) -> list[TextSpan]:
+    """Return the mode, since when, and who set it."""
     if blend.each:
         return [TextSpan(f" mean of {several(blend.instances, 'instance')}:", "bold pending")]
-    spans = [TextSpan(" "), mode_word(blend)]
+    spans = [TextSpan(" "), mode_span(blend)]
     if blend.t >= 0:
         by = f" by {plain(blend.by, 40)}" if blend.by else ""
         spans.append(TextSpan(f" since {format.clock(blend.t)}{by}", "muted"))
@@ -112,8 +112,8 @@ def _asked(asked: SetMixture, who: str, width: int) -> Line:
     return spread(left, [TextSpan(f"{plain(who, 60)} ", "pending")], width)
 
 
-def pays_line(blend: MixtureSummary, width: int) -> Line:
-    """How many trials, and which arms pay best."""
+def best_line(blend: MixtureSummary, width: int) -> Line:
+    """Return the number of trials and the best mutators."""
     line = [TextSpan(f" {format.count(blend.trials)} trial{'s' * (blend.trials != 1)}   ", "muted")]
     legend = [TextSpan(LEGEND if width >= WIDE else "", "muted")]
     line += best_spans(blend.best, width - width_of(line) - width_of(legend))
@@ -121,11 +121,11 @@ def pays_line(blend: MixtureSummary, width: int) -> Line:
 
 
 def best_spans(best: Sequence[MutatorRow], room: int) -> list[TextSpan]:
-    """The arms that pay best, as many as there is room for: finds of applications."""
+    """Return the best mutators, as many as fit: entries per applications."""
     if not best:
-        return [TextSpan("too little found yet to tell what pays", "muted")]
+        return [TextSpan("too few entries to compare mutators", "muted")]
     for of in (True, False):
-        spans = [TextSpan("pays best ", "muted")]
+        spans = [TextSpan("best ", "muted")]
         for n, arm in enumerate(best):
             words = [
                 TextSpan(", " if n else "", "muted"),

@@ -1,4 +1,4 @@
-"""The latest events, newest on top."""
+"""The event list: the latest events, newest first."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.text import cell_len, fit, plain
 from fuzztui.tui.labels.details import finding_title
-from fuzztui.tui.labels.events import Described, describe, turn_of
+from fuzztui.tui.labels.events import Described, describe, progress_text
 from fuzztui.tui.labels.instances import TROUBLE
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.wire import events as ev
 from fuzztui.wire.events import Record
 
 TOLD = ("fuzzing", "done", "refused", "failed", "dropped")
-"""Stages of a mutant that people want to hear of."""
+"""Progress of a mutant that is shown."""
 
 OFTEN = ("failed", "dropped")
-"""Of those, what so many come to that they are reported together."""
+"""Progress that many mutants have: shown as one line with a count."""
 
 MOST = 100
-"""Events that are kept drawn: more than any screen shows."""
+"""Maximal number of drawn events: more than any screen shows."""
 
 
 class EventList(Canvas):
-    """Campaign time, a word for the kind, the instance, what happened."""
+    """Campaign time, kind, instance and text of the latest events."""
 
     DEFAULT_CSS = "EventList { height: 1fr; min-height: 3; }"
 
@@ -41,7 +41,7 @@ class EventList(Canvas):
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """One event a line under a title."""
+        """Draw a title and one event per line."""
         title = "Events"
         lines: list[Line] = [
             [TextSpan(f" {title} ", "bold"), TextSpan("─" * (width - len(title) - 3), "rule")]
@@ -49,7 +49,7 @@ class EventList(Canvas):
         if not self._events:
             return [*lines, [TextSpan(" waiting for the first event…", "muted")]]
         shown = self._events[: height - 1]
-        # Of several watched trees names are long; the words come first.
+        # Watched trees have long instance names; the text is more important.
         longest = max(cell_len(plain(event.instance)) for _, event in shown)
         name = min(max(8, longest), max(8, width // 6))
         for t, event in shown:
@@ -63,12 +63,11 @@ class EventList(Canvas):
 
 
 def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
-    """The last events that a user wants to hear of, newest first.
+    """Return the latest events that users need, newest first.
 
-    New queue entries in a row are one line, and so is what one entry killed. Findings
-    are there however many other events came since, and are called by their titles as
-    soon as those are known. What only adds detail to an event that is shown anyway is
-    left out.
+    Consecutive new entries are one line, and so are the kills of one entry. Findings are shown
+    however many other events followed, with their titles once known. Events that only add details
+    to another event are left out.
     """
     out: list[tuple[int, float, Described]] = []
     entries: list[Record] = []
@@ -107,13 +106,13 @@ def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
 
 
 def _first(kill: ev.MutantState, state: State) -> bool:
-    """Not when another instance had killed the mutant before: that is no news."""
+    """Whether this is the mutant's first kill, which another instance may have made."""
     mutant = state.mutants.get(kill.id)
     return mutant is None or mutant.killer in ("", kill.killer)
 
 
 def _kills(records: Sequence[Record], state: State) -> tuple[int, float, Described]:
-    """What one entry killed, newest first, as one event; by place and change, not by id."""
+    """The kills of one entry, newest first, as one event with location and change."""
     newest = records[0]
     described = describe(newest.event)
     mutant = state.mutants.get(getattr(newest.event, "id", ""))
@@ -127,14 +126,14 @@ def _kills(records: Sequence[Record], state: State) -> tuple[int, float, Describ
 
 
 def _told(event: ev.InstanceHello | ev.InstanceState, state: State) -> bool:
-    """Whether the turn of a mutant tells the same of its instance."""
+    """Whether the turn of a mutant shows the same about its instance."""
     instance = state.instances.get(event.instance)
     fuzzes = instance is not None and bool(instance.mutant)
     return fuzzes and not (isinstance(event, ev.InstanceState) and event.state in TROUBLE)
 
 
 def _turns(records: Sequence[Record], state: State) -> tuple[int, float, Described]:
-    """What a mutant's turn has come to; or how many had none, by the latest of them."""
+    """The progress of one mutant, or of many as one event with the latest one."""
     newest = records[0]
     event = newest.event
     described = describe(event)
@@ -142,14 +141,14 @@ def _turns(records: Sequence[Record], state: State) -> tuple[int, float, Describ
         mutant = state.mutants.get(event.id)
         if mutant is not None and mutant.file:
             change = brief_change(mutant.before, mutant.after)
-            described = replace(described, text=f"{place(mutant)} {turn_of(event)}  {change}")
+            described = replace(described, text=f"{place(mutant)} {progress_text(event)}  {change}")
         if len(records) > 1 and event.stage in OFTEN:
             described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
     return newest.seq, newest.t, described
 
 
 def _run(records: Sequence[Record]) -> list[tuple[int, float, Described]]:
-    """Records of one kind in a row, newest first, as one event."""
+    """Consecutive records of one kind, newest first, as one event."""
     if not records:
         return []
     newest = records[0]

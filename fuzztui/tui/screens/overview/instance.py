@@ -1,4 +1,4 @@
-"""All that is known of one instance, over the Overview."""
+"""The dialog with all details of one instance, over the Overview."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fuzztui.tui.labels.instances import Fact
 
 
 class InstanceScreen(BoxScreen):
-    """Follows the instance while it is open."""
+    """Shows an instance's current details while it is open."""
 
     TITLE_OF_BOX = "Instance"
     DEFAULT_CSS = """
@@ -22,16 +22,16 @@ class InstanceScreen(BoxScreen):
         self._look = look
 
     def on_mount(self) -> None:
-        """Ages go on."""
+        """Update once per second."""
         super().on_mount()
         self.set_interval(1.0, self.say)
 
     def lines(self) -> list[Line]:
-        """A line for each fact."""
+        """Return a line for each fact."""
         return lines_of(self._look())
 
 
 def lines_of(facts: Sequence[Fact]) -> list[Line]:
-    """A line for each fact, the names in a column of their own."""
+    """Return a line for each fact, with the names in a separate column."""
     label = max((len(f.name) for f in facts), default=0)
     return [[TextSpan(f.name.rjust(label) + "  ", "muted"), *f.spans] for f in facts]

@@ -1,4 +1,4 @@
-"""What the table of instances has no room for, of the instance under the cursor."""
+"""The strip below the table of instances: what has no column, of the current instance."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fuzztui.tui.labels.instances import Fact, flow, glance, present, tally
 from fuzztui.tui.labels.status import Status
 
 FEW = 4
-"""Up to so many instances are counted at a glance."""
+"""Largest number of instances without a summary of their states."""
 
 WIDE = 100
-"""Cells from which on states are called by their names."""
+"""Cells from which on states have their names."""
 
 
 class InstanceStrip(Canvas):
-    """One line, or two where there is room: reasons, peers, refusals, where it is.
+    """One line, or two if there is room: reason, peers, engine, directory.
 
-    At the right, how many instances of a fleet are in which state: most are out of view.
+    At the right, the number of a fleet's instances in each state, because most are out of view.
     """
 
     DEFAULT_CSS = "InstanceStrip { height: 1; display: none; }"
@@ -37,7 +37,7 @@ class InstanceStrip(Canvas):
         status: Status,
         mutant: Mutant | None = None,
     ) -> None:
-        """Draw what there is to say of ``instance``, one of ``fleet``, and of its ``mutant``."""
+        """Draw the facts about ``instance`` of ``fleet``; ``mutant``: the one that it fuzzes."""
         known = fleet.keys()
         self._facts = () if instance is None else glance(instance, known, status, mutant)
         there = present(fleet.values())
@@ -46,7 +46,7 @@ class InstanceStrip(Canvas):
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Facts, as many as fit; at the right the fleet."""
+        """Draw as many facts as fit, and the fleet's states at the right."""
         counts = tally(self._fleet, brief=width < WIDE, lost=self._lost)
         room = width - width_of(counts) - 1
         if not counts or room < width // 2:

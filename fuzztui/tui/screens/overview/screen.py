@@ -1,4 +1,4 @@
-"""The first screen: is it running, does it still find anything, where does it stand."""
+"""The Overview screen: totals, charts, instances and the latest events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import Point
 from fuzztui.tui.base.chart import Chart, Curve
 from fuzztui.tui.base.columns import Cell
-from fuzztui.tui.frame.action_context import over
+from fuzztui.tui.frame.action_context import row_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
@@ -35,21 +35,21 @@ from fuzztui.tui.screens.targeting.line import AimLine
 from fuzztui.wire.commands import Pause, Resume
 
 MAX_INSTANCES = 8
-"""Lines of the instance table; more of them are a fleet, which gets more room, and scroll."""
+"""Lines of the instance table; a fleet of more instances gets more room, and scrolls."""
 
 CALM_S = 20.0
-"""So long after the last age its column stays: figures that are often late do not make it jump."""
+"""Seconds after the last age until its column is hidden, so that it does not flicker."""
 
 
 FILES = {"crash": "crashes", "hang": "hangs"}
-"""The series of the files of a category."""
+"""The series with the number of files of a category."""
 
 
 def _count(value: float) -> str:
     return format.count(round(value))
 
 
-RATE, FINDS = "chart-rate", "chart-finds"
+RATE, FINDINGS = "chart-rate", "chart-finds"
 
 CHARTS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "chart-edges": ("Edges", (("edges", "all", "edge"), ("edges_valid", "valid", "valid"))),
@@ -60,8 +60,8 @@ CHARTS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "chart-killed": ("Mutants killed", (("killed", "", "killed"),)),
     RATE: ("Exec/s", (("rate", "", "rate"),)),
     "chart-corpus": ("Corpus", (("corpus", "", "corpus"),)),
-    FINDS: ("Findings", (("crash", "crashes", "crash"), ("hang", "hangs", "hang"),
-                         (DIFFERS, "differences", DIFFERS))),
+    FINDINGS: ("Findings", (("crash", "crashes", "crash"), ("hang", "hangs", "hang"),
+                            (DIFFERS, "differences", DIFFERS))),
 }  # fmt: skip
 """Charts by widget id: title, then series (or category), label and colour of each curve."""
 
@@ -117,11 +117,11 @@ class OverviewScreen(CampaignScreen):
         super().__init__()
         self._pending: dict[str, list[str]] = {}
         self._ages: dict[str, tuple[Cell, Cell, bool, bool]] = {}
-        self._aged_t = -1.0
-        """Campaign time at which the figures of any instance were old."""
+        self._last_age_t = -1.0
+        """Campaign time at which the statistics of any instance were last old, in seconds."""
 
     def body(self) -> Iterable[Widget]:
-        """Tiles, charts, instances, events."""
+        """Yield tiles, charts, instances and events."""
         yield Tiles()
         yield MutationLine()
         yield MixtureLine()
@@ -139,7 +139,7 @@ class OverviewScreen(CampaignScreen):
             id="charts",
         )
         yield BigTable(
-            columns(lambda: self.host.status, self._waiting_for, self._mutant_of),
+            columns(lambda: self.host.status, self._pending_of, self._mutant_of),
             id="instances",
         )
         yield InstanceStrip()
@@ -151,7 +151,7 @@ class OverviewScreen(CampaignScreen):
         return self.query_one("#instances", BigTable)
 
     def show(self, changes: Changes) -> None:
-        """Repaint what ``changes`` names."""
+        """Repaint what changed."""
         state = self.campaign
         if changes.reset or changes.commands:
             before, self._pending = self._pending, pending_for(state)
@@ -166,7 +166,7 @@ class OverviewScreen(CampaignScreen):
             "no instance" if state.state in ENDED else "waiting for the first instance…"
         )
         if changes.reset:
-            # Those that have fuzzed a mutant are reported by the mutants.
+            # Instances that have fuzzed a mutant and ended are on the screen of mutants.
             self.instances.rows.narrow("", lambda i: bool(present([i])))
             self.instances.load(state.instances)
             self._fit_instances(state)
@@ -178,23 +178,23 @@ class OverviewScreen(CampaignScreen):
             self.query_one(EventList).show(state)
 
     def tick(self, status: Status) -> None:
-        """Ages move on."""
+        """Update ages."""
         super().tick(status)
         self._show_totals(status)
-        # Only rows whose ages read differently now: there may be a hundred.
+        # Only rows whose ages have changed: a fleet may have a hundred.
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
         self.instances.touch(id for id, words in now.items() if words != self._ages.get(id))
         self._ages = now
-        self._let_ages_go(status)
+        self._hide_ages(status)
         self._show_current()
 
-    def _let_ages_go(self, status: Status) -> None:
-        """A while after the last age was shown, its column makes room for others again."""
+    def _hide_ages(self, status: Status) -> None:
+        """Hide the column of ages some time after the last age was shown."""
         if any(words for (words, _), *_ in self._ages.values()):
-            self._aged_t = status.now
-        elif self._aged_t >= 0 and abs(status.now - self._aged_t) >= CALM_S:
-            self._aged_t = -1.0
-            self.instances.let_go("age")
+            self._last_age_t = status.now
+        elif self._last_age_t >= 0 and abs(status.now - self._last_age_t) >= CALM_S:
+            self._last_age_t = -1.0
+            self.instances.remeasure("age")
 
     def _show_current(self) -> None:
         strip = self.query_one(InstanceStrip)
@@ -209,21 +209,21 @@ class OverviewScreen(CampaignScreen):
         self.query_one(AimLine).show(status)
 
     def _lay_out(self, state: State) -> None:
-        """Where there are mutants, kills take the place of the chart that says least."""
+        """Show the charts that matter: kills if there are mutants, libraries if counted."""
         before = self.classes
         self.set_class(state.engine == AFL, "-afl", update=False)
-        first = bool(state.stage)  # there the target's own curves say more
+        first = bool(state.stage)  # fuzz-first: the target's own curves matter more
         self.set_class(first, "-first", update=False)
         wanted = {
             "-mutants": bool(state.mutants) and not first,
-            # While only mutants are fuzzed nobody tells what the target covers.
+            # In the mutant phase no instance reports what the target covers.
             "-stage1": state.stage == "mutants",
             "-libraries": "edges_third_party" in state.series,
         }
         if any(self.has_class(name) != there for name, there in wanted.items()):
             for name, there in wanted.items():
                 self.set_class(there, name, update=False)
-            # The charts that come into view have no data yet.
+            # Charts that become visible have no data yet.
             self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
         if self.classes != before:
             self.update_node_styles()  # of all widgets: once
@@ -232,7 +232,7 @@ class OverviewScreen(CampaignScreen):
         many = len(self.instances.rows)
         over = len(state.instances) - many
         if not any(i.mutant for i in present(state.instances.values())):
-            self.instances.let_go("mutant")
+            self.instances.remeasure("mutant")
         self.instances.set_caption(*((f"+{over:,} ended", f"+{over:,}") if over else ()))
         fleet = many > MAX_INSTANCES
         if fleet != self.has_class("-fleet"):
@@ -249,7 +249,7 @@ class OverviewScreen(CampaignScreen):
         for id, (_, wanted) in CHARTS.items():
             chart = self.query_one(f"#{id}", Chart)
             if chart.display:
-                drawn = finds if id == FINDS else points
+                drawn = findings if id == FINDINGS else points
                 over = average(self.host.status) if id == RATE else ""
                 curves = [Curve(t, style, drawn(state, name), over) for name, t, style in wanted]
                 shown = [c for c in curves if c.points] or curves[:1]
@@ -262,15 +262,15 @@ class OverviewScreen(CampaignScreen):
         mutant = self.campaign.mutants.get(instance.mutant)
         return instance.mutant if mutant is None else brief_place(mutant)
 
-    def _waiting_for(self, instance: str) -> list[str]:
+    def _pending_of(self, instance: str) -> list[str]:
         return self._pending.get(instance, [])
 
     def describe_row(self) -> ActionContext:
-        """The instance under the cursor."""
+        """Return the context of the instance under the cursor."""
         instance = self.instances.current
         if instance is not None and instance.id in FUZZLESS:
-            return ActionContext(row=True)  # there is nobody to steer
-        return over(instance)
+            return ActionContext(row=True)  # a passive instance cannot be steered
+        return row_context(instance)
 
     def do_instance_pause(self) -> None:
         """Pause or resume one instance."""
@@ -289,7 +289,7 @@ class OverviewScreen(CampaignScreen):
 
     @on(BigTable.Selected, "#instances")
     def _opened(self, event: BigTable.Selected) -> None:
-        if not self.at_hand:
+        if not self.may_take_focus:
             return
         key = event.key or ""
 
@@ -304,24 +304,24 @@ class OverviewScreen(CampaignScreen):
         self.app.push_screen(InstanceScreen(look))
 
     def on_resize(self) -> None:
-        """Charts that come into view have no data yet."""
+        """Fill charts that become visible."""
         self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
 
 
 def average(status: Status) -> str:
-    """The rate of a campaign that has ended; "" before."""
+    """Return the average rate of a campaign that has ended; an empty string before."""
     return f"{format.rate(status.execs_per_sec)} on average" if status.over else ""
 
 
-def finds(state: State, category: str) -> list[Point]:
-    """How many groups of findings there were, as (time, groups) pairs."""
+def findings(state: State, category: str) -> list[Point]:
+    """Return (campaign time, number of groups of findings) pairs."""
     at = group_heads(state, category)
-    if not at:  # none whose name is known: what the engines have counted
+    if not at:  # no file is known: use the engines' counts
         return [] if category == DIFFERS else points(state, FILES[category])
     return [(0.0, 0.0), *((t, float(n)) for n, t in enumerate(at, 1)), (state.t, float(len(at)))]
 
 
 def points(state: State, name: str) -> list[Point]:
-    """A series of the state as (time, value) pairs."""
+    """Return a series of the state as (campaign time, value) pairs."""
     series = state.series.get(name)
     return [] if series is None else list(zip(series.times, series.values, strict=False))

@@ -1,4 +1,4 @@
-"""The totals: seven or eight figures, each with what puts it into proportion."""
+"""The tiles: seven or more totals, each with a related number or bar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzztui.tui.labels.status import AFL, Status
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Label, figure, and below it a bar (``share`` >= 0) or the longest text that fits."""
+    """Label and value; below: a bar (``share`` >= 0), or the longest of ``below`` that fits."""
 
     label: str
     value: str
@@ -32,7 +32,7 @@ class Tiles(StatusCanvas):
     DEFAULT_CSS = "Tiles { height: 3; }"
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Labels, figures, proportions."""
+        """Draw labels, values, and the lines below."""
         tiles = tiles_of(self._status)
         cell = (width - 1) // len(tiles)
         top: list[TextSpan] = [TextSpan(" ")]
@@ -47,12 +47,12 @@ class Tiles(StatusCanvas):
 
 
 def _ink(tile: Tile) -> str:
-    """Nothing yet is nothing to colour."""
+    """The value's style: zero is muted."""
     return "muted" if tile.value in ("0", format.NONE) else f"bold {tile.style}"
 
 
 def _below(tile: Tile, width: int) -> list[TextSpan]:
-    # Nothing rather than a part: half a number is another number.
+    # No text rather than a cut one: half a number is a wrong number.
     words = next((text for text in tile.below if cell_len(text) <= width), "")
     text = f" {words}"
     room = min(16, width - 1 - cell_len(text))
@@ -64,7 +64,7 @@ def _below(tile: Tile, width: int) -> list[TextSpan]:
 
 
 def tiles_of(s: Status) -> list[Tile]:
-    """What the tiles say; mutants only where there are any, AFL's own measures for AFL."""
+    """Return the tiles; mutants only if there are any, AFL's own numbers for AFL."""
     return [
         Tile("execs", format.count(s.execs), ""),
         _rate(s),
@@ -80,7 +80,7 @@ def tiles_of(s: Status) -> list[Tile]:
 
 
 def _killed(s: Status, m: Summary) -> Tile:
-    """Where mutants are fuzzed one by one, of those that were."""
+    """Killed mutants; in fuzz-first, of those with a verdict."""
     if s.first is not None:
         value = f"{format.count(s.first.killed)}/{format.count(s.first.judged)}"
         score = s.first.score
@@ -90,7 +90,7 @@ def _killed(s: Status, m: Summary) -> Tile:
 
 
 def _rate(s: Status) -> Tile:
-    """No rate where nobody tells of one any more."""
+    """The rate; none if no supervisor runs."""
     rate = format.rate(s.execs_per_sec)
     if s.orphaned:
         return Tile("exec/s", format.NONE, "rate", (f"was {rate}",))
@@ -106,9 +106,9 @@ def _rate_note(s: Status) -> Sequence[str]:
 
 
 def _findings(s: Status, category: str, label: str) -> Tile:
-    """Groups: how many bugs there may be. Below, how many files that are, if they are more."""
+    """Number of groups, which estimates the bugs; below, the number of files if larger."""
     tally = s.tally(category)
-    # An engine counts its files sooner than the log has their names.
+    # An engine counts a file before the log contains its name.
     more = "≥" if s.findings_not_saved > 0 and tally.files else ""  # engine.max_findings
     value = more + format.count(tally.groups or tally.files)
     last = _since("last", tally.last_t, s)
@@ -121,7 +121,7 @@ def _findings(s: Status, category: str, label: str) -> Tile:
 
 
 def _since(word: str, t: float, s: Status) -> Sequence[str]:
-    """With the word, or without it: "2m ago" is still clear, and so is a time on its own."""
+    """The time with ``word`` and without: "2m ago" is clear alone, and so is a time."""
     return ("",) if t < 0 else (f"{word} {s.when(t)}", s.when(t), s.when(t).removeprefix("at "))
 
 
@@ -134,12 +134,12 @@ def _edges(s: Status) -> Tile:
 
 
 def _libraries(s: Status) -> Tile:
-    """Code outside the application that was executed: of another scale, and it saves nothing."""
-    return Tile("library", format.count(s.edges_third_party), "imported", ("executed",))
+    """Executed code outside the application; it never causes an input to be kept."""
+    return Tile("3rd party", format.count(s.edges_third_party), "imported", ("executed",))
 
 
 def _cycles(s: Status) -> Tile:
-    """Rounds through the queue, of the instance with the fewest and of that with the most."""
+    """Fewest and most cycles through the queue of any instance."""
     fewest, most = (format.count(n) for n in s.cycles)
     value = fewest if fewest == most else f"{fewest}–{most}"
     stable = f"{format.percent(s.stability, 100.0)} stable" if s.stability >= 0 else ""

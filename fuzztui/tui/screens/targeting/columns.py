@@ -1,4 +1,4 @@
-"""The columns of the tables of types, and of goals that are left."""
+"""The columns of the tables of types and of uncovered goals."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fuzztui.tui.labels.targeting import (
     brief_type,
     fewer,
     place_of,
-    share_words,
-    weight_words,
+    share_text,
+    weight_text,
 )
 from fuzztui.tui.screens.mutants.columns import NEVER
 
@@ -27,8 +27,8 @@ __all__ = [
     "LEFT",
     "PINNED",
     "TypeColumnContext",
+    "goal_columns",
     "sign_of",
-    "target_columns",
     "type_columns",
 ]
 
@@ -36,11 +36,11 @@ BAR = 6
 """Cells of the bar of a probability."""
 
 CHANCE, LEFT = "chance", "left"
-"""The columns that the tables are sorted by at first."""
+"""The columns by which the tables are sorted at first."""
 
 
 class GoalGlyph(NamedTuple):
-    """How goals of one kind are distinguished, without colour too."""
+    """How goals of one kind are drawn; colour is not the only difference."""
 
     glyph: str
     word: str
@@ -54,46 +54,46 @@ IGNORED = GoalGlyph("⊘", "ignored", "skipped")
 
 
 def sign_of(row: TargetRow) -> GoalGlyph:
-    """Pinned, ignored, on the frontier, or further off."""
+    """Return the glyph: pinned, ignored, on the frontier, or further off."""
     if row.ignored:
         return IGNORED
     return PINNED if row.pinned else FRONTIER if row.frontier else FURTHER
 
 
 class TypeColumnContext(NamedTuple):
-    """What the columns ask of the screen."""
+    """What the columns need from the screen."""
 
     name: Callable[[str], str]
-    """What a type is called for short."""
+    """Returns the short name of a type."""
     weight: Callable[[str], str]
-    """The weight that is asked for a type, "" if none is."""
+    """Returns the pending weight of a type; an empty string if there is none."""
     pin: Callable[[str], str]
-    """What is asked about pinning or ignoring a target, "" if nothing is."""
+    """Returns the pending pin or ignore of a goal; an empty string if there is none."""
 
 
-def type_columns(looks: TypeColumnContext) -> Sequence[Column[TypeRow]]:
-    """What the table shows of a type; where there is little room, the first of it."""
+def type_columns(context: TypeColumnContext) -> Sequence[Column[TypeRow]]:
+    """Return the columns of types, the dispensable ones last."""
 
     def name(row: TypeRow) -> Cell:
         style = "skipped" if not row.weight else "" if row.probability else "muted"
-        return looks.name(row.name), style
+        return context.name(row.name), style
 
     def weight(row: TypeRow) -> Cell:
-        if asked := looks.weight(row.name):
-            return f"→ {asked}", "bold pending"
-        words = weight_words(row.weight) + (" ≠" if row.differs else "")
+        if pending := context.weight(row.name):
+            return f"→ {pending}", "bold pending"
+        words = weight_text(row.weight) + (" ≠" if row.differs else "")
         if row.weight == 1:
             return words, "pending" if row.differs else "muted"
         return words, "bold promoted" if row.weight > 1 else "skipped"
 
     return (
-        Column("type", "type", name, lambda r: looks.name(r.name), min=12, max=60, give=16,
+        Column("type", "type", name, lambda r: context.name(r.name), min=12, max=60, give=16,
                cut=brief_type),
         Column(CHANCE, "chance", _chance, lambda r: r.probability, min=BAR + 6, descending=True),
         Column("weight", "weight", weight, lambda r: r.weight, min=6, max=12, descending=True),
-        Column("distance", "steps", _distance, lambda r: (r.distance < 0, r.distance), "right",
+        Column("distance", "distance", _distance, lambda r: (r.distance < 0, r.distance), "right",
                drop=True),
-        _figure("arms", "+arms", lambda r: r.new_arms, style="bold valid", drop=True),
+        _figure("arms", "+branches", lambda r: r.new_arms, style="bold valid", drop=True),
         Column("match", "match", _match, _match_share, "right", descending=True, drop=True),
         _figure("picks", "drawn", lambda r: r.picks, drop=True),
         Column("factor", "÷", _factor, lambda r: r.factor, "right", descending=True, drop=True),
@@ -105,7 +105,7 @@ def _chance(row: TypeRow) -> Cell:
     if not row.probability:
         return f"{'':{BAR}} {'0%':>5}", "muted"
     bar = gauge(row.probability, BAR)[0]
-    return f"{bar:{BAR}} {share_words(row.probability):>5}", "edge"
+    return f"{bar:{BAR}} {share_text(row.probability):>5}", "edge"
 
 
 def _distance(row: TypeRow) -> Cell:
@@ -119,7 +119,7 @@ def _match_share(row: TypeRow) -> float:
 def _match(row: TypeRow) -> Cell:
     if not row.picks:
         return format.NONE, "muted"
-    return share_words(_match_share(row)), "" if row.matches else "hang"
+    return share_text(_match_share(row)), "" if row.matches else "hang"
 
 
 def _factor(row: TypeRow) -> Cell:
@@ -136,12 +136,12 @@ def _figure(
     return Column(id, title, cell, of, "right", descending=True, drop=drop)
 
 
-def target_columns(looks: TypeColumnContext) -> Sequence[Column[TargetRow]]:
-    """What the table shows of a goal that is left."""
+def goal_columns(context: TypeColumnContext) -> Sequence[Column[TargetRow]]:
+    """Return the columns of uncovered goals."""
 
     def left(row: TargetRow) -> Cell:
-        if asked := looks.pin(row.location):
-            return f"→ {asked}", "bold pending"
+        if pending := context.pin(row.location):
+            return f"→ {pending}", "bold pending"
         sign = sign_of(row)
         return f"{sign.glyph} {sign.word}", sign.style
 
@@ -151,11 +151,11 @@ def target_columns(looks: TypeColumnContext) -> Sequence[Column[TargetRow]]:
 
     def decided(row: TargetRow) -> Cell:
         if not row.types:
-            return "no type is known", "muted"
-        return ", ".join(f"{looks.name(name)} {steps}" for name, steps in row.types), "muted"
+            return "no known type", "muted"
+        return ", ".join(f"{context.name(name)} {steps}" for name, steps in row.types), "muted"
 
     return (
-        Column(LEFT, "left", left, _urgency, min=10, max=10),
+        Column(LEFT, "goal", left, _urgency, min=10, max=10),
         Column("where", "where", where, lambda r: place_of(r.location), min=16, max=30, more=90,
                give=18, cut=brief_location),
         Column("reached", "reached", _reached, reached_share, "right", descending=True),
@@ -165,9 +165,7 @@ def target_columns(looks: TypeColumnContext) -> Sequence[Column[TargetRow]]:
 
 
 def _urgency(row: TargetRow) -> tuple[bool, bool, bool, bool, float]:
-    """The pinned one first, then the frontier; of those what can be aimed at and is reached. Last
-    comes what is ignored.
-    """
+    """Pinned goals first, then the frontier, each by types and reach; ignored goals last."""
     return row.ignored, not row.pinned, not row.frontier, not row.types, -reached_share(row)
 
 
@@ -175,4 +173,4 @@ def _reached(row: TargetRow) -> Cell:
     share = reached_share(row)
     if share < 0:
         return format.NONE, "muted"
-    return (share_words(share), "") if share else ("never", "muted")
+    return (share_text(share), "") if share else ("never", "muted")

@@ -1,4 +1,4 @@
-"""All that is known about one type, or about one goal that is left, as lines. Pure."""
+"""The details of one type, or of one uncovered goal. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.status import SPOTON
-from fuzztui.tui.labels.targeting import ARMS, share_words, weight_words
+from fuzztui.tui.labels.targeting import ARMS, share_text, weight_text
 from fuzztui.tui.screens.mutants.detail import number_span
-from fuzztui.tui.screens.mutators.detail import find_lines
+from fuzztui.tui.screens.mutators.detail import latest_lines
 from fuzztui.tui.screens.targeting.columns import sign_of
 from fuzztui.wire.commands import WeighType
 
-__all__ = ["no_targets_lines", "no_types_lines", "target_lines", "type_lines"]
+__all__ = ["goal_lines", "no_goals_lines", "no_types_lines", "type_lines"]
 
 TARGETS = 12
-"""Targets of a type that are listed."""
+"""Maximal number of listed goals of a type."""
 
 
 # --------------------------------------------------------------------- a type
@@ -38,9 +38,9 @@ def type_lines(
     *,
     asked: str,
 ) -> list[Line]:
-    """How it fares, which targets it decides about, what it found.
+    """Return statistics of a type, the goals that it decides, and its latest entries.
 
-    ``whole``: what is aimed at, ``asked``: the weight that is asked for, in words.
+    ``whole``: summary of the targeting; ``asked``: the pending weight, as text.
     """
     lines: list[Line] = [[TextSpan(plain(row.name), "bold edge")]]
     changed = stale(state)
@@ -48,7 +48,7 @@ def type_lines(
     lines.append(_weight(row, state, asked))
     lines.append(pair("distance", *_steps(row, changed)))
     lines += _figures(row)
-    return [*lines, *_instances(row, state), *_decides(row, targets), *find_lines(finds)]
+    return [*lines, *_instances(row, state), *_decides(row, targets), *latest_lines(finds)]
 
 
 def _chance(row: TypeRow, whole: Aim | None) -> tuple[str, str]:
@@ -57,24 +57,24 @@ def _chance(row: TypeRow, whole: Aim | None) -> tuple[str, str]:
             return "none: it is banned", "skipped"
         if row.distance < 0:
             known = "known to be " if whole is not None and whole.changed else ""
-            return f"none: nothing that is {known}left to cover depends on it", "muted"
+            return f"none: no goal that is {known}uncovered depends on this type", "muted"
         return "none now", "muted"
-    words = f"{share_words(row.probability)} of the mutations that aim"
+    words = f"{share_text(row.probability)} of the targeted mutations"
     if whole is not None and 0 < whole.targeted < 1:
-        words += f", {share_words(row.probability * whole.targeted)} of all"
+        words += f", {share_text(row.probability * whole.targeted)} of all"
     return words, "edge"
 
 
 def _weight(row: TypeRow, state: State, asked: str) -> Line:
-    words = weight_words(row.weight)
-    words += ": as its distance says" if row.weight == 1 else _since(row, state)
-    words += ", other instances have others" if row.differs else ""
+    words = weight_text(row.weight)
+    words += ": only its distance counts" if row.weight == 1 else _since(row, state)
+    words += ", other instances have other weights" if row.differs else ""
     line = [*pair("weight", words)]
     return [*line, TextSpan(f"  → {plain(asked)}", "bold pending")] if asked else line
 
 
 def _since(row: TypeRow, state: State) -> str:
-    """When and by whom the weight was set, as far as the log has it."""
+    """When and by whom the weight was set, as far as the log contains the command."""
     weighed = [
         status
         for status in list(state.commands.values())
@@ -83,39 +83,39 @@ def _since(row: TypeRow, state: State) -> str:
         and status.command.get("type") == row.name
     ]
     if not weighed:
-        return ": somebody's word"
+        return ": set by a user"
     last = max(weighed, key=lambda status: status.t)
     return f" since {format.clock(last.t)}" + (f" by {last.by}" if last.by else "")
 
 
 def _steps(row: TypeRow, changed: str) -> tuple[str, str]:
     if row.distance >= 0:
-        return f"{several(row.distance, 'step')} to what is left to cover (0 is nearest)", ""
+        return f"{several(row.distance, 'step')} to an uncovered goal (0 is nearest)", ""
     if changed:
         return plain(changed), "pending"
-    return "nothing that is left depends on it", ""
+    return "no uncovered goal depends on this type", ""
 
 
 def _figures(row: TypeRow) -> list[Line]:
     if not row.picks:
         return [pair("drawn", "not yet", "muted")]
-    had = f"{several(row.matches, 'input')} had one (a match), {row.misses:,} had none (a miss)"
-    had = had if row.misses else "the inputs had one each time"
+    had = f"{several(row.matches, 'input')} with the type (match), {row.misses:,} without (miss)"
+    had = had if row.misses else "each time the input had the type"
     lines = [pair("drawn", f"{several(row.picks, 'time')}: {had}")]
     if row.factor >= 1.05:
-        words = f"its chance is divided by {row.factor:.1f}, for misses of late: "
-        words += "each takes a quarter of it, a match gives that back"
+        words = f"its chance is divided by {row.factor:.1f} because of recent misses: "
+        words += "each miss takes a quarter, a match gives it back"
         lines.append(pair("÷", words, "hang"))
     if row.new_arms:
-        arms = f"{several(row.new_arms, 'arm')} first covered by an input that aimed at it"
-        lines.append(pair("brought", arms, "valid"))
+        arms = f"{several(row.new_arms, 'branch', 'branches')} first covered by targeting this type"
+        lines.append(pair("covered", arms, "valid"))
     else:
-        lines.append(pair("brought", "nothing new yet", "muted"))
+        lines.append(pair("covered", "nothing new yet", "muted"))
     return lines
 
 
 def _instances(row: TypeRow, state: State) -> list[Line]:
-    """Of several instances, each one's figures."""
+    """Statistics of each instance, if there are several."""
     told = [(f, f.names.index(row.name)) for f in list(state.types.values()) if row.name in f.names]
     if len(told) < 2:
         return []
@@ -125,8 +125,8 @@ def _instances(row: TypeRow, state: State) -> list[Line]:
         lines.append(
             [
                 TextSpan(f"{plain(f.instance, 12):<{wide}} ", "muted"),
-                TextSpan(f"{share_words(f.probabilities[i] / 1e6):>5}"),
-                TextSpan(f"  {weight_words(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
+                TextSpan(f"{share_text(f.probabilities[i] / 1e6):>5}"),
+                TextSpan(f"  {weight_text(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
                 TextSpan(f"  {format.count(f.matches[i])} of {format.count(f.picks[i])}", "muted"),
                 TextSpan(f"  +{f.new_arms[i]:,}" if f.new_arms[i] else "", "valid"),
             ]
@@ -135,12 +135,12 @@ def _instances(row: TypeRow, state: State) -> list[Line]:
 
 
 def _decides(row: TypeRow, targets: Iterable[TargetRow]) -> list[Line]:
-    """The targets left that it decides about, the nearest first."""
+    """The uncovered goals that this type decides, the nearest first."""
     near = [(steps, t) for t in targets for name, steps in t.types if name == row.name]
     near.sort(key=lambda pair: (pair[0], not pair[1].frontier))
     if not near:
         return []
-    lines: list[Line] = [[], title(f"decides about {len(near):,} left (in steps)")]
+    lines: list[Line] = [[], title(f"decides {several(len(near), 'uncovered goal')} (by distance)")]
     for steps, target in near[:TARGETS]:
         sign = sign_of(target)
         lines.append(
@@ -155,10 +155,10 @@ def _decides(row: TypeRow, targets: Iterable[TargetRow]) -> list[Line]:
     return lines
 
 
-# ------------------------------------------------------------------- a target
+# --------------------------------------------------------------------- a goal
 
 
-def target_lines(
+def goal_lines(
     row: TargetRow,
     types: dict[str, TypeRow],
     asked: str,
@@ -166,33 +166,33 @@ def target_lines(
     *,
     tight: bool = False,
 ) -> list[Line]:
-    """Where it is, how near inputs come, and which types decide about it.
+    """Return the goal's location, how near inputs come, and the types that decide it.
 
-    ``asked``: what is asked about pinning or ignoring it; ``source``: the program, once it is read;
-    ``tight``: there is room for some lines only.
+    ``asked``: the pending pin or ignore; ``source``: None until the source was read; ``tight``:
+    only some lines have room.
     """
     sign = sign_of(row)
     head = [TextSpan(f"{sign.glyph} ", sign.style), TextSpan(plain(row.location), "bold")]
     head += [TextSpan(f"  → {plain(asked)}", "bold pending")] if asked else []
     lines: list[Line] = [head]
     if row.pinned:
-        who = "some instances aim at it alone" if row.ignored else "it alone is aimed at"
+        who = "some instances target only it" if row.ignored else "only this goal is targeted"
         lines.append(pair("pinned", f"{who}, until it is covered", "promoted"))
     if row.ignored:
-        who = "some instances do not aim" if row.pinned else "nothing aims"
-        lines.append(pair("ignored", f"{who} at it, as if it were covered", "skipped"))
+        who = "some instances never target it" if row.pinned else "the goal is never targeted"
+        lines.append(pair("ignored", f"{who}, as if it were covered", "skipped"))
     if source is not None and source.lines:
         lines += _source(source, tight=tight)
     lines.append(pair("reached", _reached(row)))
-    near = "on the frontier: another arm of its branch is covered"
-    lines.append(pair("left", near if row.frontier else "further off: no arm of its branch is"))
+    near = "on the frontier: another branch of its decision is covered"
+    lines.append(pair("left", near if row.frontier else "further off: no branch of its decision"))
     if words := ARMS.get(row.location.rpartition(":")[2]):
         lines.append(pair("covered", f"when {words}"))
     if source is not None and source.problem:
         lines.append(pair("source", f"not shown: {source.problem}", "muted"))
     if not row.types:
         return [*lines, *_no_types_of_it()]
-    lines += [[], title("decided by: steps, type, chance")]
+    lines += [[], title("decided by: distance, type, chance")]
     for name, steps in row.types:
         known = types.get(name)
         lines.append(
@@ -206,7 +206,7 @@ def target_lines(
 
 
 def _source(source: SourceExcerpt, *, tight: bool) -> list[Line]:
-    """The program around it, or its own line alone: that one wraps, the others are cut."""
+    """The source lines around the goal; its own line wraps, the others are cut."""
     lines: list[Line] = []
     texts = dedent("\n".join(text.expandtabs(4) for text in source.lines)).split("\n")
     for number, text in enumerate(texts, source.first):
@@ -220,7 +220,7 @@ def _source(source: SourceExcerpt, *, tight: bool) -> list[Line]:
 
 
 def _hung(text: str) -> list[TextSpan]:
-    """A line of code; what does not fit hangs below where it starts, not at the margin."""
+    """A source line; its continuation is indented like its start."""
     text = plain(text)
     code = text.lstrip(" ")
     return [TextSpan(text[: len(text) - len(code)], "bold"), TextSpan(code, "bold")]
@@ -229,43 +229,43 @@ def _hung(text: str) -> list[TextSpan]:
 def _of_type(row: TypeRow | None) -> list[TextSpan]:
     if row is None:
         return []
-    words = f"  {share_words(row.probability)}"
-    weight = "" if row.weight == 1 else f"  {weight_words(row.weight)}"
+    words = f"  {share_text(row.probability)}"
+    weight = "" if row.weight == 1 else f"  {weight_text(row.weight)}"
     return [TextSpan(words, "muted"), TextSpan(weight, "promoted" if row.weight else "skipped")]
 
 
 def _reached(row: TargetRow) -> str:
     share = reached_share(row)
     if share < 0:
-        return "no trial was asked yet"
+        return "no trial was checked yet"
     if not share:
-        return f"none of {several(row.asked, 'trial')} that were asked came to its branch"
-    of = f"{row.reached:,} of {row.asked:,} asked"
-    return f"{share_words(share)} of the trials come to its branch ({of})"
+        return f"none of {several(row.asked, 'checked trial')} reached its decision"
+    of = f"{row.reached:,} of {row.asked:,} checked"
+    return f"{share_text(share)} of the trials reach its decision ({of})"
 
 
 def _no_types_of_it() -> list[Line]:
     return [
-        pair("types", "none is known to decide about it", "hang"),
+        pair("types", "no type is known that decides this goal", "hang"),
         [],
-        [TextSpan("So nothing can aim at it, and it cannot be pinned: only chance gets there.")],
-        [TextSpan("Annotations are what types are found by; fuzztui targets tells more.", "muted")],
+        [TextSpan("The goal cannot be targeted or pinned: only chance can cover it.")],
+        [TextSpan("Type annotations in the target help; fuzztui targets shows more.", "muted")],
     ]
 
 
-# ------------------------------------------------------------ where none are
+# ------------------------------------------------------------ empty tables
 
 
 def no_types_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
-    """Why there is no type, and what helps.
+    """Return why there are no types, and what helps.
 
-    ``changed``: that nothing is known of parts of the program any more, in words.
+    ``changed``: a message that the analysis of some modules is outdated.
     """
     if engine != SPOTON and whole is None:
         return [
             [
                 TextSpan(
-                    f"This campaign's engine is {plain(engine or 'unknown')}: it aims at no types.",
+                    f"This campaign's engine is {plain(engine or 'unknown')}: it has no types.",
                     "bold",
                 )
             ],
@@ -277,17 +277,13 @@ def no_types_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Li
     if changed:
         return _changed_lines(changed)
     if whole.targets and not whole.uncovered:
-        return [[TextSpan("Everything is covered: no type is drawn any more.", "bold valid")]]
+        return [[TextSpan("All goals are covered: no type is drawn any more.", "bold valid")]]
     return [
-        [
-            TextSpan(
-                "No type is known to decide about what is left: mutations aim at nothing.", "bold"
-            )
-        ],
+        [TextSpan("No known type decides an uncovered goal: no mutation is targeted.", "bold")],
         [],
-        pair("generator", "needs @generator on each function that makes a part of the input"),
-        pair("program", "needs annotations where values come in, or --observed types"),
-        pair("why", "fuzztui targets CAMPAIGN ends with what it could not find; so does the Log"),
+        pair("generator", "add @generator to each function that makes a part of the input"),
+        pair("target", "add type annotations where values come in, or --observed types"),
+        pair("why", "the end of fuzztui targets CAMPAIGN, and the Log, list what was not found"),
     ]
 
 
@@ -295,21 +291,19 @@ def _changed_lines(words: str) -> list[Line]:
     return [
         [TextSpan(f"{plain(words)}.", "bold pending")],
         [],
-        [TextSpan("Until then nothing aims at what is left there; the mutations are Zest's.")],
+        [TextSpan("Until then its uncovered goals are not targeted; mutations are as in Zest.")],
     ]
 
 
-def no_targets_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
-    """Why there is no goal to be shown; ``changed`` as for :func:`no_types_lines`."""
+def no_goals_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
+    """Return why there are no goals; ``changed`` as for :func:`no_types_lines`."""
     if whole is None or not whole.targets or (changed and not whole.uncovered):
         return no_types_lines(engine, whole, changed)
     if not whole.uncovered:
-        words = (
-            f"Everything that can be aimed at is covered: all {several(whole.targets, 'target')}."
-        )
+        words = f"All goals are covered: {several(whole.targets, 'goal')}."
         return [
             [TextSpan(words, "bold valid")],
             [],
-            [TextSpan("The mutations are Zest's from here on.")],
+            [TextSpan("From here on, mutations are as in Zest.")],
         ]
-    return [[TextSpan("Which targets are left was not told yet.", "bold")]]
+    return [[TextSpan("No instance has reported its uncovered goals yet.", "bold")]]

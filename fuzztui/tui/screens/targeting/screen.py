@@ -1,4 +1,4 @@
-"""What a spoton engine aims at: types and goals that are left; looking, and steering it."""
+"""The Types screen: types, uncovered goals, and commands about both."""
 
 from __future__ import annotations
 
@@ -25,19 +25,25 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import over_all
+from fuzztui.tui.frame.action_context import shared_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.table_tabs import TableTabs
-from fuzztui.tui.frame.targeting_actions import STEP, Aiming, PendingTargeting
+from fuzztui.tui.frame.targeting_actions import STEP, PendingTargeting, TargetingContext
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.targeting import named_by, short_names, type_label, weight_words, wish_words
+from fuzztui.tui.labels.targeting import (
+    named_by,
+    pending_label,
+    short_names,
+    type_label,
+    weight_text,
+)
 from fuzztui.tui.screens.mutators.detail import FINDS
 from fuzztui.tui.screens.targeting import source
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext
 from fuzztui.tui.screens.targeting.detail import (
-    no_targets_lines,
+    goal_lines,
+    no_goals_lines,
     no_types_lines,
-    target_lines,
     type_lines,
 )
 from fuzztui.tui.screens.targeting.strip import AimStrip
@@ -46,13 +52,13 @@ from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 NEXT = 12
-"""Types that the strip may name."""
+"""Maximal number of types that the strip names."""
 
 
 class TypesScreen(TypeTables):
-    """What is left as a bar, a row for each type, and a row for each goal that is left.
+    """The covered share as a bar, a row for each type, and a row for each uncovered goal.
 
-    Both tables where there is room, else one of them.
+    Shows both tables if there is room, else one of them.
     """
 
     TAB = "types"
@@ -68,18 +74,18 @@ class TypesScreen(TypeTables):
     """
 
     def __init__(self) -> None:
-        super().__init__(named_by, wish_words)
+        super().__init__(named_by, pending_label)
         self._types: dict[str, TypeRow] = {}
         self._left: dict[str, TargetRow] = {}
         self._names: dict[str, str] = {}
-        """What types are called for short."""
+        """Short names of types."""
         self._asked = PendingTargeting()
 
     def body(self) -> Iterable[Widget]:
-        """The strip, two tables, details."""
+        """Yield the strip, two tables and the details."""
         yield AimStrip()
-        looks = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
-        yield Container(*self.tables(looks), DetailPane(id="detail"), id="listing")
+        context = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
+        yield Container(*self.tables(context), DetailPane(id="detail"), id="listing")
         yield FilterBar(self.HINT, self.to_table)
 
     # -------------------------------------------------------------- changes
@@ -91,62 +97,62 @@ class TypesScreen(TypeTables):
     def _short(self, type: str) -> str:
         return self._names.get(type, type)
 
-    def figures(self) -> Sequence[object]:
-        """And who lives: what those pick next is what counts."""
+    def sources(self) -> Sequence[object]:
+        """Return statistics, goals, and the instances' states, because only running ones count."""
         state = self.campaign
         lives = [state.instances[name].state for name in list(state.types)]
         return [*state.types.values(), *state.left.values(), *lives]
 
-    def take(self, *, anew: bool) -> None:
-        """A row for each type, and for each target that is left."""
+    def rebuild(self, *, reset: bool) -> None:
+        """Update the rows of both tables."""
         now, left = types(self.campaign), targets_left(self.campaign)
         names = short_names([*now, *(name for row in left.values() for name, _ in row.types)])
-        anew = anew or names != self._names
+        reset = reset or names != self._names
         self._names = names
-        self.types.become(self._types, now, anew=anew)
-        self.targets.become(self._left, left, anew=anew)
+        self.types.replace_rows(self._types, now, reset=reset)
+        self.targets.replace_rows(self._left, left, reset=reset)
         likely = [(self._short(row.name), row.probability) for row in now.values()]
         self.query_one(AimStrip).show_next(likely[:NEXT])
-        # What a few types leave empty is the targets'.
+        # A short table of types leaves its room to the goals.
         self.types.styles.max_height = 2 + max(2, len(now))
 
     def tick(self, status: Status) -> None:
-        """The strip."""
+        """Update the strip."""
         strip = self.query_one(AimStrip)
         strip.display = status.aim is not None
         strip.show(status)
         super().tick(status)
 
-    def _say_what_is_missing(self) -> None:
-        """Why a table is empty; engines tell of some hundred targets only."""
+    def _update_empty(self) -> None:
+        """Show why a table is empty; engines report only some hundred goals."""
         whole = self._aim
         left = len(self._left) if whole is None else whole.uncovered
         self.query_one(TableTabs).count(len(self._types), left)
         covered = whole is not None and whole.targets and not whole.uncovered
         untold = 0 if whole is None else whole.uncovered - len(self._left)
-        more = (f"+{untold:,} not told", f"+{untold:,}") if untold > 0 and self._left else ()
+        more = (f"+{untold:,} not reported", f"+{untold:,}") if untold > 0 and self._left else ()
         self.targets.set_caption(*more)
-        none_left = "everything that can be aimed at is covered" if covered else "no goals"
+        none_left = "all goals are covered" if covered else "no goals"
         if whole is not None and whole.changed:
             none_left = plain(f"none: {have_changed(whole.changed)}")
         self.types.show_empty("no type passes the filter" if self._types else "no types")
-        self.targets.show_empty("no target passes the filter" if self._left else none_left)
+        self.targets.show_empty("no goal passes the filter" if self._left else none_left)
 
     def nothing(self) -> Sequence[Line]:
-        """Why there is nothing in the table, and how to get some."""
+        """Return why the table is empty, and how to fill it."""
         missing = self.campaign.engine, self._aim, stale(self.campaign)
         if self.table is self.targets:
-            return () if self._left else no_targets_lines(*missing)
+            return () if self._left else no_goals_lines(*missing)
         return () if self._types else no_types_lines(*missing)
 
     def details(
         self, row: TypeRow | TargetRow, preview: SourceExcerpt | None, size: Size
     ) -> Sequence[Line]:
-        """Of a type or of a goal."""
+        """Return the details of a type or of a goal."""
         if isinstance(row, TargetRow):
             asked, tight = self._pin_asked(row.location), size.height < 10
-            return target_lines(row, self._types, asked, preview, tight=tight)
-        finds = self._finds.latest(self.campaign, type_label(row.name))[:FINDS]
+            return goal_lines(row, self._types, asked, preview, tight=tight)
+        finds = self._latest_saved.latest(self.campaign, type_label(row.name))[:FINDS]
         asked = self._weight_asked(row.name)
         left = self._left.values()
         return type_lines(row, self.campaign, self._aim, left, finds, asked=asked)
@@ -154,7 +160,7 @@ class TypesScreen(TypeTables):
     def preview_of(
         self, row: TypeRow | TargetRow
     ) -> tuple[str, Callable[[], SourceExcerpt]] | None:
-        """The lines of the program around a target."""
+        """Return the reader of a goal's source lines."""
         run = self.host.run_dir
         if run is None or not isinstance(row, TargetRow):
             return None
@@ -164,15 +170,15 @@ class TypesScreen(TypeTables):
     # -------------------------------------------------------------- looking
 
     def do_types_find(self) -> None:
-        """To the latest entry that aiming at it has brought."""
+        """Go to the latest entry from targeting this type."""
         row = self.table.current
         if not isinstance(row, TypeRow):
             return
-        finds = self._finds.latest(self.campaign, type_label(row.name))
-        self.go_to_first(finds, "No entry that is known was made by aiming at this type.")
+        finds = self._latest_saved.latest(self.campaign, type_label(row.name))
+        self.go_to_latest(finds, "No known entry was made by targeting this type.")
 
     def do_types_copy(self) -> None:
-        """The name or the location."""
+        """Copy the type's name or the goal's location."""
         row = self.table.current
         if isinstance(row, TypeRow):
             self.host.copy(shell.word(row.name), "type")
@@ -182,15 +188,15 @@ class TypesScreen(TypeTables):
     # ------------------------------------------------------------- steering
 
     def describe_row(self) -> ActionContext:
-        """What any living engine can do, and how things are once all that is asked for is done."""
+        """Return what any running engine can do, and the row after all pending commands."""
         row, whole = self.table.current, self._aim
         target = row if isinstance(row, TargetRow) else None
         now, asked = "" if whole is None else whole.pinned, self._asked.pinned
         pinned = now if asked is None else asked
         return replace(
-            over_all(self.campaign.instances.values()),
+            shared_context(self.campaign.instances.values()),
             row=row is not None,
-            aiming=Aiming(
+            aiming=TargetingContext(
                 self._targeted(),
                 self._weight(row) if isinstance(row, TypeRow) else -1.0,
                 "" if target is None else target.location,
@@ -215,7 +221,7 @@ class TypesScreen(TypeTables):
 
     def _weight_asked(self, name: str) -> str:
         asked = self._asked.weight(name)
-        return "" if asked is None else weight_words(asked)
+        return "" if asked is None else weight_text(asked)
 
     def _pin_asked(self, location: str) -> str:
         asked, row = self._asked.pinned, self._left.get(location)
@@ -224,12 +230,12 @@ class TypesScreen(TypeTables):
         if asked == location:
             return "pin…"
         if ignored is False and row is not None and row.ignored:
-            return "aim…"
+            return "unignore…"
         return "unpin…" if asked is not None and row is not None and row.pinned else ""
 
-    def _show_asked(self) -> None:
+    def _show_pending(self) -> None:
         waiting = pending_types(self.campaign)
-        asked = PendingTargeting((*(command for _, command in waiting), *self._wishes.commands))
+        asked = PendingTargeting((*(command for _, command in waiting), *self._pending.commands))
         if asked != self._asked:
             subjects = [*self._asked.commands, *asked.commands]
             self._asked = asked
@@ -237,54 +243,56 @@ class TypesScreen(TypeTables):
             places = {c.location for c in subjects if isinstance(c, (PinGoal, IgnoreGoal))}
             if places:
                 self.targets.touch(places | {r.location for r in self._left.values() if r.pinned})
-        who = self._wishes.story(waiting)
-        self.query_one(AimStrip).ask([*dict.fromkeys(wish_words(c) for c in asked.commands)], who)
+        who = self._pending.status_text(waiting)
+        self.query_one(AimStrip).ask(
+            [*dict.fromkeys(pending_label(c) for c in asked.commands)], who
+        )
 
     def _weigh(self, to: Callable[[float], float]) -> None:
         row = self.table.current
         if isinstance(row, TypeRow):
             self.table.hold()
-            self._wishes.ask([WeighType(row.name, to(self._weight(row)))])
+            self._pending.add([WeighType(row.name, to(self._weight(row)))])
 
     def do_types_raise(self) -> None:
-        """Twice as likely."""
+        """Double the type's weight."""
         self._weigh(lambda weight: weight * 2)
 
     def do_types_lower(self) -> None:
-        """Half as likely."""
+        """Halve the type's weight."""
         self._weigh(lambda weight: weight / 2)
 
     def do_types_ban(self) -> None:
-        """Never, or as its distance says again; on to the next that is not, or is."""
+        """Ban the type, or allow it again; the cursor moves on to a similar row."""
         row = self.table.current
         if isinstance(row, TypeRow):
             banned = not self._weight(row)
-            self._wishes.ask([WeighType(row.name, float(banned))])
-            self.types.go_on(lambda r: (not self._weight(r)) == banned)
+            self._pending.add([WeighType(row.name, float(banned))])
+            self.types.move_on(lambda r: (not self._weight(r)) == banned)
 
     def do_types_pin(self) -> None:
-        """Aim at the target alone, or end that."""
+        """Pin the goal, or unpin it."""
         now = self.describe_row().aiming
         if now is not None:
             self.table.hold()
-            self._wishes.ask([PinGoal("" if now.unpins else now.target)])
+            self._pending.add([PinGoal("" if now.unpins else now.target)])
 
     def do_types_ignore(self) -> None:
-        """Leave the target out of what is aimed at, or end that; on to the next of its kind."""
+        """Ignore the goal, or stop ignoring it; the cursor moves on to a similar row."""
         row = self.table.current
         if isinstance(row, TargetRow):
             ignored = self._ignored(row)
-            self._wishes.ask([IgnoreGoal(row.location, not ignored)])
-            self.targets.go_on(lambda r: self._ignored(r) == ignored)
+            self._pending.add([IgnoreGoal(row.location, not ignored)])
+            self.targets.move_on(lambda r: self._ignored(r) == ignored)
 
     def do_types_more(self) -> None:
-        """More of the mutations aim."""
+        """Increase the targeted share."""
         self._share(STEP)
 
     def do_types_less(self) -> None:
-        """Fewer of them do."""
+        """Decrease the targeted share."""
         self._share(-STEP)
 
     def _share(self, by: float) -> None:
         share = round(min(1.0, max(0.0, self._targeted() + by)), 4)
-        self._wishes.ask([SetTargetedShare(share)])
+        self._pending.add([SetTargetedShare(share)])

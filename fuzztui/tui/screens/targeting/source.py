@@ -1,4 +1,4 @@
-"""The lines of the program around a goal, as the run's ``targets.json`` says where."""
+"""Source lines around a goal, whose position is in the run's ``targets.json``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fuzztui.wire.analysed import analysis_of
 __all__ = ["load"]
 
 MAX_TARGETS = 64 << 20
-"""Of a ``targets.json`` that is looked into."""
+"""Maximal size of a ``targets.json`` that is read."""
 
 _TORN = (OSError, ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError)
-"""What comes of reading one that is none."""
+"""Errors from reading an invalid ``targets.json``."""
 
 
 class GoalLocation(NamedTuple):
-    """Where a target is. ``sha``: digits that the source's SHA-256 began with."""
+    """Position of a goal. ``sha``: first digits of the source's SHA-256 at the analysis."""
 
     file: str
     line: int
@@ -36,21 +36,21 @@ class GoalLocation(NamedTuple):
 
 
 def load(run: Path, location: str, analysis: str = "") -> SourceExcerpt:
-    """The lines around the target, if the program is still what was analysed. Blocking.
+    """Read the lines around a goal, if the source is unchanged since the analysis. Blocking.
 
-    ``analysis``: the one that the location is of, "" if that is not known.
+    ``analysis``: the analysis to which the location belongs; an empty string if unknown.
     """
     file = run / "targets.json"
     try:
         known = file.stat()
         of, places = _places(str(file.resolve()), known.st_mtime_ns)
     except _TORN:
-        return SourceExcerpt(problem="the run has no targets.json that could be read")
+        return SourceExcerpt(problem="the run has no readable targets.json")
     if analysis not in ("", of):
-        return SourceExcerpt(problem="the program was another one, and is analysed again since")
+        return SourceExcerpt(problem="the target has changed and was analysed again since")
     place = places.get(location)
     if place is None:
-        return SourceExcerpt(problem="the run's targets.json does not know it")
+        return SourceExcerpt(problem="the run's targets.json does not contain the goal")
     data = read(place.file, MAX_BYTES)
     if isinstance(data, str):
         return SourceExcerpt(problem=data)
@@ -62,11 +62,11 @@ def load(run: Path, location: str, analysis: str = "") -> SourceExcerpt:
 
 @lru_cache(2)
 def _places(path: str, changed: int) -> tuple[str, dict[str, GoalLocation]]:
-    """Which analysis it is, places by location. ``changed``: what is written again is another."""
-    told = read(path, MAX_TARGETS)
-    if isinstance(told, str):
-        raise ValueError(told)
-    data = json.loads(told)
+    """The analysis' id, and goals by location. ``changed``: makes the cache miss after a write."""
+    content = read(path, MAX_TARGETS)
+    if isinstance(content, str):
+        raise ValueError(content)
+    data = json.loads(content)
     files = {str(m["name"]): (str(m["file"]), str(m["sha"])) for m in data["modules"]}
     places = {
         str(t["location"]): GoalLocation(

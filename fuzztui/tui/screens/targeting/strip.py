@@ -1,4 +1,4 @@
-"""What is aimed at, in three lines: how far the code is covered, what is left, what comes next."""
+"""The strip above the tables: covered share, uncovered goals, pending commands, next types."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
-from fuzztui.tui.labels.targeting import brief_location, brief_type, share_words
+from fuzztui.tui.labels.targeting import brief_location, brief_type, share_text
 from fuzztui.tui.screens.targeting.columns import IGNORED, PINNED
 from fuzztui.wire.analysed import have_changed, remedy
 
-__all__ = ["AimStrip", "aim_words", "fitting", "left_words"]
+__all__ = ["AimStrip", "fitting", "targeted_spans", "uncovered_spans"]
 
 KEYS = " [ ]"
-"""What moves the part of mutations that aim."""
+"""Keys that change the targeted share."""
 
 COVERED, FRONTIER, FURTHER = ("█", "valid"), ("▓", "rate"), ("░", "muted")
-"""Fills and colours of the parts of the bar."""
+"""Fills and styles of the parts of the bar."""
 
 
 class AimStrip(StatusCanvas):
-    """Three lines; in one there is room for figures only. Nothing without types."""
+    """Three lines; with room for one, numbers only. Empty without types."""
 
     DEFAULT_CSS = "AimStrip { height: 3; }"
 
@@ -35,35 +35,35 @@ class AimStrip(StatusCanvas):
         self._next: Sequence[tuple[str, float]] = ()
 
     def ask(self, asked: Sequence[str], who: str) -> None:
-        """What is asked for and not answered yet, in words, and who or what that waits for."""
+        """Set labels of the pending commands, and a text on who has to answer."""
         if (asked, who) != (self._asked, self._who):
             self._asked, self._who = asked, who
             self.repaint()
 
     def show_next(self, likely: Sequence[tuple[str, float]]) -> None:
-        """The types that are most likely to be drawn, and how likely, the first ones first."""
+        """Set the types that are most likely drawn next, with their probabilities."""
         if likely != self._next:
             self._next = likely
             self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """The bar, what is left, then what is asked, pinned, or drawn next."""
+        """Draw the bar, the uncovered goals, and pending commands, the pin, or the next types."""
         aim = self._status.aim
         if aim is None:
             return []
         status = self._status
         live = status.mode == "live" and not (status.over or status.watched)
-        words = aim_words(aim, KEYS if live else "")
+        words = targeted_spans(aim, KEYS if live else "")
         if height == 1:
             return [self._only(aim, words, width)]
         bar: Line = [TextSpan(" "), *_bar(aim, width - 2)]
-        return [bar, fitting(left_words(aim), words, width), self._last(aim, width)]
+        return [bar, fitting(uncovered_spans(aim), words, width), self._last(aim, width)]
 
     def _only(self, aim: Aim, words: Sequence[Line], width: int) -> Line:
-        """All in one line."""
+        """Everything in one line."""
         if self._asked:
             return self._last(aim, width)
-        return fitting(left_words(aim), words, width)
+        return fitting(uncovered_spans(aim), words, width)
 
     def _last(self, aim: Aim, width: int) -> Line:
         if self._asked:
@@ -77,7 +77,7 @@ class AimStrip(StatusCanvas):
                 TextSpan(f" {PINNED.glyph} pinned ", f"bold {PINNED.style}"),
                 TextSpan(where, "bold"),
             ]
-            return spread(left, [TextSpan("it alone is aimed at ", "muted")], width)
+            return spread(left, [TextSpan("only this goal is targeted ", "muted")], width)
         if aim.changed and not aim.frontier:
             return [TextSpan(f" {remedy(aim.changed, over=self._status.over)}", "pending")]
         return self._drawn_next(width)
@@ -85,13 +85,13 @@ class AimStrip(StatusCanvas):
     def _drawn_next(self, width: int) -> Line:
         likely = [(name, chance) for name, chance in self._next if chance]
         if not likely:
-            return [TextSpan(" no type is drawn: mutations aim at nothing", "muted")]
+            return [TextSpan(" no type is drawn: no mutation is targeted", "muted")]
         line = [TextSpan(" next ", "muted")]
         for n, (name, chance) in enumerate(likely):
             words = [
                 TextSpan(", " if n else "", "muted"),
                 TextSpan(plain(brief_type(name, 30)), "edge"),
-                TextSpan(f" {share_words(chance)}"),
+                TextSpan(f" {share_text(chance)}"),
             ]
             if width_of([*line, *words]) >= width:
                 break
@@ -100,43 +100,43 @@ class AimStrip(StatusCanvas):
 
 
 def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
-    """``left``, and of ``rights`` the first that fits."""
+    """Return ``left`` with the first of ``rights`` that fits."""
     for right in rights:
         if width_of(left) + width_of(right) < width:
             return spread(left, right, width)
     return left
 
 
-def aim_words(aim: Aim, keys: str = "") -> list[Line]:
-    """How much is aimed, in words of several lengths."""
-    share = share_words(aim.targeted)
+def targeted_spans(aim: Aim, keys: str = "") -> list[Line]:
+    """Return the targeted share as texts of several lengths."""
+    share = share_text(aim.targeted)
     moves = TextSpan(keys, "primary")
     return [
         [
             TextSpan("   ", ""),
             TextSpan(share, "bold"),
-            TextSpan(" of mutations aim at types", "muted"),
+            TextSpan(" of mutations targeted", "muted"),
             moves,
             TextSpan(" "),
         ],
-        [TextSpan("  aims ", "muted"), TextSpan(share, "bold"), moves, TextSpan(" ")],
+        [TextSpan("  targeted ", "muted"), TextSpan(share, "bold"), moves, TextSpan(" ")],
         [TextSpan(" "), TextSpan(share, "bold"), TextSpan(" ")],
     ]
 
 
-def left_words(aim: Aim) -> list[TextSpan]:
-    """How many goals are left, and how many of them are near."""
+def uncovered_spans(aim: Aim) -> list[TextSpan]:
+    """Return the numbers of uncovered goals and of goals on the frontier."""
     if aim.changed and not aim.uncovered:
         return [TextSpan(f" {plain(have_changed(aim.changed))} since the analysis", "pending")]
     if not aim.targets:
         return [TextSpan(" no goal is known yet", "muted")]
     if not aim.uncovered:
         are = "is" if aim.targets == 1 else "are"
-        return [TextSpan(f" all {several(aim.targets, 'target')} {are} covered", "bold valid")]
+        return [TextSpan(f" all {several(aim.targets, 'goal')} {are} covered", "bold valid")]
     ignored = f"  {IGNORED.glyph} {len(aim.ignored):,} ignored" if aim.ignored else ""
     return [
         TextSpan(f" {aim.uncovered:,}", "bold"),
-        TextSpan(f" of {several(aim.targets, 'target')} left, "),
+        TextSpan(f" of {several(aim.targets, 'goal')} uncovered, "),
         TextSpan(f"{FRONTIER[0]} ", FRONTIER[1]),
         TextSpan(f"{aim.frontier:,}", "bold"),
         TextSpan(" on the frontier"),
@@ -148,7 +148,7 @@ def left_words(aim: Aim) -> list[TextSpan]:
 
 
 def _bar(aim: Aim, width: int) -> list[TextSpan]:
-    """All targets: covered, on the frontier, further off."""
+    """A bar of all goals: covered, on the frontier, further off."""
     covered = max(0, aim.targets - aim.uncovered)
     further = max(0, aim.uncovered - aim.frontier)
     parts = [

@@ -1,4 +1,4 @@
-"""The tables of types and of goals: both where there is room, else one of them."""
+"""The tables of types and of goals: both if there is room, else one of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fuzztui.tui.screens.targeting.columns import (
     CHANCE,
     LEFT,
     TypeColumnContext,
-    target_columns,
+    goal_columns,
     type_columns,
 )
 
@@ -26,17 +26,17 @@ __all__ = ["TypeTables"]
 
 
 class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
-    """Subclasses fill the tables."""
+    """A screen with both tables. Subclasses fill them."""
 
     DEFAULT_CSS = """
     TypeTables {
         & #tables { width: 2fr; layout: vertical; }
         & #types { height: 1fr; width: 100%; }
         & #targets { height: 1fr; width: 100%; margin-top: 1; }
-        & Pane { width: 1fr; }
+        & DetailPane { width: 1fr; }
         &.-short #targets { margin-top: 0; }
         &.-medium #tables, &.-narrow #tables { width: 100%; height: 1fr; }
-        &.-medium Pane, &.-narrow Pane { height: 38%; }
+        &.-medium DetailPane, &.-narrow DetailPane { height: 38%; }
         &.-medium #targets, &.-narrow #targets, &.-tiny #targets { display: none; margin-top: 0; }
         &.-medium TableTabs, &.-narrow TableTabs, &.-tiny TableTabs { display: block; }
         &.-targets.-medium #targets, &.-targets.-narrow #targets { display: block; }
@@ -46,10 +46,10 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
     }
     """
 
-    def tables(self, looks: TypeColumnContext) -> Iterable[Widget]:
-        """Both, below their titles."""
-        of_types = _table("types", type_columns(looks), CHANCE, reverse=True)
-        of_targets = _table("targets", target_columns(looks), LEFT)
+    def tables(self, context: TypeColumnContext) -> Iterable[Widget]:
+        """Return both tables with their tabs."""
+        of_types = _table("types", type_columns(context), CHANCE, reverse=True)
+        of_targets = _table("targets", goal_columns(context), LEFT)
         yield Container(TableTabs(), of_types, of_targets, id="tables")
 
     @property
@@ -64,11 +64,11 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
 
     @property
     def table(self) -> BigTable[Any]:
-        """The one that has, or last had, the focus."""
+        """The table that has, or last had, the focus."""
         return self.targets if self.has_class("-targets") else self.types
 
     def watch_focused(self, focused: Widget | None) -> None:
-        """The details are of the table that is looked at."""
+        """Show the details of the table with the focus."""
         if isinstance(focused, BigTable):
             self._turn_to(focused)
 
@@ -80,17 +80,17 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
             self.look()
 
     def do_types_other(self) -> None:
-        """From the types to the goals, or back."""
+        """Switch between the types and the goals."""
         self.set_focus(self.types if self.table is self.targets else self.targets)
 
     def narrow(self, text: str) -> None:
-        """Both tables: what a type is called stands beside the targets that it decides about."""
+        """Filter both tables: a type's name is also shown beside the goals that it decides."""
         self.types.narrow(text)
         self.targets.narrow(text)
         self._count()
 
     def do_table_sort(self) -> None:
-        """From the details: of the table that they are of."""
+        """Sort the table whose details are shown."""
         self.table.do_table_sort()
 
     def do_table_reverse(self) -> None:
@@ -101,8 +101,8 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
 def _table(
     id: str, columns: Sequence[Column[Any]], first: str, *, reverse: bool = False
 ) -> BigTable[Any]:
-    """Sorted by ``first``, the cursor on what comes first, whatever that is."""
+    """A table sorted by ``first``, with the cursor staying on the first line."""
     table: BigTable[Any] = BigTable(columns, empty="nothing here yet", id=id)
     table.rows.sort(next(c for c in columns if c.id == first), reverse=reverse)
-    table.rests = True
+    table.keeps_line = True
     return table
