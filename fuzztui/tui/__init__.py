@@ -75,7 +75,8 @@ def run_app(
     if named and named not in app.available_themes:
         where = "" if theme else "FUZZTUI_THEME: "
         print(
-            f"fuzztui: {where}there is no theme {named!r}; there are {', '.join(themes)}.",
+            f"fuzztui: {where}the theme {named!r} does not exist; "
+            f"choose one of {', '.join(themes)}.",
             file=sys.stderr,
         )
         return 2
@@ -94,14 +95,14 @@ def run_app(
         print("The campaign is being stopped.")
     elif state not in ("empty", *ENDED) and status.name:
         if status.orphaned:
-            print(f"No supervisor is running. Go on with: {opening.go_on}")
+            print(f"No supervisor is running. Resume with: {opening.go_on}")
         else:
             print(f"The campaign continues ({state}). Come back with: {opening.come_back}")
     return app.return_code or 0
 
 
 def latest_state(opening: Opening, seen: State) -> str:
-    """The campaign's state as the log has it now: somebody may have stopped it meanwhile."""
+    """Return the campaign's latest state in the log, which may be newer than ``seen``."""
     from fuzztui.log.files import LogError
     from fuzztui.wire.events import CampaignEnded, CampaignState
 
@@ -114,7 +115,7 @@ def latest_state(opening: Opening, seen: State) -> str:
 
 
 def _failure(state: State) -> str:
-    """Why the campaign has failed, whole: on the screen it may have been cut."""
+    """Why the campaign has failed, in full: on the screen the text may have been cut."""
     lines = [f"fuzztui: the campaign {state.name} has failed" + _because(state.reason)]
     lines += [
         f"  {instance.id} has failed" + _because(instance.reason)
@@ -130,7 +131,7 @@ def _because(reason: str) -> str:
 
 @contextmanager
 def _drawing_on_stdout() -> Iterator[None]:
-    """Textual draws on stderr; when that is a file (``2>log``) the screen is not to go there."""
+    """Redirect Textual, which draws on stderr, to stdout if stderr is a file (``2>log``)."""
     stderr = sys.__stderr__
     if stderr is not None and stderr.isatty():
         yield
@@ -159,7 +160,7 @@ def _opening(
     from fuzztui.tui.frame.command_sender import CommandSender
 
     def outline() -> Outline:
-        # A second session, at the end: checkpoints make that cheap, a scan would not be.
+        # A second session, at the end: checkpoints make this cheap, unlike a scan.
         whole = Session(log_path, ReplayClock(speed=1.0, t=0.0, paused=True))
         whole.seek(whole.end_t)
         while whole.behind:  # a seek takes a limited time

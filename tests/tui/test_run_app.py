@@ -170,12 +170,12 @@ def test_the_log_has_the_last_word_on_the_campaigns_state(run):
 @pytest.mark.slow
 def test_who_only_watched_has_nothing_to_come_back_to(run, terminal):
     t = terminal(run, "live", 0, "watch")
-    t.until(b"only watched")
+    t.until(b"watched")
     t.press(b"q")
     assert t.ended() == 0
     t.drain()
     assert b"Come back" not in t.seen
-    assert b"Go on with" not in t.seen
+    assert b"Resume with" not in t.seen
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ def test_a_broken_memory_of_the_theme_is_told_and_forgotten(run, terminal, tmp_p
     (tmp_path / "fuzztui").mkdir()
     (tmp_path / "fuzztui" / "theme").write_bytes(b"\xff")
     t = terminal(run, "replay", 97, "remembered")
-    t.until(b"does not hold")
+    t.until(b"contains no valid name")
     t.until(b"KeyError")
     t.press(b"q")
     assert t.ended() == 0
@@ -270,9 +270,11 @@ def test_an_unknown_theme_is_a_sentence(run, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert run_app(run, run, mode="live", theme="nope") == 2
-    assert "there is no theme 'nope'; there are ansi, contrast" in capsys.readouterr().err
+    assert (
+        "the theme 'nope' does not exist; choose one of ansi, contrast" in capsys.readouterr().err
+    )
     monkeypatch.setenv("FUZZTUI_THEME", "nada")
     assert run_app(run, run, mode="live") == 2
     said = capsys.readouterr().err
     assert "FUZZTUI_THEME" in said
-    assert "there is no theme 'nada'; there are ansi, contrast" in said
+    assert "the theme 'nada' does not exist; choose one of ansi, contrast" in said
