@@ -59,7 +59,7 @@ SOONER = """
 import sys
 
 if "fuzztui.supervise" in sys.orig_argv:
-    from fuzztui.supervise import standstill
+    from fuzztui.instances import standstill
     from fuzztui.afl.launcher import AflFuzz
 
     AflFuzz.stall_s, standstill.STILL_S = 4.0, 4.0
