@@ -53,7 +53,7 @@ class Watcher:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._lock = threading.Lock()
-        self._told: dict[tuple[str, str], None] = {}
+        self._completed: dict[tuple[str, str], None] = {}
         self._lost = False
         self._watches: dict[str, tuple[WatchDescriptor, CallbackId]] = {}
         self._paths: dict[int, str] = {}
@@ -79,7 +79,7 @@ class Watcher:
         """Stop watching the directory that had this name."""
         with self._lock:
             # The caller knows that it is gone: the event must not be taken for the next directory.
-            self._told.pop((directory, ""), None)
+            self._completed.pop((directory, ""), None)
             watch = self._watches.pop(directory, None)
             if watch is not None:
                 self._paths.pop(watch[0], None)
@@ -92,9 +92,9 @@ class Watcher:
         removed or renamed.
         """
         with self._lock:
-            told, self._told = self._told, {}
+            completed, self._completed = self._completed, {}
             lost, self._lost = self._lost, False
-        return list(told), lost
+        return list(completed), lost
 
     def close(self) -> None:
         """Stop watching."""
@@ -128,8 +128,8 @@ class Watcher:
         self._wake()
 
     def _tell(self, path: str, name: str) -> None:
-        first = not self._told
-        self._told[path, name] = None
+        first = not self._completed
+        self._completed[path, name] = None
         if first:  # one wake-up for a burst of events
             self._wake()
 

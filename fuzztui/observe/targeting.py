@@ -37,7 +37,7 @@ GROWN = 0.02
 STALE_S = 30.0
 """Minimum seconds after any change; later the part ``STALE_PART`` of the time since the start."""
 STALE_PART = 0.02
-STALE_MOST_S = 600.0
+MAX_STALE_S = 600.0
 """Upper limit of these seconds."""
 
 MAX_TYPES = 100
@@ -227,7 +227,7 @@ class TypesFile:
             return FINDS_S
         if sum(now.picks) >= sum(logged.picks) * (1 + GROWN) and now.picks != logged.picks:
             return COUNTS_S
-        return min(max(STALE_S, (at - self._since) * STALE_PART), STALE_MOST_S)
+        return min(max(STALE_S, (at - self._since) * STALE_PART), MAX_STALE_S)
 
     def _changes(self, look: TypesSnapshot, waited: float, *, last: bool) -> GoalsUncovered | None:
         """The event that updates the goals in the log; None if it is not due."""

@@ -70,7 +70,7 @@ def differing(names: Sequence[str], ours: OracleReply, theirs: OracleReply) -> O
     """
     pair = ours, theirs
     if ours.accepts != theirs.accepts:
-        parts = [f"{n} {cut(_words(a), _TITLE)}" for n, a in zip(names, pair, strict=True)]
+        parts = [f"{n} {cut(_outcome_text(a), _TITLE)}" for n, a in zip(names, pair, strict=True)]
         return _difference(
             lambda old: " / ".join(_cause(answer, old) for answer in pair),
             ", ".join(parts),
@@ -90,7 +90,7 @@ def differing(names: Sequence[str], ours: OracleReply, theirs: OracleReply) -> O
     )
 
 
-def _words(answer: OracleReply) -> str:
+def _outcome_text(answer: OracleReply) -> str:
     """The outcome of a command, as one line."""
     if answer.accepts:
         return "accepted it"
@@ -106,7 +106,7 @@ def _words(answer: OracleReply) -> str:
 
 def _report(name: str, line: str, answer: OracleReply) -> str:
     """The outcome and the output of one command; ``line``: the shell command that runs it."""
-    lines = [f"{name} {cut(_words(answer), _TITLE)}", f"  {visible(line)}"]
+    lines = [f"{name} {cut(_outcome_text(answer), _TITLE)}", f"  {visible(line)}"]
     for word, stream in (("stdout", answer.out), ("stderr", answer.err)):
         if text := stream[: 2 * _REPORTED].decode(errors="replace").strip():
             lines += [f"{word}:", cut(visible(text, lines=True), _REPORTED)]

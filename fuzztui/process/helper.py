@@ -26,7 +26,7 @@ __all__ = ["CANNOT", "HelperProcess"]
 CANNOT: Final = 3
 """Exit status of a helper process that must not be started again."""
 
-FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 1.0, 300.0, 60.0
+FIRST_DELAY_S, MAX_DELAY_S, HEALTHY_S = 1.0, 300.0, 60.0
 MAX_PROBLEMS = 20
 _LIMIT_S = 7 * 86400.0
 _LONGEST_LINE = 1 << 16
@@ -75,7 +75,7 @@ class HelperProcess:
             if outcome and delay >= FIRST_DELAY_S * 4:
                 self._report(f"{self._undone}: {_why(outcome)}; again in {delay:g} s")
             await asyncio.sleep(delay)
-            delay = min(2 * delay, LONGEST_DELAY_S)
+            delay = min(2 * delay, MAX_DELAY_S)
 
     def end(self) -> None:
         """Send SIGTERM: finish the work and exit; after a second call exit at once."""

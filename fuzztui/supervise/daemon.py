@@ -28,7 +28,7 @@ _MAX_TAIL = 64 * 1024
 
 
 def start(
-    run: Path, frozen: str | None = None, *, progress: Callable[[str], None] = lambda words: None
+    run: Path, frozen: str | None = None, *, progress: Callable[[str], None] = lambda text: None
 ) -> int:
     """Supervise the campaign frozen in ``RUN/campaign.toml``, in the background.
 
@@ -65,15 +65,15 @@ def start(
         os.close(stderr)
         if text is not None:
             os.close(text)
-    with os.fdopen(ours, "rb") as words:
+    with os.fdopen(ours, "rb") as pipe:
         try:
-            pid = _listen(run, words, progress)
+            pid = _listen(run, pipe, progress)
         except SupervisorError:
             process.wait()  # it ends after reporting the error, and must not stay a zombie
             raise
         process.wait()  # the first of two processes: the supervisor has forked off
     if pid is None:
-        raise SupervisorError(_last_words(run_dir, before))
+        raise SupervisorError(_failure(run_dir, before))
     return pid
 
 
@@ -86,8 +86,8 @@ def _in_memory(text: str) -> int:
     return fd
 
 
-def _listen(run: Path, words: IO[bytes], progress: Callable[[str], None]) -> int | None:
-    for line in iter(words.readline, b""):
+def _listen(run: Path, pipe: IO[bytes], progress: Callable[[str], None]) -> int | None:
+    for line in iter(pipe.readline, b""):
         message = loads(line)
         if "progress" in message:
             progress(message["progress"])
@@ -110,7 +110,7 @@ def _open_stderr(run_dir: RunDir) -> int:
     return open_regular(run_dir.stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
-def _last_words(run_dir: RunDir, before: int) -> str:
+def _failure(run_dir: RunDir, before: int) -> str:
     try:
         text = read_regular(run_dir.stderr, _MAX_TAIL, before).decode(errors="replace").strip()
     except OSError:

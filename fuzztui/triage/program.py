@@ -187,19 +187,19 @@ def find_file(directory: Path, file: str) -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def repro_command_line(subject: TargetProgram, file: Path) -> str:
+def repro_command_line(program: TargetProgram, file: Path) -> str:
     """Return a shell command that runs the target on a file as the campaign does."""
-    words = [shlex.quote(word) for word in subject.argv(file)]
-    if subject.env:
-        env = dict(subject.env)
+    words = [shlex.quote(word) for word in program.argv(file)]
+    if program.env:
+        env = dict(program.env)
         if "AFL_PRELOAD" in env:
             env["LD_PRELOAD"] = env["AFL_PRELOAD"]
         words = ["env", *(shlex.quote(f"{k}={v}") for k, v in env.items()), *words]
     line = " ".join(words)
-    if not subject.reads_file:
+    if not program.reads_file:
         line += f" < {shlex.quote(str(file))}"
-    before = [f"cd {shlex.quote(str(subject.cwd))}"] if subject.cwd else []
-    before += [f"ulimit -v {subject.memory // 1024}"] if subject.memory else []
+    before = [f"cd {shlex.quote(str(program.cwd))}"] if program.cwd else []
+    before += [f"ulimit -v {program.memory // 1024}"] if program.memory else []
     return f"({' && '.join([*before, line])})" if before else line
 
 

@@ -66,20 +66,20 @@ def _report(tool: str, kind: str, lines: Sequence[str]) -> Report:
     return Report(tool, kind, access, tuple(_first_stack(lines)), "\n".join(lines))
 
 
-def _kind(words: str) -> str:
+def _kind(text: str) -> str:
     """``attempting double-free on 0x...`` -> ``double-free``."""
-    words = words.removeprefix("attempting ").strip()
-    if words.startswith("free on address"):
+    text = text.removeprefix("attempting ").strip()
+    if text.startswith("free on address"):
         return "bad-free"
-    if words.startswith("detected memory leaks"):
+    if text.startswith("detected memory leaks"):
         return "memory leak"
-    words = re.split(r" on\b| \(|: |, | 0x", words, maxsplit=1)[0]
-    return _NUMBER.sub("N", words)[:MAX_NAME] or "error"
+    text = re.split(r" on\b| \(|: |, | 0x", text, maxsplit=1)[0]
+    return _NUMBER.sub("N", text)[:MAX_NAME] or "error"
 
 
-def _undefined(words: str) -> str:
+def _undefined(text: str) -> str:
     """``signed integer overflow: 2147483647 + 1 cannot ...`` -> ``signed integer overflow``."""
-    return _NUMBER.sub("N", words.partition(":")[0]).strip()[:MAX_NAME] or "undefined behavior"
+    return _NUMBER.sub("N", text.partition(":")[0]).strip()[:MAX_NAME] or "undefined behavior"
 
 
 def _first_stack(lines: Sequence[str]) -> list[Frame]:

@@ -438,15 +438,16 @@ def test_an_error_of_our_own_is_told_once_and_survived(made):
     s.freeze("campaign.budget=1s")
     code = f"""
 import sys
-from fuzztui.supervise import __main__, observe
-whole, calls = observe.Observer.poll, 0
+from fuzztui.observe.directory import DirectoryObserver
+from fuzztui.supervise import __main__
+whole, calls = DirectoryObserver.poll, 0
 def poll(self):
     global calls
     calls += 1
     if calls % 2:
         raise RuntimeError("nobody foresaw this")
     return whole(self)
-observe.Observer.poll = poll
+DirectoryObserver.poll = poll
 sys.argv = ["supervise", {str(s.run)!r}]
 sys.exit(__main__.main())
 """
@@ -464,8 +465,8 @@ sys.exit(__main__.main())
 
 TRIAGE = """
 import asyncio, sys
-from fuzztui.supervise import __main__, engines, unseen
-unseen.MAX_WAIT_S = LIMIT_S
+from fuzztui.supervise import __main__, launchers, pending_checks
+pending_checks.MAX_WAIT_S = LIMIT_S
 class Slow:
     left = 2
     def saw(self, event): pass
@@ -473,7 +474,7 @@ class Slow:
     async def finish(self):
         await asyncio.sleep(SECONDS)
         self.left = 0
-engines.InProcess.triage = lambda *_: Slow()
+launchers.InProcess.triage = lambda *_: Slow()
 sys.argv = ["supervise", "RUN"]
 sys.exit(__main__.main())
 """

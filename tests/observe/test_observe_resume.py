@@ -112,7 +112,7 @@ def test_the_end_of_a_directory_is_no_event_once_it_is_known(main):
     assert watcher.add(queue) == ""
     (main / "queue").rename(main / "_resume")
     until = time.monotonic() + 60
-    while (queue, "") not in watcher._told:
+    while (queue, "") not in watcher._completed:
         assert time.monotonic() < until
         time.sleep(0.01)
     (main / "queue").mkdir()
