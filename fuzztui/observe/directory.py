@@ -23,7 +23,7 @@ from fuzztui.observe.peers import Peers
 from fuzztui.observe.relay import Logged, Offsets, Relay
 from fuzztui.observe.saved_inputs import SavedInputs, origin_of
 from fuzztui.observe.stats_reader import FileStats, StatsSource
-from fuzztui.observe.targeting import TypesFile
+from fuzztui.observe.targeting import TypesFileReader
 from fuzztui.wire.events import (
     CommandApplied,
     EntriesSeeded,
@@ -116,7 +116,7 @@ class DirectoryObserver:
             stats or FileStats(path, name),
             Peers(str(path), name),
             MutatorBlock(str(path), name, self._operators.pop(name, None)),
-            TypesFile(str(path), name),
+            TypesFileReader(str(path), name),
             mutant is not None,
         )
         finds.check()
@@ -198,7 +198,7 @@ class _Instance:
     stats: StatsSource
     peers: Peers
     mutators: MutatorBlock
-    types: TypesFile
+    types: TypesFileReader
     mutant: bool
     warn_due: float = 0.0
     reported: bool = False

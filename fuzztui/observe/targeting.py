@@ -22,7 +22,7 @@ from fuzztui.model.targeting_fold import MAX_LOCATION, MAX_NAME, MAX_NEAREST
 from fuzztui.wire.commands import MAX_WEIGHT
 from fuzztui.wire.events import GoalsUncovered, TargetingStats
 
-__all__ = ["TypesFile", "TypesSnapshot", "parse"]
+__all__ = ["TypesFileReader", "TypesSnapshot", "parse"]
 
 LOOK_S = 0.25
 """Seconds between two reads of the file."""
@@ -159,7 +159,7 @@ def _real(value: Any, low: float, high: float, otherwise: float) -> float:
 # ------------------------------------------------------------------------- reporting
 
 
-class TypesFile:
+class TypesFileReader:
     """The file of instance ``name`` in the directory ``path``, if there is one.
 
     A new object (after a start of the supervisor) reports everything once.

@@ -177,7 +177,7 @@ def test_an_empty_log_was_never_begun_only_if_nothing_says_otherwise(run, capsys
     (run / "log" / CHECKPOINTS).unlink(missing_ok=True)
     code, _, err = ask(capsys, "status", run)
     assert code == NOT_RUNNING
-    assert "never begun" in err
+    assert "never started" in err
 
 
 COMMANDS = {

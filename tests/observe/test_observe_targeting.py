@@ -15,7 +15,7 @@ from fuzztui.model.state import State
 from fuzztui.observe import targeting
 from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.relay import Offsets
-from fuzztui.observe.targeting import MAX_SIZE, TypesFile, parse
+from fuzztui.observe.targeting import MAX_SIZE, TypesFileReader, parse
 from fuzztui.wire.codec import (
     decode_event,
     decode_record,
@@ -76,7 +76,7 @@ class Bench:
 
     def __init__(self, root, clock):
         self.root, self.clock = root, clock
-        self.reader = TypesFile(str(root), "main")
+        self.reader = TypesFileReader(str(root), "main")
         self.told: list[TargetingStats | GoalsUncovered] = []
         self.rows: dict[str, Any] = {}
 

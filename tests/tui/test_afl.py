@@ -288,7 +288,7 @@ async def test_without_a_watcher_nothing_looks_alive(drive):
         await d.until(lambda: "NO WATCHER" in d.text())
         assert "? 50 running" in d.text()
         assert "● running" not in d.text()
-        said = "The watcher has ended, nothing is updated any more. It was killed."
+        said = "The watcher has ended, nothing is updated any more: It was killed."
         await d.until(lambda: said in d.text())
         await d.press("j")
         assert "honggfuzz (88)" in d.text()
