@@ -1,4 +1,4 @@
-"""What a batch of records touches while it is folded."""
+"""Collect the rows that a batch of records touches while it is folded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ChangesBuilder", "instance"]
 
 
 class ChangesBuilder:
-    """The mutable makings of a :class:`~fuzztui.model.state.Changes`."""
+    """Builds a :class:`~fuzztui.model.state.Changes`."""
 
     __slots__ = ("campaign", "commands", "entries", "findings", "instances", "mutants")
 
@@ -21,7 +21,7 @@ class ChangesBuilder:
         self.commands: set[str] = set()
 
     def changes(self, records: int, reset: bool) -> Changes:
-        """What was touched by so many records; ``reset`` when they were the very first."""
+        """Return the changes. ``records``: their number; ``reset``: these are the first ones."""
         return Changes(
             campaign=self.campaign or reset,
             instances=frozenset(self.instances),
@@ -35,7 +35,7 @@ class ChangesBuilder:
 
 
 def instance(state: State, name: str, touched: ChangesBuilder) -> Instance:
-    """The instance of that name, made when it is first heard of; it counts as touched."""
+    """Return the instance ``name``, added if it is new, and mark it as touched."""
     found = state.instances.get(name)
     if found is None:
         found = state.instances[name] = Instance(name)

@@ -1,4 +1,4 @@
-"""What oracles find in the queues of programs: a sibling of the instances that never fuzzes."""
+"""The passive instance with the findings of the program oracle."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from fuzztui.model.fuzzfirst import HANDED
 __all__ = ["FUZZLESS", "ORACLE", "to_look_at"]
 
 ORACLE = "oracle"
-"""What it is called, also its directory."""
+"""The id of this instance and the name of its directory."""
 
 FUZZLESS = frozenset({HANDED, ORACLE})
-"""Siblings that only have finds: there is nobody to steer."""
+"""Passive instances: they contain saved inputs and execute no commands."""
 
 
 def to_look_at(pending: int) -> str:
-    """How far it is behind, in words; ``pending``: entries, -1 where nobody has counted."""
+    """Return how many entries the oracle has still to judge, as a text; -1: unknown."""
     return f"{several(pending, 'entry', 'entries')} to look at" if pending > 0 else ""

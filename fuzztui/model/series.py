@@ -1,11 +1,9 @@
-"""A figure over campaign time in bounded memory.
+"""A number over campaign time, in bounded memory.
 
-A series holds at most :data:`LIMIT` points, one for each bucket of ``width``
-seconds in which the figure was reported: the last value of the bucket and when
-that was. When a further bucket does not fit, the width is doubled and
-neighbours are merged (the later one stays), so that a series of an hour is as
-long as one of a month. Widths are powers of two: the result depends on nothing
-but the sequence of :meth:`Series.add` calls.
+A series contains at most :data:`LIMIT` points: for each bucket of ``width`` seconds, the last
+reported value and its time. When a further bucket does not fit, the width is doubled and
+neighbours are merged (the later point stays), so a series of a month is as long as one of an
+hour. Widths are powers of two: the result depends on the sequence of :meth:`Series.add` calls only.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any
 __all__ = ["LIMIT", "Series"]
 
 LIMIT = 512
-"""The most points that a series keeps; after the first halving it has at least half of it."""
+"""Maximum number of points; after the first halving a series keeps at least half as many."""
 
 FIRST_WIDTH = 0.25
 
@@ -27,14 +25,14 @@ class Series:
     """Points in order of time; between two points the earlier value holds."""
 
     width: float = FIRST_WIDTH
-    """Seconds a point stands for."""
+    """Seconds per bucket."""
     times: list[float] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     end: float = 0.0
-    """Where the last point's bucket ends; derived, so that :meth:`add` need not divide."""
+    """Campaign time at which the last bucket ends; stored so that :meth:`add` need not divide."""
 
     def add(self, t: float, value: float) -> None:
-        """Note that the figure is ``value`` at ``t`` seconds (not before the last ``t``)."""
+        """Add ``value`` at campaign time ``t``, which must not be before the last point."""
         if t < self.end:
             self.times[-1] = t
             self.values[-1] = value
@@ -56,21 +54,21 @@ class Series:
 
     @property
     def last(self) -> float:
-        """The latest value, 0 before the first."""
+        """The latest value; 0: no point yet."""
         return self.values[-1] if self.values else 0
 
     def at(self, t: float) -> float:
-        """The value of the latest point that is not after ``t``, 0 before the first."""
+        """Return the value of the latest point not after ``t``; 0 before the first point."""
         i = bisect_right(self.times, t)
         return self.values[i - 1] if i else 0
 
     def to_json(self) -> dict[str, Any]:
-        """Columns, not pairs: series that are reported together share theirs when compressed."""
+        """Return columns, not pairs: equal columns of several series compress well."""
         return {"w": self.width, "t": list(self.times), "v": list(self.values)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Series:
-        """The inverse of :meth:`to_json`; takes over the lists."""
+        """The inverse of :meth:`to_json`; uses the lists of ``data`` without a copy."""
         series = cls(data["w"], data["t"], data["v"])
         if series.times:
             series.end = (series.times[-1] // series.width + 1) * series.width

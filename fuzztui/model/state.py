@@ -1,11 +1,10 @@
-"""What is known about a campaign after some prefix of its log.
+"""The state of a campaign after some prefix of its log.
 
-Plain data, changed only by :func:`fuzztui.model.fold.apply`. Tables are dicts
-keyed by id and grow at their end; their rows (:class:`Entry`, :class:`Finding`,
-:class:`Mutant`) are frozen and replaced as a whole, so that states of different times share
-them: that is what makes a seek cheap (:mod:`fuzztui.model.chain`). Series are
-bounded (:mod:`fuzztui.model.series`). Everything round-trips through JSON
-(:mod:`fuzztui.model.checkpoint`), which is what makes seeking possible.
+Plain data, changed only by :func:`fuzztui.model.fold.apply`. Tables are dicts keyed by id and grow
+at their end. Their rows (:class:`Entry`, :class:`Finding`, :class:`Mutant`) are frozen and replaced
+as a whole: states of different times share them, so seeking is cheap (:mod:`fuzztui.model.chain`).
+Series are bounded (:mod:`fuzztui.model.series`). A state can be stored as JSON
+(:mod:`fuzztui.model.checkpoint`).
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from fuzztui.model.series import Series
 from fuzztui.wire.events import MutationStats, MutatorStats, Record, TargetingStats
 
 RECENT_RECORDS = 500
-"""How many of the latest records are kept for the event list: figures and lists left out."""
+"""The number of latest records in the event list; statistics and lists are not in it."""
 
 RECENT_COMMANDS = 200
-"""How many commands are kept; finished ones leave first."""
+"""The number of commands that are kept; answered ones are removed first."""
 
 MUTANT_STATES = ("pending", "alive", "killed", "skipped", "equivalent", "invalid")
-"""What a mutant can be."""
+"""States of a mutant."""
 
 
 @dataclass(slots=True)
@@ -42,16 +41,16 @@ class Instance:
     python: str = ""
     capabilities: list[str] = field(default_factory=list)
     unable: dict[str, str] = field(default_factory=dict)
-    """Why it cannot obey a command, by the command's name."""
+    """Reasons why the engine cannot execute commands, by the name of the command."""
     directory: str = ""
-    """Where it is, "" for ``out/ID`` of the run."""
+    """The directory of the instance; an empty string: ``out/ID`` of the run."""
     mutant: str = ""
-    """The mutant that it fuzzes, "" for the target itself."""
+    """The id of the mutant that the instance fuzzes; an empty string: the original."""
     peers: dict[str, int] = field(default_factory=dict)
-    """The next id that it will import from each sibling or stranger."""
+    """By peer: the next id to import from its queue."""
     execs: int = 0
     execs_per_sec: float = 0.0
-    """-1 while nobody knows."""
+    """-1: unknown."""
     corpus: int = 0
     favored: int = -1
     pending: int = -1
@@ -69,37 +68,37 @@ class Instance:
     max_depth: int = -1
     stability: float = -1.0
     stats_t: float = -1.0
-    """Campaign time that the figures are of (arrival less their age), -1 before the first."""
+    """Campaign time at which the statistics were measured; -1: none yet."""
     slow_t: float = -1.0
-    """The same of ``stability`` and ``edges_total`` where those are older, else -1."""
+    """The same for ``stability`` and ``edges_total`` if they are older; else -1."""
     cpu: float = 0.0
     rss: int = 0
     processes: int = 0
     last_find_t: float = -1.0
-    """Campaign time of the last entry that was not imported."""
+    """Campaign time of the last entry that was not imported; -1: none yet."""
     entry_files: int = 0
-    """Queue files, crashes and hangs that the log itself has seen: the figures
-    above are never below these, though the engine's statistics lag behind."""
+    """Files in ``queue/`` that the log contains, as ``crash_files`` and ``hang_files`` of the other
+    directories. The counts above are never below these, though the engine's statistics lag."""
     crash_files: int = 0
     hang_files: int = 0
     numbered: int = 0
-    """``seq`` at which its queue began to be told under the numbers of now."""
+    """``seq`` of the first record with the present numbering of the queue."""
     strange: int = 0
-    """``seq`` of the last entry that was resumed with a first number of which the log knows
-    nothing (it begins later): what is older may speak of numbers of that time."""
+    """``seq`` of the last entry whose original id the log does not contain, because the log starts
+    after a renumbering. Older records may use ids of that earlier numbering."""
     unclear: int = 0
-    """Such first numbers are all below this."""
+    """All such original ids are below this number."""
     began_t: float = -1.0
-    """Campaign time at which it first ran, -1 before."""
+    """Campaign time at which the instance first ran; -1: not yet."""
     ended_t: float = -1.0
-    """Campaign time at which it stopped running, -1 while it runs."""
+    """Campaign time at which the instance ended; -1: it has not."""
     origins: dict[str, str] = field(default_factory=dict)
-    """Of one that fuzzes a mutant: the entries of others that it began with, by its numbers."""
+    """Of an instance that fuzzes a mutant: the entries that were its seeds, by its own ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One queue entry; ``key`` is ``"instance/id"``, ``seq`` and ``t`` where it was first named."""
+    """One entry. ``key``: ``"instance/id"``. ``seq``, ``t``: of the first record that names it."""
 
     key: str
     instance: str
@@ -107,7 +106,7 @@ class Entry:
     t: float
     seq: int = 0
     saved: bool = False
-    """False while it was only described: its file was not seen yet."""
+    """Whether its file was reported; false: the entry was only described yet."""
     file: str = ""
     src: list[int] = field(default_factory=list)
     op: str = ""
@@ -119,8 +118,8 @@ class Entry:
     told: int = 0
     """``seq`` at which its file was last reported."""
     first: int = -1
-    """The id it had when it was found, before afl-fuzz numbered its queue again; -1: ``id``.
-    ``src`` are ids of that time."""
+    """The id under which the entry was found, before afl-fuzz renumbered its queue; -1: ``id``.
+    ``src`` are ids of that numbering."""
     reasons: list[str] = field(default_factory=list)
     edges: int = -1
     favored: bool = False
@@ -131,7 +130,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One crash or hang file; ``key`` is ``"instance/file"``, ``seq`` and ``t`` as of an entry."""
+    """One finding. ``key``: ``"instance/file"``. ``seq``, ``t``: as those of :class:`Entry`."""
 
     key: str
     instance: str
@@ -154,14 +153,14 @@ class Finding:
     input: str = ""
     count: int = 1
     sync: str = ""
-    """Whose queue ``src`` is of, "" for its own instance's."""
+    """The instance in whose queue ``src`` is; an empty string: ``instance``."""
     first: bool = True
-    """The first finding of its signature (kept up to date when the description comes later)."""
+    """Whether the finding is the first with its signature (updated by later descriptions)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One mutant of the program, over all instances; ``seq`` and ``t`` where it was first named."""
+    """One mutant, over all instances. ``seq``, ``t``: of the first record that names it."""
 
     id: str
     module: str
@@ -178,7 +177,7 @@ class Mutant:
     state: str = "pending"
     """One of :data:`MUTANT_STATES`."""
     instance: str = ""
-    """Whose word the state is."""
+    """The instance that reported the state."""
     killer: str = ""
     oracle: str = ""
     trial: int = -1
@@ -187,49 +186,49 @@ class Mutant:
     reason: str = ""
     steer: str = ""
     counts: dict[str, list[int]] = field(default_factory=dict)
-    """By instance: how often it was reached, infected, run."""
+    """By instance: how often the mutant was reached, infected and run."""
     place: float = 0.0
-    """The queue of a fuzz-first campaign is in this order."""
+    """The position in the worklist of a fuzz-first campaign: the sort key."""
     stage: str = ""
-    """How far its fuzzing has come, "" where mutants are not fuzzed one by one."""
+    """The progress of its turn; an empty string: not a fuzz-first campaign."""
     slot: str = ""
-    """The instance that fuzzes it, or did last."""
+    """The instance of its present or latest turn."""
     begun: float = -1.0
-    """Running time of the campaign at which that began, -1 before."""
+    """Running time of the campaign at which its latest turn began to fuzz; -1: it has not."""
     fuzzed_s: float = 0.0
-    """Running time for which it was fuzzed, all slots together, the present one left out."""
+    """Seconds of running time spent fuzzing the mutant, without a turn that is still fuzzing."""
     costs: dict[str, float] = field(default_factory=dict)
-    """Seconds, by what they were spent on."""
+    """Seconds by name: build, prune, start, handover."""
     brought: dict[str, int] = field(default_factory=dict)
-    """What its fuzzing came to, by name (:class:`~fuzztui.wire.events.MutantProgress`)."""
+    """Results of its latest turn, by name (:class:`~fuzztui.wire.events.MutantProgress`)."""
     earlier: dict[str, int] = field(default_factory=dict)
-    """The same of its turns before it was queued again."""
+    """Results of its turns before it was queued again, by name."""
 
     @property
     def listed_stage(self) -> str:
-        """Its stage as lists print it, and as selections name it."""
+        """The stage as lists and selections name it."""
         where = phase(self)
         return self.stage if where in ("at work", "waiting") else where
 
     @property
     def reached(self) -> int:
-        """How many inputs of all instances executed the place."""
-        return sum(figures[0] for figures in self.counts.values())
+        """The number of inputs, over all instances, that executed the mutated expression."""
+        return sum(counts[0] for counts in self.counts.values())
 
     @property
     def infected(self) -> int:
-        """How many of them made the expression's value another one."""
-        return sum(figures[1] for figures in self.counts.values())
+        """The number of these inputs on which the value of the expression differed."""
+        return sum(counts[1] for counts in self.counts.values())
 
     @property
     def runs(self) -> int:
-        """How many times it was run."""
-        return sum(figures[2] for figures in self.counts.values())
+        """The number of times the mutant was run, over all instances."""
+        return sum(counts[2] for counts in self.counts.values())
 
 
 @dataclass(frozen=True, slots=True)
 class MixtureChange:
-    """Since when an instance's mixture of operators is what it is, and who wanted that."""
+    """The last change of an instance's mixture of mutators: when, by whom, to what."""
 
     instance: str
     havoc: float
@@ -237,12 +236,13 @@ class MixtureChange:
     splice: float
     adaptive: bool = False
     t: float = -1.0
-    """-1: it was so when the instance was first heard of."""
+    """Campaign time of the change; -1: the mixture of the instance's first report."""
     by: str = ""
-    """"": nobody asked for it (the campaign file, or a file that somebody edited)."""
+    """The user who set the mixture; an empty string: no command did (a file was edited)."""
     trials: int = 0
+    """Inputs made until the change."""
     havocs: int = 0
-    """Inputs made, and havoc steps taken, until then."""
+    """Havoc steps taken until the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,15 +251,15 @@ class UncoveredGoal:
 
     frontier: bool = False
     reached: int = 0
-    """Of ``asked`` trials so many came to its decision, as it was last told."""
+    """The number of trials, among ``asked``, that reached its decision, as last reported."""
     asked: int = 0
     types: tuple[tuple[str, int], ...] = ()
-    """Names and distances, nearest first; none: it cannot be aimed at."""
+    """Names and distances of types, nearest first; empty: the goal cannot be targeted."""
 
 
 @dataclass(slots=True)
 class CommandStatus:
-    """A command on its way: ``state`` is pending, applied or rejected."""
+    """A command and its answer. ``state``: pending, applied or rejected."""
 
     id: str
     t: float
@@ -269,20 +269,20 @@ class CommandStatus:
     instance: str = ""
     trial: int = -1
     text: str = ""
-    """What was done, or why not; while it is pending: how far it has come."""
+    """The result or the reason of a rejection; of a pending command: its progress."""
     part: float = -1.0
-    """How much of it is done, 0 to 1, -1 where nobody knows."""
+    """The part that is done, 0 to 1; -1: unknown."""
     done_t: float = -1.0
 
 
 @dataclass(slots=True)
 class State:
-    """The whole campaign. A fresh one is the state before the first record."""
+    """The state of a campaign. ``State()``: the state before the first record."""
 
     seq: int = 0
     t: float = 0.0
     cost: int = 0
-    """How much work the fold was so far, in records: one that lists mutants is many."""
+    """The work of the fold until now, in ordinary records; a list of mutants counts as many."""
     name: str = ""
     engine: str = ""
     target: str = ""
@@ -295,59 +295,60 @@ class State:
     """empty, starting, running, paused, stopping, finished, stopped, failed."""
     reason: str = ""
     paused_s: float = 0.0
-    """Seconds of campaign time spent in pauses of the whole campaign that are over."""
+    """Seconds of campaign time spent in finished pauses of the whole campaign."""
     paused_at: float = -1.0
-    """Campaign time at which the present pause began, -1 when there is none."""
+    """Campaign time at which the present pause began; -1: not paused."""
     supervisor_pid: int = 0
     host: str = ""
     wall_t: float = 0.0
-    """Campaign time at which ``wall`` was read: the latest tie to Unix time."""
+    """Campaign time at which ``wall`` was read."""
     wall: float = 0.0
+    """Unix time of ``wall_t``, from the latest record with both; 0: unknown."""
     instances: dict[str, Instance] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     groups: dict[str, list[str]] = field(default_factory=dict)
-    """Finding keys by signature, oldest first; undescribed findings are not in it."""
+    """Keys of findings by signature, oldest first, without undescribed findings."""
     parents: dict[str, str] = field(default_factory=dict)
-    """Who was made of whom, of queues that were renumbered (:mod:`fuzztui.model.lineage`);
-    "": of nobody, or of nobody knows whom."""
+    """The parent's identity by an entry's or finding's identity, for queues that were renumbered
+    (:mod:`fuzztui.model.lineage`); an empty string: no parent, or an unknown one."""
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)
     mutant_counts: dict[str, int] = field(default_factory=dict)
-    """How many mutants are in each state."""
+    """The number of mutants in each state."""
     static_mutants: int = 0
-    """How many of all mutants are static."""
+    """The number of static mutants, in any state."""
     stage: str = ""
-    """What a fuzz-first campaign fuzzes now: mutants, target."""
+    """The phase of a fuzz-first campaign: mutants or target; empty: not fuzz-first."""
     stage_t: float = -1.0
-    """Campaign time at which that began."""
+    """Campaign time at which the phase began; -1: none yet."""
     plan: dict[str, float] = field(default_factory=dict)
-    """What the budget allows (:class:`~fuzztui.wire.events.PhaseStarted`)."""
+    """The budget plan (:class:`~fuzztui.wire.events.PhaseStarted`)."""
     mutation: dict[str, MutationStats] = field(default_factory=dict)
-    """The latest figures of mutation analysis, by instance."""
+    """The latest statistics of mutation analysis, by instance."""
     operators: dict[str, MutatorStats] = field(default_factory=dict)
-    """The latest figures of text mutators, by instance; each list as long as ``names``."""
+    """The latest statistics of text mutators, by instance; each list as long as ``names``."""
     turned: MutatorStats | None = None
-    """The same of mutants' turns that are over, as one: their sums, and the last one's mixture."""
+    """The same for all finished turns of mutants: their sums, with the mixture of the last."""
     mixed: dict[str, MixtureChange] = field(default_factory=dict)
     """The last change of each instance's mixture."""
     mixture: MixtureChange | None = None
-    """What was asked for last of all instances: it holds for those that begin later, too."""
+    """The last change for all instances; later instances start with this mixture, too."""
     types: dict[str, TargetingStats] = field(default_factory=dict)
-    """The latest figures of spoton's types, by instance; each list as long as ``names``."""
+    """The latest statistics of spoton's types, by instance; each list as long as ``names``."""
     left: dict[str, dict[str, UncoveredGoal]] = field(default_factory=dict)
-    """Code targets that are not covered, by instance and location."""
+    """Uncovered goals, by instance and location."""
     asked: dict[str, int] = field(default_factory=dict)
-    """How many trials of an instance were asked which of them they reach."""
+    """By instance: the number of trials that were checked for the decisions that they reach."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
     lost: int = 0
-    """Records that were lost before the log was repaired: with any, counters are lower bounds."""
+    """Records that were lost before the log was repaired; if any, counts are lower bounds."""
     starts: int = 0
-    """How many campaigns began in this log: two where logs were joined."""
+    """The number of campaigns that started in this log: two if logs were joined."""
     unknown: dict[str, int] = field(default_factory=dict)
-    """How many events of each kind that this version does not know."""
+    """The number of events by kind, for kinds that this version does not have."""
     series: dict[str, Series] = field(default_factory=dict)
     """Campaign totals over time: execs, rate, corpus, crashes, hangs, edges, edges_valid,
     edges_third_party, cpu, killed."""
@@ -355,7 +356,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one batch of records touched, so that a screen repaints no more than that."""
+    """The rows that a batch of records touched, so that a screen repaints only these."""
 
     campaign: bool = False
     """Name, state, budget, totals."""
@@ -365,12 +366,12 @@ class Changes:
     mutants: frozenset[str] = frozenset()
     commands: frozenset[str] = frozenset()
     records: int = 0
-    """How many records the batch had."""
+    """The number of records in the batch."""
     reset: bool = False
     """Everything may have changed (the first batch, a seek)."""
 
     def __or__(self, later: Changes) -> Changes:
-        """What this batch and a later one touched together."""
+        """The rows that this batch or a later one touched."""
         return Changes(
             campaign=self.campaign or later.campaign,
             instances=_union(self.instances, later.instances),
@@ -384,5 +385,5 @@ class Changes:
 
 
 def _union(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    # Nearly always one of them is empty: a union would copy the other, however large.
+    # One set is nearly always empty; a union would copy the other one, however large.
     return one | other if one and other else one or other

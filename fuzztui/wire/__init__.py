@@ -1,5 +1,4 @@
-"""The vocabulary: events, commands and their JSON-lines codec.
+"""Events, commands and their JSON-lines codec.
 
-Pure data, standard library only: engines import this room under the
-interpreter of the project under test.
+Pure data, standard library only: engines import this room under the interpreter of the target.
 """

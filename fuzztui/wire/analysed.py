@@ -1,4 +1,4 @@
-"""Of a program whose types were analysed: by which analysis, and what has changed since."""
+"""Identify a static analysis of types, and describe files that were edited after it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["analysis_of", "have_changed", "remedy", "stale_words"]
 
 
 def analysis_of(modules: Mapping[str, str]) -> str:
-    """Eight digits that tell an analysis from others; "" for one of nothing.
+    """Return eight hex digits that identify an analysis; an empty string if ``modules`` is empty.
 
-    ``modules``: hashes of their sources by name.
+    ``modules``: hashes of the sources of the modules, by name.
     """
     if not modules:
         return ""
@@ -22,17 +22,17 @@ def analysis_of(modules: Mapping[str, str]) -> str:
 
 
 def have_changed(files: Sequence[str]) -> str:
-    """``a.py has changed``, ``a.py and b.py have changed``."""
+    """Return ``a.py has changed`` or ``a.py and b.py have changed``."""
     return f"{listed(files)} {'has' if len(files) == 1 else 'have'} changed"
 
 
 def stale_words(files: Sequence[str], *, over: bool = False) -> str:
-    """That their targets are not known any more, and what helps. ``over``: nobody fuzzes now."""
+    """Return a warning about edited files, with the remedy. ``over``: the campaign has ended."""
     its = "its" if len(files) == 1 else "their"
     return f"{have_changed(files)} since {its} types were analysed: {remedy(files, over=over)}"
 
 
 def remedy(files: Sequence[str], *, over: bool = False) -> str:
-    """What helps."""
+    """Return the remedy for edited files, as an imperative clause."""
     start, it = "start" if over else "stop and start", "it" if len(files) == 1 else "them"
     return f"{start} the campaign to have {it} analysed again"

@@ -1,17 +1,17 @@
-"""Records and commands to JSON lines and back.
+"""Convert records and commands to JSON lines and back.
 
 A record is one line::
 
     {"s": 17, "t": 3.25, "k": "entry_saved", "instance": "main", "id": 4, ...}
 
-Engines write the same without ``s`` and ``t`` into their ``events.jsonl``: the
-supervisor stamps them. Fields that hold their default are left out, unknown
-fields are ignored, an unknown kind becomes :class:`~fuzztui.wire.events.Unknown`
-with its data, so that a log made by a newer version still opens.
+Engines write the same without ``s`` and ``t`` into their ``events.jsonl``; the supervisor adds
+both. Fields with their default value are left out, unknown fields are ignored, an unknown kind
+becomes :class:`~fuzztui.wire.events.Unknown` with its data, so that a log of a newer version
+still opens.
 
-A line with a value of another type, or a number out of bounds (:mod:`fuzztui.base.bounds`), is
-refused as a whole: its other values cannot be trusted either. Readers count the lines
-that were refused, and report them.
+A line with a value of a wrong type, or a number out of bounds (:mod:`fuzztui.base.bounds`), is
+rejected as a whole: its other values cannot be trusted either. Readers count and report the
+rejected lines.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ __all__ = [
 ]
 
 MAX_T = 1e12
-"""Seconds; campaign time is less."""
+"""Seconds; every campaign time is less."""
 
 MAX_SEQ = 1 << 62
-"""Numbers of records are less."""
+"""Every sequence number is less."""
 
 _dumps = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 class CodecError(ValueError):
-    """A line that is not a record, event or command; the message says why."""
+    """A line that is not a record, event or command; the message contains the reason."""
 
 
 _Check = Callable[[Any], bool]
-"""Whether a value may be in a field."""
+"""Returns whether a field may contain the value."""
 
 
 class _Shape:
-    """The fields of one dataclass: names, defaults and what each may hold."""
+    """The fields of one dataclass: names, defaults, and a check of the value for each."""
 
     __slots__ = ("annotations", "checks", "defaults", "names", "required")
 
@@ -73,13 +73,13 @@ class _Shape:
 
 def _whole(annotation: str) -> _Check:
     low, high = RANGES[annotation]
-    # bool is a subclass of int: only a bool field may hold one.
+    # bool is a subclass of int: only a bool field may contain one.
     return lambda value: type(value) is int and low <= value <= high
 
 
 def _real(value: Any) -> bool:
     low, high = RANGES["float"]
-    return type(value) in (float, int) and low <= value <= high  # NaN is not
+    return type(value) in (float, int) and low <= value <= high  # False for NaN
 
 
 def _list_of(check: _Check) -> _Check:
@@ -103,7 +103,7 @@ _CHECKS: dict[str, _Check] = {
     "dict[str, Any]": _flat,
 }
 _CHECKS |= {f"list[{name}]": _list_of(check) for name, check in _CHECKS.items()}
-"""By annotation."""
+"""Checks by annotation."""
 
 
 _SHAPES: dict[type[Any], _Shape] = {
@@ -143,38 +143,43 @@ def _fields_from_json(cls: type[Any], data: dict[str, Any]) -> dict[str, Any]:
 def _misfit(cls: type[Any], name: str, value: Any) -> CodecError:
     try:
         shown = repr(value)
-    except ValueError:  # of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python converts
         shown = "a number of thousands of digits"
     if len(shown) > 60:
         shown = shown[:60] + "..."
     annotation = _SHAPES[cls].annotations[name]
     if annotation in RANGES and type(value) in (int, float):
-        return CodecError(f"{name} is no possible number: {shown}")
+        return CodecError(f"{name} is not a possible number: {shown}")
     if "dict" in annotation and (type(value) is dict or "list" in annotation):
-        return CodecError(f"{name} holds no possible data: {shown}")
-    return CodecError(f"{name} is no {_words(annotation)}: {shown}")
+        return CodecError(f"{name} contains impossible data: {shown}")
+    return CodecError(f"{name} is not {_noun(annotation)}: {shown}")
 
 
-def _words(annotation: str) -> str:
-    """What a field holds, for users."""
+def _noun(annotation: str) -> str:
     inner = annotation.removeprefix("list[").removesuffix("]")
-    if inner != annotation:
-        return f"list of {_words(inner)}s"
-    return _KINDS.get(annotation, annotation)
+    return _NOUNS[annotation] if inner == annotation else f"a list of {_PLURALS[inner]}"
 
 
-_KINDS = {
-    "int": "whole number",
-    "Count": "whole number",
-    "float": "number",
+_NOUNS = {
+    "int": "a whole number",
+    "Count": "a whole number",
+    "float": "a number",
     "str": "text",
     "bool": "true or false",
-    "dict[str, Any]": "JSON object",
+    "dict[str, Any]": "a JSON object",
+}
+_PLURALS = {
+    "int": "whole numbers",
+    "Count": "whole numbers",
+    "float": "numbers",
+    "str": "texts",
+    "bool": "true or false",
+    "dict[str, Any]": "JSON objects",
 }
 
 
 def _no_constant(name: str) -> None:
-    raise CodecError(f"{name} is no possible number")
+    raise CodecError(f"{name} is not a possible number")
 
 
 def _loads(line: str | bytes) -> dict[str, Any]:
@@ -214,7 +219,7 @@ def _event_to_json(event: Event, out: dict[str, Any]) -> None:
 
 
 def encode_record(record: Record) -> str:
-    """One line, without the newline. Raises :class:`CodecError` where it could not be decoded."""
+    """Return one line without the newline. Raises :class:`CodecError` if it cannot be decoded."""
     if not _is_stamp(record.seq, record.t):
         raise CodecError(_NO_STAMP)
     out: dict[str, Any] = {"s": record.seq, "t": round(record.t, 4)}
@@ -223,7 +228,7 @@ def encode_record(record: Record) -> str:
 
 
 def record_from_json(data: dict[str, Any]) -> Record:
-    """A record from an already parsed object (a sealed block is one JSON array).
+    """Return the record of an already parsed object (a sealed block is one JSON array).
 
     Raises :class:`CodecError`.
     """
@@ -247,9 +252,9 @@ def decode_record(line: str | bytes) -> Record:
 
 
 def encode_event(event: Event) -> str:
-    """An event without its stamp, as engines write it to ``events.jsonl``.
+    """Return a line without number and time, as engines write to ``events.jsonl``.
 
-    Raises :class:`CodecError` where it could not be decoded.
+    Raises :class:`CodecError` if the line cannot be decoded.
     """
     out: dict[str, Any] = {}
     _event_to_json(event, out)
@@ -262,7 +267,7 @@ def decode_event(line: str | bytes) -> Event:
 
 
 def encode_command(command: Command) -> dict[str, Any]:
-    """A command as a JSON object ``{"c": name, ...}``."""
+    """Return a command as a JSON object ``{"c": name, ...}``."""
     out: dict[str, Any] = {"c": command.name}
     _fields_to_json(command, out)
     return out
@@ -275,6 +280,6 @@ def decode_command(data: Any) -> Command:
     name = data.get("c")
     cls = COMMAND_NAMES.get(name) if isinstance(name, str) else None
     if cls is None:
-        raise CodecError(f"unknown command {name!r}; there are {', '.join(COMMAND_NAMES)}")
+        raise CodecError(f"unknown command {name!r}; choose one of {', '.join(COMMAND_NAMES)}")
     command: Command = cls(**_fields_from_json(cls, data))
     return command

@@ -1,9 +1,9 @@
-"""What a user can ask a running campaign to do.
+"""The commands that a user can give to a running campaign.
 
-A command names things by id (instance, queue entry), never by row. It travels
-as one JSON object: client -> supervisor over the control socket, supervisor ->
-engine as a line of ``control.jsonl``. Whoever owns the thing answers with
-``command_applied`` or ``command_rejected``.
+A command names instances and entries by id, never by row. It is sent as one JSON object: from
+client to supervisor over the control socket, from supervisor to engine as a line of
+``control.jsonl``. The engine or the supervisor answers with ``command_applied`` or
+``command_rejected``. Unless a command says otherwise, an empty ``instance`` means all instances.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ __all__ = [
 ]
 
 MAX_WEIGHT = 1_000_000
-"""Of a type."""
+"""The largest weight of a type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Base of all commands; ``name`` is the name on the wire and in ``hello``."""
+    """Base class of all commands; ``name`` is the name on the wire and in ``InstanceHello``."""
 
     name: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause(Command):
-    """Stop fuzzing until resumed; ``instance`` "" means all."""
+    """Stop fuzzing until :class:`Resume`."""
 
     name: ClassVar[str] = "pause"
     instance: str = ""
@@ -72,7 +72,7 @@ class Resume(Command):
 
 @dataclass(frozen=True, slots=True)
 class Stop(Command):
-    """End the campaign cleanly (``instance`` "") or one instance of it."""
+    """End one instance; an empty ``instance``: end the campaign. Everything is saved first."""
 
     name: ClassVar[str] = "stop"
     instance: str = ""
@@ -80,7 +80,7 @@ class Stop(Command):
 
 @dataclass(frozen=True, slots=True)
 class SkipEntry(Command):
-    """Never pick this queue entry again. ``instance`` "" is allowed where there is only one."""
+    """Never pick this entry again. ``instance`` may be empty if there is only one."""
 
     name: ClassVar[str] = "skip"
     entry: int
@@ -89,7 +89,7 @@ class SkipEntry(Command):
 
 @dataclass(frozen=True, slots=True)
 class PromoteEntry(Command):
-    """Pick this queue entry next, with a favoured entry's energy; undoes a skip."""
+    """Pick this entry next, with a favored entry's energy; undoes a skip."""
 
     name: ClassVar[str] = "promote"
     entry: int
@@ -98,7 +98,7 @@ class PromoteEntry(Command):
 
 @dataclass(frozen=True, slots=True)
 class DemoteEntry(Command):
-    """Pick this queue entry as rarely as the engine can, with the least energy; undoes a skip."""
+    """Pick this entry as rarely as the engine can, with the least energy; undoes a skip."""
 
     name: ClassVar[str] = "demote"
     entry: int
@@ -107,7 +107,7 @@ class DemoteEntry(Command):
 
 @dataclass(frozen=True, slots=True)
 class ResetEntry(Command):
-    """Forget a skip, a promotion or a demotion of this entry."""
+    """Undo a skip, a promotion or a demotion of this entry."""
 
     name: ClassVar[str] = "reset"
     entry: int
@@ -116,7 +116,7 @@ class ResetEntry(Command):
 
 @dataclass(frozen=True, slots=True)
 class SkipCurrent(Command):
-    """Leave the queue entry that is being fuzzed now, and go on with another."""
+    """Stop fuzzing the present entry and continue with another one."""
 
     name: ClassVar[str] = "skip-current"
     instance: str = ""
@@ -124,10 +124,9 @@ class SkipCurrent(Command):
 
 @dataclass(frozen=True, slots=True)
 class AddSeed(Command):
-    """Give the campaign another input to start from: ``file``, absolute, on its machine.
+    """Add a seed. ``file``: an absolute path on the machine of the campaign.
 
-    Instances take it over as they take over their siblings' finds: if it covers
-    something new.
+    Instances import the seed like an entry of a peer: if it covers something new.
     """
 
     name: ClassVar[str] = "add-seed"
@@ -136,7 +135,7 @@ class AddSeed(Command):
 
 @dataclass(frozen=True, slots=True)
 class Minimise(Command):
-    """Make a smaller input with the same outcome of ``file`` (``crashes/NAME``)."""
+    """Find a smaller input with the same signature as ``file`` (``crashes/NAME``)."""
 
     name: ClassVar[str] = "minimise"
     file: str
@@ -145,7 +144,7 @@ class Minimise(Command):
 
 @dataclass(frozen=True, slots=True)
 class CancelMinimise(Command):
-    """End what :class:`Minimise` began for that file; the smallest input so far is kept."""
+    """End the minimisation of this file; the smallest input until then is kept."""
 
     name: ClassVar[str] = "cancel-minimise"
     file: str
@@ -154,10 +153,10 @@ class CancelMinimise(Command):
 
 @dataclass(frozen=True, slots=True)
 class SetMixture(Command):
-    """Make steps of the classes havoc, text and splice so probable; they add to 1.
+    """Set the probabilities of havoc, text and splice steps; their sum is 1.
 
-    ``adaptive``: from there on what pays becomes more probable by itself; else they stay as
-    they are set. ``instance`` "" means all.
+    ``adaptive``: the engine then raises the probabilities of mutators with more new entries;
+    else they stay as set.
     """
 
     name: ClassVar[str] = "mixture"
@@ -169,15 +168,15 @@ class SetMixture(Command):
 
     @property
     def mixture(self) -> Mixture:
-        """The three as one, which knows what is wrong with it."""
+        """The three probabilities as a :class:`Mixture`, which can check them."""
         return Mixture(self.havoc, self.text, self.splice)
 
 
 @dataclass(frozen=True, slots=True)
 class WeighType(Command):
-    """Make mutations aim at this type ``weight`` times as often as its distance says; 0 bans it.
+    """Multiply the probability that a mutation is targeted at this type; a weight of 0 bans it.
 
-    ``type`` is a name that the static analysis has reported. ``instance`` "" means all.
+    ``type``: a name that the static analysis has reported.
     """
 
     name: ClassVar[str] = "weigh-type"
@@ -187,17 +186,17 @@ class WeighType(Command):
 
     @property
     def problem(self) -> str:
-        """Why nothing can be weighed so, in words for users; "" if it can."""
-        if not 0 <= self.weight <= MAX_WEIGHT:  # nor is no number
+        """Why the weight is invalid, as a text for users; an empty string if it is valid."""
+        if not 0 <= self.weight <= MAX_WEIGHT:  # rejects NaN, too
             return f"a weight is from 0 to {MAX_WEIGHT:,}, not {str(self.weight)[:20]}"
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class PinGoal(Command):
-    """Aim at this goal alone until it is covered; ``location`` "" ends that.
+    """Target this goal alone until it is covered; an empty ``location`` removes the pin.
 
-    ``location`` as in ``targets.json``: ``package/module.py:12:then``. ``instance`` "" means all.
+    ``location`` as in ``targets.json``: ``package/module.py:12:then``.
     """
 
     name: ClassVar[str] = "pin-target"
@@ -207,9 +206,9 @@ class PinGoal(Command):
 
 @dataclass(frozen=True, slots=True)
 class IgnoreGoal(Command):
-    """Do not aim at this goal; ``ignored`` false ends that. ``instance`` "" means all.
+    """Do not target this goal; ``ignored`` false targets it again.
 
-    Pinning it ends that, too, and ignoring the pinned one ends the pin.
+    Pinning an ignored goal does so, too; ignoring the pinned goal removes the pin.
     """
 
     name: ClassVar[str] = "ignore-target"
@@ -220,7 +219,7 @@ class IgnoreGoal(Command):
 
 @dataclass(frozen=True, slots=True)
 class SetTargetedShare(Command):
-    """Let this part of the mutations (0 to 1) aim at types. ``instance`` "" means all."""
+    """Set the part of the mutations, 0 to 1, that are targeted at types."""
 
     name: ClassVar[str] = "targeted"
     share: float
@@ -228,19 +227,19 @@ class SetTargetedShare(Command):
 
     @property
     def problem(self) -> str:
-        """Why there is no such part, in words for users; "" if there is."""
+        """Why the share is invalid, as a text for users; an empty string if it is valid."""
         if not 0 <= self.share <= 1:
             return f"targeted is {str(self.share)[:20]}, not a part from 0 to 1"
         return ""
 
 
-# Mutants are named by a selection (see :mod:`fuzztui.wire.selection`): one id, or all of a
-# file, function or operator. ``instance`` "" means all instances.
+# ``select``: a selection of mutants (:mod:`fuzztui.wire.selection`): one id, or all of a file,
+# function or operator.
 
 
 @dataclass(frozen=True, slots=True)
 class SkipMutants(Command):
-    """Do not run these mutants any more; they stay in the score's denominator."""
+    """Stop running these mutants; they stay in the denominator of the mutation score."""
 
     name: ClassVar[str] = "skip-mutants"
     select: str
@@ -258,9 +257,9 @@ class PromoteMutants(Command):
 
 @dataclass(frozen=True, slots=True)
 class MoveMutants(Command):
-    """Reorder: when mutants wait for their turn, these come ``to`` "first" or "last".
+    """Move these mutants ``to`` "first" or "last" of the mutants that are waiting to run.
 
-    In a queue also one place "up" or "down".
+    In a worklist also one position "up" or "down".
     """
 
     name: ClassVar[str] = "move-mutants"
@@ -271,7 +270,7 @@ class MoveMutants(Command):
 
 @dataclass(frozen=True, slots=True)
 class MarkEquivalent(Command):
-    """A person's verdict: these mutants cannot be killed, ``because`` ..."""
+    """Mark these mutants as equivalent: no input can kill them. ``because``: the user's reason."""
 
     name: ClassVar[str] = "mark-equivalent"
     select: str
@@ -281,7 +280,7 @@ class MarkEquivalent(Command):
 
 @dataclass(frozen=True, slots=True)
 class RequeueMutants(Command):
-    """Forget all about these mutants (verdict, place, runs, even a kill) and try them again."""
+    """Discard all results of these mutants (verdict, position, runs, even a kill); start again."""
 
     name: ClassVar[str] = "requeue-mutants"
     select: str
@@ -290,18 +289,19 @@ class RequeueMutants(Command):
 
 @dataclass(frozen=True, slots=True)
 class ExactPass(Command):
-    """Run every living mutant on every input of the corpus that infects it, now."""
+    """Run every survivor on every entry that infects it, now."""
 
     name: ClassVar[str] = "exact-pass"
     instance: str = ""
 
 
 MUTANT_COMMANDS = (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, RequeueMutants)
-"""Each instance has its own opinion of a mutant: what one cannot do another may. Such a
-command was applied if any instance did it."""
+"""Commands about mutants. Each instance has its own states of mutants, so one may execute a
+command that another one rejects: the command is applied if any instance executed it."""
 
 TYPE_COMMANDS = (WeighType, PinGoal, IgnoreGoal, SetTargetedShare)
-"""Each instance has covered what it has covered: such a command, too, was applied if any did it."""
+"""Commands about types. Each instance has its own uncovered goals: as for mutants, a command is
+applied if any instance executed it."""
 
 COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in Command.__subclasses__()}
 """Every known command, by its name on the wire."""

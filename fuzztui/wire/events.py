@@ -1,16 +1,16 @@
-"""Everything that can happen in a campaign, one frozen dataclass a kind.
+"""Everything that can happen in a campaign, one frozen dataclass per kind of event.
 
-An event says *what* happened. Where it stands in the campaign (sequence number,
-campaign time) is put on it once, by the supervisor, as a :class:`Record`.
+An event contains *what* happened. The supervisor adds its sequence number and campaign time
+once, as a :class:`Record`.
 
-Rules for whoever adds a kind:
+Rules for a new kind:
 
 * fields are JSON scalars, lists of scalars, or one flat ``dict``; every field
   except the identifying ones has a default, so that old logs stay readable;
-* a kind is never renamed and a field never changes its meaning: add another;
-* the annotation of a number decides its bounds (:mod:`fuzztui.base.bounds`): ``Count`` what is
-  counted (-1: unknown), ``int`` what names or numbers something, ``float`` seconds, rates, parts;
-* strings may hold anything that a hostile target chose: escape when drawing.
+* a kind is never renamed and a field never changes its meaning: add another one;
+* the annotation of a number decides its bounds (:mod:`fuzztui.base.bounds`): ``Count`` for
+  counts (-1: unknown), ``int`` for ids and other numbers, ``float`` for seconds, rates and parts;
+* strings may contain anything that a hostile target chose: escape them before drawing.
 """
 
 from __future__ import annotations
@@ -59,18 +59,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events; ``kind`` is the name on the wire."""
+    """Base class of all events; ``kind`` is the name on the wire."""
 
     kind: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event at its place in the campaign.
+    """An event with its sequence number and campaign time.
 
-    ``seq`` counts from 1 without gaps. ``t`` is campaign time: seconds since the
-    campaign first started, never going back, standing still while neither the
-    supervisor nor an engine lived.
+    ``seq`` counts from 1 without gaps. ``t``: seconds since the campaign first started, without
+    the time in which neither the supervisor nor an engine ran; it never decreases.
     """
 
     seq: int
@@ -80,7 +79,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Unknown(Event):
-    """An event of a kind that this version does not know: kept whole, counted."""
+    """An event of a kind that this version does not have; its data is kept as it is."""
 
     kind: ClassVar[str] = "?"
     name: str = ""
@@ -92,9 +91,9 @@ class Unknown(Event):
 
 @dataclass(frozen=True, slots=True)
 class CampaignStarted(Event):
-    """The first event of every log. ``wall`` is Unix time; a budget of 0 is none.
+    """The first event of every log. ``wall``: Unix time. A budget of 0: no limit.
 
-    Recorded again when a campaign continues whose log lost it.
+    Recorded again if the campaign is resumed and the log has lost this event.
     """
 
     kind: ClassVar[str] = "campaign_started"
@@ -111,7 +110,7 @@ class CampaignStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class BudgetSet(Event):
-    """The budget was changed for a campaign that already has a log (0 is none)."""
+    """The budget of a campaign that already has a log was changed; 0: no limit."""
 
     kind: ClassVar[str] = "budget_set"
     budget_s: float = 0.0
@@ -120,9 +119,9 @@ class BudgetSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class SupervisorStarted(Event):
-    """A supervisor took the campaign over. Ties campaign time to Unix time (``wall``).
+    """A supervisor took over the campaign. ``wall``: the Unix time of this campaign time.
 
-    ``adopted`` lists instances found running, ``resumed`` those started again.
+    ``adopted``: instances that were still running; ``resumed``: instances that are started again.
     """
 
     kind: ClassVar[str] = "supervisor_started"
@@ -135,7 +134,7 @@ class SupervisorStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class CampaignState(Event):
-    """``state`` is starting, running, paused or stopping; ``reason`` says why, in words."""
+    """The campaign's state changed: starting, running, paused or stopping. ``reason``: a text."""
 
     kind: ClassVar[str] = "campaign_state"
     state: str
@@ -144,7 +143,7 @@ class CampaignState(Event):
 
 @dataclass(frozen=True, slots=True)
 class CampaignEnded(Event):
-    """The supervisor is done. ``state`` is finished, stopped or failed."""
+    """The campaign ended. ``state``: finished, stopped or failed."""
 
     kind: ClassVar[str] = "campaign_ended"
     state: str
@@ -156,14 +155,15 @@ class CampaignEnded(Event):
 
 DIRECTORY_GONE: Final = "its directory is gone: deleted or renamed"
 ALL_GONE: Final = "the directories of all instances are gone: deleted or renamed"
-"""Reasons for which an instance that is only watched, or all of them, are stopped."""
+"""Reasons for which one instance, or every instance, of a watched campaign is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceState(Event):
-    """``state``: starting, running, paused, stalled, restarting, stopped, finished, failed.
+    """The state of an instance changed.
 
-    ``pid`` is 0 when there is no process; ``restarts`` counts unplanned ones.
+    ``state``: starting, running, paused, stalled, restarting, stopped, finished, failed.
+    ``pid``: 0 if no process runs. ``restarts``: the number of unplanned restarts.
     """
 
     kind: ClassVar[str] = "instance_state"
@@ -176,12 +176,11 @@ class InstanceState(Event):
 
 @dataclass(frozen=True, slots=True)
 class InstanceHello(Event):
-    """An engine introduces itself and says which commands it can obey.
+    """An engine reports its version and the commands that it can execute.
 
-    ``capabilities`` are command names (see :mod:`fuzztui.wire.commands`);
-    what is not among them is greyed out on the screen, with the reason that ``unable``
-    gives for it. ``directory``: where the instance is, if not in ``out/`` of the run (a
-    watched campaign of someone else).
+    ``capabilities``: names of commands (:mod:`fuzztui.wire.commands`). Screens grey out all
+    others, with the reason in ``unable``. ``directory``: the directory of the instance if it is
+    not in ``out/`` of the run (a watched campaign); else an empty string.
     """
 
     kind: ClassVar[str] = "instance_hello"
@@ -192,17 +191,17 @@ class InstanceHello(Event):
     pid: Count = 0
     capabilities: list[str] = field(default_factory=list)
     unable: dict[str, Any] = field(default_factory=dict)
-    """Why a command cannot be obeyed, in words, by its name."""
+    """Reasons why commands cannot be executed, by the name of the command."""
     directory: str = ""
     mutant: str = ""
-    """The id of the mutant that it fuzzes, "" for the target itself."""
+    """The id of the mutant that the instance fuzzes; an empty string: the original."""
 
 
 @dataclass(frozen=True, slots=True)
 class Synced(Event):
-    """Whose queues an instance imports from: ``{peer: next id}`` of its ``.synced/``.
+    """The queues from which an instance imports: ``{peer: next id}``, from its ``.synced/``.
 
-    A peer that is no instance of the campaign is a stranger's, and named as such.
+    A peer can be an instance of the campaign or another fuzzer.
     """
 
     kind: ClassVar[str] = "synced"
@@ -212,14 +211,14 @@ class Synced(Event):
 
 @dataclass(frozen=True, slots=True)
 class Stats(Event):
-    """An instance's figures, cumulative over restarts, at most a few times a second.
+    """Statistics of an instance, cumulative over restarts, at most a few times per second.
 
-    ``age`` is how old the figures were (seconds) when they were read; ``slow_age`` the
-    same of ``stability`` and ``edges_total``, where they are told more rarely than the
-    others (AFL's StatsD has not got them), else -1. ``execs_per_sec`` is the rate of late,
-    -1 until that was measured. ``find_age`` is how long ago its last find was that it did not
-    import, where its entries do not tell that when they are saved: they may be old ones.
-    ``-1`` means that the engine does not report the figure.
+    -1: the engine does not report this number. ``age``: seconds between the measurement and the
+    reading of these statistics. ``slow_age``: the same for ``stability`` and ``edges_total`` if
+    they are reported more rarely than the rest (AFL's StatsD lacks both); else -1.
+    ``execs_per_sec``: the recent rate; -1: not measured yet. ``find_age``: seconds since the last
+    new entry that was not imported, if :class:`EntrySaved` does not show that time because the
+    entries may be old; else -1.
     """
 
     kind: ClassVar[str] = "stats"
@@ -244,14 +243,14 @@ class Stats(Event):
     slow_age: float = -1.0
     find_age: float = -1.0
     edges_third_party: Count = -1
-    """Lines (or functions) of libraries that were executed; they save no input."""
+    """Executed lines (or functions) of libraries; no input is kept because of them."""
     findings_not_saved: Count = -1
-    """Distinct findings beyond ``engine.max_findings``: at least so many."""
+    """Distinct findings beyond ``engine.max_findings``: a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resources(Event):
-    """What an instance's process tree uses: ``cpu`` in cores, ``rss`` in bytes."""
+    """Resources of an instance's process tree: ``cpu`` in cores, ``rss`` in bytes."""
 
     kind: ClassVar[str] = "resources"
     instance: str
@@ -260,17 +259,17 @@ class Resources(Event):
     processes: Count = 0
 
 
-# ----------------------------------------------------------- queue and finds
+# ------------------------------------------------------- entries and findings
 
 
 @dataclass(frozen=True, slots=True)
 class EntrySaved(Event):
-    """A queue entry appeared. ``id`` is AFL's number in that instance's queue.
+    """A file appeared in ``queue/``. ``id``: its number in the queue of this instance.
 
-    ``src`` are parent ids, ``time_ms`` and ``execs`` AFL's own figures of when.
-    ``sync`` is the peer that it was imported from. ``size`` in bytes. ``first``: the id it
-    had when it was found, before afl-fuzz numbered its queue again (-1: the same); ``src``
-    are ids of that time.
+    ``src``: ids of the parents. ``time_ms`` and ``execs``: when the entry was found, from its file
+    name. ``sync``: the peer from which the entry was imported. ``size`` in bytes. ``first``: the
+    id under which the entry was found, before afl-fuzz renumbered its queue (-1: ``id``); ``src``
+    are ids of that numbering.
     """
 
     kind: ClassVar[str] = "entry_saved"
@@ -289,11 +288,10 @@ class EntrySaved(Event):
 
 @dataclass(frozen=True, slots=True)
 class EntriesSeeded(Event):
-    """What an instance that fuzzes a mutant began with: ``{id: "m7/45"}``, by its own numbers.
+    """The seeds of an instance that fuzzes a mutant: ``{id: "m7/45"}``, its ids to their origins.
 
-    Instead of an :class:`EntrySaved` for each: mutants that are fuzzed one after the other
-    pass their whole queues on. ``anew``: the queue is being renumbered, and what it began
-    with is told from the beginning.
+    Replaces one :class:`EntrySaved` per seed: each mutant's turn starts with the whole corpus of
+    earlier turns. ``anew``: the queue was renumbered; earlier events of this kind are void.
     """
 
     kind: ClassVar[str] = "entries_seeded"
@@ -304,10 +302,10 @@ class EntriesSeeded(Event):
 
 @dataclass(frozen=True, slots=True)
 class EntryDescribed(Event):
-    """What a queue entry's file name cannot say; a later event replaces an earlier one.
+    """Facts about an entry that its file name lacks; a later event replaces an earlier one.
 
-    ``reasons``: why it was kept (seed, edge, valid-edge, kill, ...). ``edges``: how
-    many it covers. ``outcome``: success, invalid, failure, timeout.
+    ``reasons``: why the entry was kept (seed, edge, valid-edge, kill, ...). ``edges``: the number
+    of edges that it covers. ``outcome``: success, invalid, failure, timeout.
     ``steer``: empty, "skipped", "promoted" or "demoted".
     """
 
@@ -320,16 +318,16 @@ class EntryDescribed(Event):
     outcome: str = ""
     steer: str = ""
     kills: Count = 0
-    """How many mutants it was the first to kill (mu2)."""
+    """The number of mutants that this entry was the first to kill (mu2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingSaved(Event):
-    """A file appeared in crashes/ or hangs/. ``category`` is crash or hang.
+    """A file appeared in ``crashes/`` or ``hangs/``. ``category``: crash or hang.
 
-    ``file`` (relative to the instance directory) identifies it: names of any
-    shape are findings too, then with ``id`` -1. ``sync``: whose queue ``src`` is of, if not
-    its own (the corpus of a mutant that was run on the target).
+    ``file`` (relative to the instance directory) identifies the finding. A file whose name does
+    not have AFL's form is a finding too, with ``id`` -1. ``sync``: the instance in whose queue
+    ``src`` is, if it is another one (a mutant's corpus was run on the original).
     """
 
     kind: ClassVar[str] = "finding_saved"
@@ -348,14 +346,14 @@ class FindingSaved(Event):
 
 @dataclass(frozen=True, slots=True)
 class FindingDescribed(Event):
-    """What re-running or the engine itself found out about a finding.
+    """The description of a finding, by the engine or after running the input again.
 
-    ``category`` is crash, hang, or differs (from a second implementation; a file in crashes/).
-    ``signature`` groups findings with one cause (or, of a watched campaign, whose target is
-    never run, with one signal: :mod:`fuzztui.base.signals`); ``title`` is one line for users
-    ("ZeroDivisionError: division by zero"), ``place`` "file.py:12 in func",
-    ``detail`` a traceback or sanitizer report, ``input`` a short printable form.
-    ``count``: how often that signature was seen so far.
+    ``category``: crash, hang, or differs (two implementations disagree; the file is in
+    ``crashes/``). ``signature``: equal for findings with the same presumed cause (in a watched
+    campaign, whose target is never run, with the same signal: :mod:`fuzztui.base.signals`).
+    ``title``: one line for users ("ZeroDivisionError: division by zero"). ``place``: "file.py:12
+    in func". ``detail``: a traceback or sanitizer report. ``input``: a short printable form.
+    ``count``: how often this signature was seen until now.
     """
 
     kind: ClassVar[str] = "finding_described"
@@ -375,14 +373,14 @@ class FindingDescribed(Event):
 
 @dataclass(frozen=True, slots=True)
 class MutantsFound(Event):
-    """Mutants of one module of the program (a part of them: at most some hundreds an event).
+    """Mutants of one module of the target; at most some hundreds per event.
 
-    ``file`` is the path as shown (``tomllib/_parser.py``), ``path`` where it lies. Each
-    of ``mutants`` is ``{"id", "line", "function", "operator", "before", "after"}``, and
-    ``"static": true`` for what cannot be swapped into the running program (module and
-    class level code, defaults): those run in a child process that imports it again.
-    Every instance tells the same; who says it first counts. Where mutants are fuzzed one by
-    one (fuzz-first) ``instance`` is "" and each has its ``"place"`` in the queue.
+    ``file``: the path as shown (``tomllib/_parser.py``); ``path``: the path on disk. Each of
+    ``mutants`` is ``{"id", "line", "function", "operator", "before", "after"}``, with
+    ``"static": true`` if the mutant cannot be swapped into the running target (module and class
+    level code, defaults); such mutants run in a child process that re-imports the target.
+    Every instance reports the same mutants. In a fuzz-first campaign ``instance`` is empty, and
+    each mutant has its ``"place"`` in the worklist.
     """
 
     kind: ClassVar[str] = "mutants_found"
@@ -395,12 +393,12 @@ class MutantsFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class MutantState(Event):
-    """What one instance holds of a mutant now.
+    """The state of a mutant in one instance.
 
     ``state``: pending (not yet run on any input of the corpus), alive, killed, skipped,
-    equivalent, invalid (cannot be made or run). Killed: ``killer`` is the queue entry
-    (``"main/12"``) that did it, at ``trial``, ``oracle`` how it showed (value,
-    exception, timeout, died), ``detail`` in words. ``reason``: why skipped, equivalent
+    equivalent, invalid (cannot be made or run). For a killed mutant, ``killer`` is the entry
+    (``"main/12"``) that killed it, ``trial`` the trial, ``oracle`` what differed (value, exception,
+    timeout, died) and ``detail`` a text. ``reason``: why the mutant is skipped, equivalent
     or invalid. ``steer``: empty, "promoted", "first" or "last".
     """
 
@@ -418,9 +416,9 @@ class MutantState(Event):
 
 @dataclass(frozen=True, slots=True)
 class MutantRuns(Event):
-    """How often mutants were seen: ``{id: [reached, infected, runs]}``, cumulative, changed ones.
+    """Counts of mutants whose counts changed: ``{id: [reached, infected, runs]}``, cumulative.
 
-    Told when a figure has about doubled, so a mutant costs a few dozen events at most.
+    Reported when a count has about doubled, so a mutant needs a few dozen events at most.
     """
 
     kind: ClassVar[str] = "mutant_runs"
@@ -430,14 +428,14 @@ class MutantRuns(Event):
 
 @dataclass(frozen=True, slots=True)
 class MutationStats(Event):
-    """Where mutation analysis spends an instance's time, and what it was spared.
+    """How an instance spends its time in mutation analysis, and which runs are pruned.
 
-    Seconds, cumulative: running the program (``original_s``), its mutants, compiling
-    them, and all the rest of the loop. Counts of (mutant, input) pairs, cumulative: run,
-    and pruned because dead, skipped, not executed, not infected, or put off by the
-    schedule. ``audits``: pruned pairs that were run anyway; ``audit_kills`` of
-    them killed, which must stay 0. ``share``: the part of trials, 0 to 1, that the
-    schedule gives to mutants now. ``backlog``: pairs of saved inputs still to be run.
+    Cumulative seconds: running the original (``original_s``), running mutants, compiling
+    mutants, and the rest of the loop. Cumulative counts of (mutant, input) pairs: run, and pruned
+    because the mutant is killed (``dead``), skipped, not executed, not infected, or deferred by
+    the schedule. ``audits``: pruned pairs that were run anyway; ``audit_kills``: kills among them,
+    which must stay 0. ``share``: the part of trials, 0 to 1, in which the schedule runs mutants
+    now. ``backlog``: pairs of kept inputs and mutants still to run.
     """
 
     kind: ClassVar[str] = "mutation_stats"
@@ -455,20 +453,20 @@ class MutationStats(Event):
     audits: Count = 0
     audit_kills: Count = 0
     flaky: Count = 0
-    """Inputs that were not trusted because they do not always end alike."""
+    """Inputs that are not used because their outcome varies between executions."""
     share: float = -1.0
     backlog: Count = 0
     phase: str = ""
-    """What the analysis does now: "" (the loop), "exact" (the exact pass)."""
+    """What runs now: an empty string (the loop) or "exact" (the exact pass)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseStarted(Event):
-    """A stage of a fuzz-first campaign began: ``mutants``, then ``target``.
+    """A phase of a fuzz-first campaign started. ``stage``: mutants, then target.
 
-    ``plan``: what the budget allows for mutants: ``mutants_s`` or ``mutants_trials`` for all,
-    ``each_s`` or ``each_trials`` for one, ``count`` of them; ``made`` mutants there are,
-    ``blank`` more were left out as they differ in blanks only.
+    ``plan``: the mutants' part of the budget: ``mutants_s`` or ``mutants_trials`` for all mutants,
+    ``each_s`` or ``each_trials`` for one, and ``count``, the mutants for which it suffices.
+    ``made``: the number of mutants; ``blank`` more were left out: only white space differs.
     """
 
     kind: ClassVar[str] = "stage_started"
@@ -479,14 +477,14 @@ class PhaseStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class MutantProgress(Event):
-    """How far the fuzzing of one mutant has come.
+    """The progress of one mutant in a fuzz-first campaign.
 
-    ``stage``: queued, building, built, pruning, fuzzing, collecting, done; or for good: failed (it
-    does not build), dropped (the same program as another, which ``reason`` names), refused
-    (it cannot be fuzzed: it fails on all inputs). ``slot``: the instance that fuzzes it.
-    ``costs`` in seconds: build, prune, start, handover. ``brought``: kept and aside (inputs
-    left by the pruning), and what its corpus brought to the target: entries, edges, crashes,
-    hangs; and kills. Both replace what was told of the same name.
+    ``stage``: queued, building, built, pruning, fuzzing, collecting, done; or, permanently: failed
+    (does not build), dropped (duplicate of the mutant that ``reason`` names), refused (cannot be
+    fuzzed because it fails on all inputs). ``slot``: the instance that fuzzes the mutant.
+    ``costs`` in seconds: build, prune, start, handover. ``brought``: kept and aside (inputs that
+    the pruning kept and removed), what was transferred from its corpus to the original (entries,
+    edges, crashes, hangs), and kills. Both replace earlier values of the same name.
     """
 
     kind: ClassVar[str] = "mutant_stage"
@@ -500,25 +498,25 @@ class MutantProgress(Event):
 
 @dataclass(frozen=True, slots=True)
 class MutantPositions(Event):
-    """Mutants got other places in the queue, which is in the order of these numbers."""
+    """New positions of mutants in the worklist, which is sorted by these numbers."""
 
     kind: ClassVar[str] = "mutant_places"
     places: dict[str, Any] = field(default_factory=dict)
 
 
-# ----------------------------------------------------------------- operators
+# ------------------------------------------------------------------ mutators
 
 
 @dataclass(frozen=True, slots=True)
 class MutatorStats(Event):
-    """What a text engine's operators have done: cumulative, over all starts of the instance.
+    """Statistics of a text engine's mutators, cumulative over all starts of the instance.
 
-    ``havoc``, ``text``, ``splice``: how probable steps of that class are now, together 1;
-    ``adaptive``: whether what pays becomes more probable by itself. ``trials``: inputs made.
-    ``names`` are the arms (:mod:`fuzztui.wire.mixture`), the lists after it have a figure
-    for each: ``tried``: drawn; ``applied``: changed the input; ``found``, ``crashes``: trials
-    with it among their steps that became a queue entry, or a crash or hang; ``weights``: how
-    probable it is within its class, of 1,000,000.
+    ``havoc``, ``text``, ``splice``: present probabilities of a step of that class; their sum is 1.
+    ``adaptive``: whether the engine raises the probabilities of mutators with more new entries.
+    ``trials``: inputs made. ``names``: the mutators (:mod:`fuzztui.wire.mixture`). The lists after
+    it have one number per name. ``tried``: draws. ``applied``: uses that changed the input.
+    ``found``, ``crashes``: trials that used the mutator and became an entry, or a crash or hang.
+    ``weights``: the probability within its class, in millionths.
     """
 
     kind: ClassVar[str] = "operator_figures"
@@ -541,19 +539,18 @@ class MutatorStats(Event):
 
 @dataclass(frozen=True, slots=True)
 class TargetingStats(Event):
-    """How a spoton engine's types fare: cumulative, over all starts of the instance.
+    """Statistics of a spoton engine's types, cumulative over all starts of the instance.
 
-    ``targeted``: the part of mutations, 0 to 1, that aim. ``pinned``: the location of the one
-    goal that is aimed at, or "". Counts of goals: ``targets`` in all modules that
-    are loaded, ``uncovered`` of them, on the ``frontier`` of those. ``names`` are types, those
-    most likely to be picked first; the lists after it have a figure for each: ``distances``
-    (steps; -1: nothing that is left to cover now depends on it), ``weights`` (a user's, 0:
-    banned), ``factors`` (1 to 8, what misses divide its chance by), ``probabilities`` (of being
-    picked next, in millionths), ``picks``, ``matches``, ``misses``, ``new_arms`` (cells first
-    covered by a child that aimed at it). ``ignored``: the locations of goals that nothing
-    aims at, as a user wants it. ``changed``: files that are not what they were when their types
-    were analysed, so that nothing is known of their targets. ``analysis``: which one locations
-    are of (``wire/analysed.py``), "" if that was not told.
+    ``targeted``: the part of mutations, 0 to 1, that are targeted. ``pinned``: the location of the
+    pinned goal, or an empty string. Counts of goals: ``targets`` in all loaded modules,
+    ``uncovered`` among them, and uncovered ones on the ``frontier``. ``names``: the types, the most
+    probable first. The lists after it have one number per type: ``distances`` (steps; -1: no
+    uncovered goal depends on the type), ``weights`` (set by the user; 0: banned), ``factors`` (1 to
+    8; misses divide the probability by this), ``probabilities`` (of the next pick, in millionths),
+    ``picks``, ``matches``, ``misses``, ``new_arms`` (edges first covered by a mutation targeted
+    at the type). ``ignored``: locations of the goals that the user ignores. ``changed``: files that
+    were edited after the analysis; their goals are unknown. ``analysis``: the analysis that the
+    locations belong to (:mod:`fuzztui.wire.analysed`); empty: not reported.
     """
 
     kind: ClassVar[str] = "type_figures"
@@ -579,13 +576,13 @@ class TargetingStats(Event):
 
 @dataclass(frozen=True, slots=True)
 class GoalsUncovered(Event):
-    """Code targets that are not covered, the frontier first, some hundreds at most; changes only.
+    """Changes in the list of uncovered goals: at most some hundreds, the frontier first.
 
-    ``left``: ``{location: {"frontier": bool, "reached": n, "types": [[name, distance], ...]}}``,
-    new ones and such as have changed, types nearest first (none: it cannot be aimed at).
-    ``reached`` of ``asked`` trials came to its decision; told again when it has about doubled.
-    ``gone``: locations that are covered now, or that others have come before. ``anew``: what was
-    told before is void.
+    ``left``: ``{location: {"frontier": bool, "reached": n, "types": [[name, distance], ...]}}``
+    of new and changed goals, types nearest first (no types: the goal cannot be targeted).
+    ``reached`` of ``asked`` trials reached the goal's decision; reported again when the count has
+    about doubled. ``gone``: locations that are covered now, or that other goals have displaced
+    from the list. ``anew``: earlier events of this kind are void.
     """
 
     kind: ClassVar[str] = "targets_left"
@@ -601,9 +598,9 @@ class GoalsUncovered(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommandIssued(Event):
-    """A person (``by``) asked for something; logged before it is sent anywhere.
+    """The user ``by`` gave a command; recorded before it is sent to an engine.
 
-    ``command`` is the encoded command (see :mod:`fuzztui.wire.commands`).
+    ``command``: the encoded command (:mod:`fuzztui.wire.commands`).
     """
 
     kind: ClassVar[str] = "command_issued"
@@ -614,7 +611,7 @@ class CommandIssued(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommandProgress(Event):
-    """How far a command that takes long has come: ``part`` 0 to 1, -1 where nobody knows."""
+    """Progress of a command that takes long. ``part``: 0 to 1; -1: unknown."""
 
     kind: ClassVar[str] = "command_progress"
     id: str
@@ -624,7 +621,7 @@ class CommandProgress(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommandApplied(Event):
-    """The owner of the thing did it, at ``trial`` (-1 where no trial is meant)."""
+    """The instance or the supervisor executed the command, at ``trial`` (-1: no trial)."""
 
     kind: ClassVar[str] = "command_applied"
     id: str
@@ -635,7 +632,7 @@ class CommandApplied(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommandRejected(Event):
-    """It was not done; ``reason`` is for users."""
+    """The command was not executed; ``reason``: a text for users."""
 
     kind: ClassVar[str] = "command_rejected"
     id: str
@@ -645,7 +642,7 @@ class CommandRejected(Event):
 
 @dataclass(frozen=True, slots=True)
 class Message(Event):
-    """Words for the event list. ``level`` is info, warning or error."""
+    """A text for the event list. ``level``: info, warning or error."""
 
     kind: ClassVar[str] = "message"
     level: str
@@ -655,9 +652,9 @@ class Message(Event):
 
 @dataclass(frozen=True, slots=True)
 class RecordsLost(Event):
-    """Stands in a repaired log for the records from number ``first`` to its own, which are lost.
+    """Replaces, in a repaired log, the lost records from number ``first`` to its own number.
 
-    Figures of the campaign are lower bounds from here on. ``reason``: what happened to them.
+    All counts of the campaign are lower bounds from here on. ``reason``: how they were lost.
     """
 
     kind: ClassVar[str] = "records_lost"
@@ -666,7 +663,7 @@ class RecordsLost(Event):
 
 
 def _all_kinds() -> dict[str, type[Event]]:
-    # By kind, not by class: slots=True makes a second class of each, the first lingers.
+    # By kind, not by class: slots=True makes a second class of each; the first still exists.
     return {c.kind: c for c in Event.__subclasses__() if c.kind != Unknown.kind}
 
 

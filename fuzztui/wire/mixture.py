@@ -1,7 +1,7 @@
-"""The mixture of a text engine: how probable havoc, text and splice steps are; their words.
+"""The mixture of a text engine: the probabilities of havoc, text and splice steps.
 
-A step of a mutation is of one of three classes, drawn by three probabilities that add to 1.
-Statistics are kept of arms: each operator is one, and so is all that havoc does.
+A step of a mutation is in one of three classes; the probabilities of the classes add up to 1.
+Statistics are per mutator: each text mutator is one; all of havoc is one, too.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ __all__ = [
 ]
 
 CLASSES: Final = ("havoc", "text", "splice")
-"""The classes of steps, in the order in which they are told and drawn."""
+"""The classes of steps, in the order of reports and screens."""
 
 MAX_ARMS: Final = 200
-"""Arms of one instance that are looked at."""
+"""Mutators of one instance that are read; further ones are ignored."""
 
 MAX_NAME: Final = 200
-"""Characters of an arm's name."""
+"""Characters of a mutator's name."""
 
 STACK: Final = 3.75
-"""Steps of an input, on average: 1, 2, 4 or 8, each as probable."""
+"""Steps per input, on average: 1, 2, 4 or 8 with equal probabilities."""
 
 TOLERANCE: Final = 1e-6
-"""How far from 1 the three may add up to."""
+"""Allowed distance between 1 and the sum of the three probabilities."""
 
 A_BIT: Final = 1e-4
-"""A smaller difference nobody can tell, nor see."""
+"""Probabilities that differ by less than this count as equal."""
 
 _CLASS_OF: Final = {"havoc": "havoc", "fragment": "splice", "balanced": "splice"}
 
 
-def class_of(arm: str) -> str:
-    """The class of an arm, by its name: all that is not named otherwise is an text mutator."""
-    return _CLASS_OF.get(arm, "text")
+def class_of(mutator: str) -> str:
+    """Return the class of a mutator by its name; unknown names are text mutators."""
+    return _CLASS_OF.get(mutator, "text")
 
 
 class Mixture(NamedTuple):
@@ -58,35 +58,35 @@ class Mixture(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Why this is no mixture, in words for users; "" for one."""
+        """Why the mixture is invalid, as a text for users; an empty string if it is valid."""
         for name, part in zip(CLASSES, self, strict=True):
-            if not 0 <= part <= 1:  # nor is no number, and one of four hundred digits
+            if not 0 <= part <= 1:  # rejects NaN and integers of 400 digits, too
                 return f"{name} is {str(part)[:20]}, not a probability from 0 to 1"
         whole = fsum(self)
         if abs(whole - 1) > TOLERANCE:
-            return f"havoc, text and splice add to {whole:g}, not to 1"
+            return f"havoc, text and splice add up to {whole:g}, not to 1"
         return ""
 
     def is_like(self, other: Mixture) -> bool:
-        """Whether nobody could tell one from the other."""
+        """Whether the two mixtures count as equal."""
         return all(abs(a - b) < A_BIT for a, b in zip(self, other, strict=True))
 
     def __str__(self) -> str:
-        """In words, as engines and the supervisor say it: ``havoc 10%, text 80%, splice 10%``."""
+        """As messages show a mixture: ``havoc 10%, text 80%, splice 10%``."""
         parts = zip(CLASSES, self, strict=True)
         return ", ".join(f"{name} {percentage(part)}" for name, part in parts)
 
 
 def percentage(part: float) -> str:
-    """A probability as people write it: ``75%``, ``37.5%``."""
+    """Return a probability as ``75%`` or ``37.5%``."""
     return f"{round(100 * part, 1):g}%"
 
 
 def completed(given: dict[str, float], present: Mixture) -> Mixture:
-    """A mixture of which only some parts are ``given``; ``present``: what is so now.
+    """Return a mixture with the ``given`` parts. ``present``: the mixture now.
 
-    The others share what is left as they do now, or havoc takes it (text, where havoc is given).
-    Nothing is checked.
+    The other parts share the rest in their present ratio; if all of them are 0, havoc gets the
+    rest (text if havoc is given). Nothing is checked.
     """
     parts = {name: given.get(name, 0.0) for name in CLASSES}
     others = [name for name in CLASSES if name not in given]
@@ -100,17 +100,17 @@ def completed(given: dict[str, float], present: Mixture) -> Mixture:
     return Mixture(**parts)
 
 
-# A mixture is a bar with two boundaries: between havoc and text, between text and splice.
+# Screens show a mixture as a bar with two boundaries: havoc | text and text | splice.
 
 STEPS: Final = 20
-"""A boundary is moved in so many steps: 5% each."""
+"""Steps of a boundary between 0 and 100%: 5% each."""
 
 
 def moved(now: Mixture, boundary: int, by: int) -> Mixture:
-    """One boundary (0: havoc and text, 1: text and splice) a step to the left (-1) or right (1).
+    """Move one boundary (0: havoc | text, 1: text | splice) one step left (-1) or right (1).
 
-    To the next whole step, if it is not on one. A boundary pushes the other before it, so that
-    every mixture can be reached.
+    A boundary between two steps moves to the next whole step. A boundary pushes the other one
+    along, so that every mixture can be reached.
     """
     cuts = [now.havoc * STEPS, (now.havoc + now.text) * STEPS]
     at = cuts[boundary]
@@ -127,10 +127,10 @@ def moved(now: Mixture, boundary: int, by: int) -> Mixture:
 
 
 def stuck(now: Mixture, boundary: int, by: int) -> str:
-    """Why that boundary cannot be moved there, "" if it can."""
+    """Return why this boundary cannot be moved; an empty string if it can."""
     end = CLASSES[0 if boundary == 0 else 2]
     part = now.havoc if boundary == 0 else now.splice
     grows = by > 0 if boundary == 0 else by < 0
     if grows:
-        return f"all is {end} already" if part > 1 - A_BIT else ""
-    return f"{end} is at 0% already" if part < A_BIT else ""
+        return f"{end} is already at 100%" if part > 1 - A_BIT else ""
+    return f"{end} is already at 0%" if part < A_BIT else ""

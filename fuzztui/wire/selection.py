@@ -1,4 +1,4 @@
-"""Naming many mutants at once: one id, or all of a file, function or operator."""
+"""Selections of mutants: one id, or all mutants of a file, function or operator."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ KEYS: Final = ("file", "function", "operator", "line", "state", "stage")
 
 
 class SelectionError(ValueError):
-    """The text is no selection; the message says what is."""
+    """The text is not a selection; the message contains the correct form."""
 
 
 class Selectable(Protocol):
-    """What a mutant must have to be selected."""
+    """The attributes of a mutant that every selection can use."""
 
     @property
     def id(self) -> str: ...
@@ -38,24 +38,24 @@ _S = TypeVar("_S", bound=Selectable)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A parsed selection: all conditions must hold."""
+    """A parsed selection: an id, or conditions that must all be true."""
 
     id: str = ""
     conditions: tuple[tuple[str, str], ...] = ()
 
     def matches(self, mutant: Selectable) -> bool:
-        """Is the mutant meant?"""
+        """Return whether the selection contains the mutant."""
         if self.id:
             return mutant.id == self.id
         return all(_holds(mutant, key, wanted) for key, wanted in self.conditions)
 
     @staticmethod
     def value(mutant: Selectable, key: str) -> str:
-        """What a condition with that key looks at. A stage is what lists print as one."""
+        """Return the value that a condition compares; ``stage`` is the stage as lists show it."""
         return str(getattr(mutant, "listed_stage" if key == "stage" else key, ""))
 
     def of(self, mutants: Iterable[_S]) -> list[_S]:
-        """Those that are meant, in their order."""
+        """Return the selected mutants, in the given order."""
         return [m for m in mutants if self.matches(m)]
 
 
@@ -72,13 +72,13 @@ def _holds(mutant: Selectable, key: str, wanted: str) -> bool:
 
 
 def parse_selection(text: str) -> Selection:
-    """``ID``, or ``key=value[,key=value...]`` with shell wildcards in the values.
+    """Parse ``ID``, or ``key=value[,key=value...]`` with shell wildcards in the values.
 
     Keys: file, function, operator, line, state, stage. Raises :class:`SelectionError`.
     """
     text = text.strip()
     if not text:
-        raise SelectionError("an empty selection: give a mutant's id, or such as operator=math")
+        raise SelectionError("empty selection; give a mutant's id, or such as operator=math")
     head = text.partition("=")[0].strip()
     if "=" not in text or (head not in KEYS and ":" in head):
         return Selection(id=text)
@@ -88,7 +88,7 @@ def parse_selection(text: str) -> Selection:
         key, value = key.strip(), value.strip()
         if key not in KEYS or not equals or not value:
             raise SelectionError(
-                f"{part.strip()!r} is no condition: write key=value with {', '.join(KEYS)}"
+                f"{part.strip()!r} is not a condition; write key=value with {', '.join(KEYS)}"
             )
         conditions.append((key, value))
     return Selection(conditions=tuple(conditions))

@@ -138,7 +138,7 @@ def test_commands_about_mutants():
     ("argv", "words"),
     [
         (["skip-mutants"], "needs a mutant's ID or a selection"),
-        (["skip-mutants", "color=red"], "'color=red' is no condition"),
+        (["skip-mutants", "color=red"], "'color=red' is not a condition"),
         (["exact-pass", "a"], "takes no ID"),
     ],
 )

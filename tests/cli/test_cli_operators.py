@@ -105,7 +105,7 @@ def test_how_a_mixture_is_kept(stands):
         (["havoc=-0.1"], "havoc=-0.1 is not a probability"),
         (["havoc=0.1", "havoc=0.2"], "havoc is given twice"),
         (["havoc=0.5", "text=0.5", "splice=0.5"], "add to 1.5"),
-        (["havoc=0.2", "text=0.5", "splice=0.1"], "add to 0.8, not to 1"),
+        (["havoc=0.2", "text=0.5", "splice=0.1"], "add up to 0.8, not to 1"),
         (["havoc=0.7", "text=0.7"], "havoc and text add to 1.4"),
         (["--adaptive", "--fixed"], "exclude each other"),
     ],

@@ -165,7 +165,7 @@ def test_a_mixture_is_obeyed_from_the_next_trial_on_and_outlives_a_restart(lab: 
     (answer,) = events(spec.parent, "command_applied")
     (refusal,) = events(spec.parent, "command_rejected")
     assert refusal["id"] == "c1"
-    assert refusal["reason"] == "havoc, text and splice add to 1.1, not to 1"
+    assert refusal["reason"] == "havoc, text and splice add up to 1.1, not to 1"
     assert (answer["id"], answer["detail"]) == ("c2", "havoc 100%, text 0%, splice 0%")
     assert answer["trial"] >= 300
     kill(worker_of(nanny))
@@ -353,7 +353,7 @@ def test_what_has_nothing_to_do_is_told(lab: Lab) -> None:
 def test_a_mixture_that_is_none(lab: Lab) -> None:
     spec = spec_of(lab, text={"havoc": 1.0, "text": 1.0, "splice": 0.0})
     assert lab.run(spec) == 3
-    assert "[text]: havoc, text and splice add to 2, not to 1" in reason(spec.parent)
+    assert "[text]: havoc, text and splice add up to 2, not to 1" in reason(spec.parent)
 
 
 @pytest.mark.slow

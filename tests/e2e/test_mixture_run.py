@@ -72,7 +72,9 @@ def test_a_new_supervisor_tells_no_figures_again(made):
     s.until(mixes)
     assert s.send(SetMixture(0.0, 1.0, 0.0)).ok
     s.until(lambda st: blend(st).mixture == (0.0, 1.0, 0.0))
-    assert s.send(SetMixture(0.3, 0.6, 0.2)).detail == "havoc, text and splice add to 1.1, not to 1"
+    assert (
+        s.send(SetMixture(0.3, 0.6, 0.2)).detail == "havoc, text and splice add up to 1.1, not to 1"
+    )
     before = blend(s.state())
     s.kill_supervisor()
     s.start(instances=2)

@@ -354,7 +354,7 @@ def mixtures(draw):
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ((0.5, 0.6, 0.0), "add to 1.1, not to 1"),
+        ((0.5, 0.6, 0.0), "add up to 1.1, not to 1"),
         ((-0.5, 1.5, 0.0), "havoc is -0.5"),
         ((0.5, float("nan"), 0.5), "text is nan"),
         ((0.0, 0.0, float("inf")), "splice is inf"),

@@ -64,7 +64,7 @@ def test_what_is_no_mixture_goes_nowhere(tmp_path):
     sent(context, SetMixture(0.5, 0.6, 0.0))
     (status,) = context.state.commands.values()
     assert (status.state, status.text) == (
-        "rejected", "havoc, text and splice add to 1.1, not to 1",
+        "rejected", "havoc, text and splice add up to 1.1, not to 1",
     )  # fmt: skip
     assert lines(tmp_path, "main") == []
 

@@ -446,7 +446,7 @@ async def test_at_its_end_a_boundary_does_not_move(drive):
     async with drive(log) as d:
         await d.press("6", "less_than_sign", "right_square_bracket")
         assert d.notices() == [
-            "Havoc→text: havoc is at 0% already", "Splice→text: splice is at 0% already",
+            "Havoc→text: havoc is already at 0%", "Splice→text: splice is already at 0%",
         ]  # fmt: skip
         assert commands(d) == []
 
