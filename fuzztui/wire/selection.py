@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-__all__ = ["KEYS", "Selection", "SelectionError", "parse_selection"]
+__all__ = ["KEYS", "Selection", "SelectionError", "parse_selection", "selection_of"]
 
 KEYS: Final = ("file", "function", "operator", "line", "state", "stage")
 
@@ -92,3 +92,11 @@ def parse_selection(text: str) -> Selection:
             )
         conditions.append((key, value))
     return Selection(conditions=tuple(conditions))
+
+
+def selection_of(command: dict[str, Any]) -> Selection | None:
+    """Return the mutants that an encoded command selects; None for other commands."""
+    try:
+        return parse_selection(str(command["select"]))
+    except (KeyError, SelectionError):
+        return None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fuzztui.tui.base.text import cell_len, plain
+
+NEVER = sys.maxsize
+"""More cells than any terminal has: the column is used for searching only."""
 
 T = TypeVar("T")
 

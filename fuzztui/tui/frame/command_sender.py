@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from fuzztui.model.state import CommandStatus, State
 from fuzztui.remote.client import ControlClient, RemoteError, Result
 from fuzztui.tui.base.background import in_thread
 from fuzztui.wire.commands import Command, Minimise
-from fuzztui.wire.selection import Selection, SelectionError, parse_selection
+from fuzztui.wire.selection import selection_of
 
 
 class Client(Protocol):
@@ -74,14 +74,6 @@ def pending_mutants(state: State) -> dict[str, list[str]]:
             for mutant_id in ids:
                 out.setdefault(mutant_id, []).append(name)
     return out
-
-
-def selection_of(command: dict[str, Any]) -> Selection | None:
-    """Return the mutants that an encoded command selects; None for other commands."""
-    try:
-        return parse_selection(str(command["select"]))
-    except (KeyError, SelectionError):
-        return None
 
 
 def pending_for(state: State) -> dict[str, list[str]]:

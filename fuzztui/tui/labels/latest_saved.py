@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
+from fuzztui.base.text import several
 from fuzztui.model.state import Changes, Entry, Finding, State
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.details import title
 
-__all__ = ["LatestSaved"]
+__all__ = ["LatestSaved", "latest_lines"]
 
 MAX_LOOKED_AT = 20_000
 """Number of latest entries that are searched after a seek."""
@@ -47,3 +52,31 @@ class LatestSaved:
 
 def _row(state: State, key: str) -> Entry | Finding | None:
     return state.entries.get(key) or state.findings.get(key)
+
+
+FINDS = 12
+"""Maximal number of listed entries and findings."""
+
+
+def latest_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
+    """Return the latest entries and findings with a heading; nothing if there are none."""
+    if not finds:
+        return []
+    lines: list[Line] = [[], title("latest entries and findings")]
+    for row in finds[:FINDS]:
+        lines.append(
+            [
+                TextSpan(f"{format.clock(row.t):>8}  ", "muted"),
+                TextSpan(
+                    plain(row.key, 60), row.category if isinstance(row, Finding) else "corpus"
+                ),
+                *_covers(row),
+            ]
+        )
+    return lines
+
+
+def _covers(row: Entry | Finding) -> list[TextSpan]:
+    if isinstance(row, Finding) or row.edges < 0:
+        return []
+    return [TextSpan(f"  {several(row.edges, 'edge')}", "edge")]

@@ -8,11 +8,11 @@ from typing import Protocol
 from fuzztui.model.fuzzfirst import AT_WORK, order
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import NEVER, Cell, Column
+from fuzztui.tui.labels.mutant_details import PLACE, change_cell, cut_place
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.worklist import progress_glyph, progress_label
 from fuzztui.tui.labels.worklist_text import verdict
-from fuzztui.tui.screens.mutants.columns import NEVER, PLACE, change_cell, cut_place
 
 __all__ = ["WorklistColumnContext", "worklist_columns"]
 

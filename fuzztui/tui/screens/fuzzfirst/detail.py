@@ -14,10 +14,7 @@ from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt
 from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.details import MEMBERS, finding_title, pair, title
 from fuzztui.tui.labels.glyphs import FINDING_SIGNS
-from fuzztui.tui.labels.mutants import brief_change, place, sides
-from fuzztui.tui.labels.worklist import progress_glyph
-from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text, verdict
-from fuzztui.tui.screens.mutants.detail import (
+from fuzztui.tui.labels.mutant_details import (
     NUMBER,
     commands_about,
     head_line,
@@ -25,6 +22,9 @@ from fuzztui.tui.screens.mutants.detail import (
     number_span,
     side_style,
 )
+from fuzztui.tui.labels.mutants import brief_change, place, sides
+from fuzztui.tui.labels.worklist import progress_glyph
+from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text, verdict
 
 __all__ = ["TurnDetail", "change_of_line", "worklist_mutant_lines"]
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
-from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.labels.mutants import brief_change, place, rank, sign
-
-PLACE = 24
-"""Maximal number of cells for file and line."""
+from fuzztui.tui.base.columns import NEVER, Cell, Column
+from fuzztui.tui.labels.mutant_details import PLACE, change_cell, cut_place
+from fuzztui.tui.labels.mutants import place, rank, sign
 
 STEER = 10
 """Cells for a command about a mutant: a glyph and a word."""
-
-NEVER = sys.maxsize
-"""More cells than any terminal has: the column is used for searching only."""
 
 
 def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
@@ -56,18 +50,8 @@ def _place(mutant: Mutant) -> Cell:
     return cut_place(place(mutant), PLACE), ""
 
 
-def cut_place(text: str, width: int) -> str:
-    """Cut a location at its start: the end of a name and the line identify it."""
-    return text if len(text) <= width else "…" + text[1 - width :]
-
-
 def _function(mutant: Mutant) -> Cell:
     return mutant.function, "muted"
-
-
-def change_cell(mutant: Mutant) -> Cell:
-    """Return the cell of the mutant's change."""
-    return brief_change(mutant.before, mutant.after), ""
 
 
 def _killer(mutant: Mutant) -> Cell:

@@ -11,13 +11,11 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
+from fuzztui.tui.labels.latest_saved import latest_lines
 from fuzztui.tui.labels.mixing import SIGNS
+from fuzztui.tui.labels.mutant_details import side_style
 from fuzztui.tui.labels.mutators import effect_of
-from fuzztui.tui.screens.mutants.detail import side_style
 from fuzztui.tui.screens.mutators.columns import rate_text, share_text
-
-FINDS = 12
-"""Maximal number of listed entries and findings."""
 
 
 def named_by(op: str) -> list[str]:
@@ -97,30 +95,6 @@ def _instances(arm: MutatorRow, state: State) -> list[Line]:
             ]
         )
     return lines
-
-
-def latest_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
-    """Return the latest entries and findings with a heading; nothing if there are none."""
-    if not finds:
-        return []
-    lines: list[Line] = [[], title("latest entries and findings")]
-    for row in finds[:FINDS]:
-        lines.append(
-            [
-                TextSpan(f"{format.clock(row.t):>8}  ", "muted"),
-                TextSpan(
-                    plain(row.key, 60), row.category if isinstance(row, Finding) else "corpus"
-                ),
-                *_covers(row),
-            ]
-        )
-    return lines
-
-
-def _covers(row: Entry | Finding) -> list[TextSpan]:
-    if isinstance(row, Finding) or row.edges < 0:
-        return []
-    return [TextSpan(f"  {several(row.edges, 'edge')}", "edge")]
 
 
 def no_mutators_lines(engine: str) -> list[Line]:

@@ -24,9 +24,10 @@ from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.pending_commands import SETTLE_S
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
+from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.screens.mutators.columns import PAYS, columns
-from fuzztui.tui.screens.mutators.detail import FINDS, mutator_lines, named_by, no_mutators_lines
+from fuzztui.tui.screens.mutators.detail import mutator_lines, named_by, no_mutators_lines
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
 from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.events import MutatorStats

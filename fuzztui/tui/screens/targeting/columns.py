@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fuzztui.model.targeting import TargetRow, TypeRow, reached_share
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.labels.targeting import (
     brief_location,
     brief_type,
@@ -17,7 +17,6 @@ from fuzztui.tui.labels.targeting import (
     share_text,
     weight_text,
 )
-from fuzztui.tui.screens.mutants.columns import NEVER
 
 __all__ = [
     "CHANCE",

@@ -13,10 +13,10 @@ from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
+from fuzztui.tui.labels.latest_saved import latest_lines
+from fuzztui.tui.labels.mutant_details import number_span
 from fuzztui.tui.labels.status import SPOTON
 from fuzztui.tui.labels.targeting import ARMS, share_text, weight_text
-from fuzztui.tui.screens.mutants.detail import number_span
-from fuzztui.tui.screens.mutators.detail import latest_lines
 from fuzztui.tui.screens.targeting.columns import sign_of
 from fuzztui.wire.commands import WeighType
 

@@ -29,6 +29,7 @@ from fuzztui.tui.frame.action_context import shared_context
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.table_tabs import TableTabs
 from fuzztui.tui.frame.targeting_actions import STEP, PendingTargeting, TargetingContext
+from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import (
     named_by,
@@ -37,7 +38,6 @@ from fuzztui.tui.labels.targeting import (
     type_label,
     weight_text,
 )
-from fuzztui.tui.screens.mutators.detail import FINDS
 from fuzztui.tui.screens.targeting import source
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext
 from fuzztui.tui.screens.targeting.detail import (
