@@ -22,6 +22,7 @@ from fuzztui.targeting.analysis.document import (
     TargetingAnalysis,
 )
 from fuzztui.targeting.analysis.flow import Flow
+from fuzztui.targeting.analysis.follow import ModuleFlow
 from fuzztui.targeting.analysis.overlay import Overlay, annotate, annotated, returned_type
 from fuzztui.targeting.analysis.reach import reached
 from fuzztui.targeting.analysis.strategies import given_types, made_type
@@ -86,7 +87,7 @@ def analyse(
     }
     given |= _unread(trees, types)
     entry = application.entry.full
-    flow = Flow(trees, types, control=control, given=given, entry=entry)
+    flow = Flow(trees, types, ModuleFlow, control=control, given=given, entry=entry)
     _hold(flow)
     reachable = reached(flow.of_node.values(), trees, entry)
     notes = [*application.notes, *types.notes, *flow.notes, *_unannotated(application, known)]

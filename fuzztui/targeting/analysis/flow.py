@@ -12,6 +12,8 @@ function around); an attribute is one node for its class, for all objects.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from fuzztui.targeting.analysis.definitions import (
     Condition,
@@ -23,7 +25,6 @@ from fuzztui.targeting.analysis.definitions import (
     own_nodes,
     parameters,
 )
-from fuzztui.targeting.analysis.follow import ModuleFlow
 from fuzztui.targeting.analysis.graph import Graph
 from fuzztui.targeting.analysis.overlay import RETURN
 from fuzztui.targeting.analysis.places import Key
@@ -35,6 +36,15 @@ _MAX_NAMESAKES = 8
 """Maximum number of methods, or attributes, considered for a name on an object of unknown type."""
 
 
+class ModuleVisitor(Protocol):
+    """Adds one module to the graph: :class:`~fuzztui.targeting.analysis.follow.ModuleFlow`."""
+
+    conditions: dict[Key, Condition]
+
+    def block(self, body: Iterable[ast.stmt]) -> None:
+        """Add statements. Raises RecursionError."""
+
+
 class Flow:
     """The graph of an application, and the operands of its decisions."""
 
@@ -42,6 +52,7 @@ class Flow:
         self,
         trees: dict[str, ast.Module],
         types: Types,
+        visitor: Callable[[Flow, str, NameScope], ModuleVisitor],
         *,
         control: bool = True,
         given: dict[tuple[str, str], tuple[str, ...]] | None = None,
@@ -80,7 +91,7 @@ class Flow:
             self._define(tree, NameScope(f"{name}.", -1, binds(tree.body)[0]))
         self._inherit()
         for name, tree in trees.items():
-            flow = ModuleFlow(self, name, self.scopes[tree])
+            flow = visitor(self, name, self.scopes[tree])
             try:
                 flow.block(tree.body)
             except RecursionError:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from fuzztui.targeting.analysis.definitions import Condition, Function, NameScope
+from fuzztui.targeting.analysis.flow import Flow
 from fuzztui.targeting.analysis.graph import NOTHING
 from fuzztui.targeting.analysis.places import Key, span
-
-if TYPE_CHECKING:
-    from fuzztui.targeting.analysis.flow import Flow
 
 __all__ = ["Values"]
 
