@@ -74,7 +74,7 @@ def mutant_places(state: State, e: MutantPositions, touched: ChangesBuilder) -> 
 
 
 def _running(state: State) -> float:
-    """Running time, as :func:`fuzztui.model.selectors.running_time` (which imports this room)."""
+    """Running time, as in :func:`fuzztui.model.selectors.running_time`."""
     return (state.t if state.paused_at < 0 else state.paused_at) - state.paused_s
 
 
