@@ -1,15 +1,13 @@
-"""The fold: what a campaign is, from what happened in it.
+"""The fold: computes the state of a campaign from the records of its log.
 
-:func:`apply` is the only place where a :class:`~fuzztui.model.state.State`
-changes. It looks at nothing but the state and the records: the same log gives
-the same state however it is cut into batches and wherever it is taken up from a
-checkpoint. It never raises: a log may hold anything, in any order.
+Only :func:`apply` changes a :class:`~fuzztui.model.state.State`. It uses the state and the records,
+nothing else: the same log gives the same state, with any batches and from any checkpoint. It never
+raises: a log may contain anything, in any order.
 
-Here are the campaign and its commands; instances and totals are in
-:mod:`fuzztui.model.stats`, entries and findings in :mod:`fuzztui.model.saved`,
-mutants in :mod:`fuzztui.model.mutants`, the worklist of fuzz-first in
-:mod:`fuzztui.model.worklist`, text mutators in :mod:`fuzztui.model.mutators`, types and code
-targets in :mod:`fuzztui.model.targeting_fold`.
+This module folds the campaign and its commands; :mod:`fuzztui.model.stats` folds instances and
+totals, :mod:`fuzztui.model.saved` entries and findings, :mod:`fuzztui.model.mutants` mutants,
+:mod:`fuzztui.model.worklist` the worklist of fuzz-first, :mod:`fuzztui.model.mutators` text
+mutators, and :mod:`fuzztui.model.targeting_fold` types and goals.
 """
 
 from __future__ import annotations
@@ -65,22 +63,22 @@ from fuzztui.wire.events import (
 __all__ = ["FOLD_VERSION", "apply"]
 
 FOLD_VERSION = 12
-"""Raise it when the fold's meaning changes: checkpoints of another version are not used."""
+"""Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 _BY_ANY = tuple(command.name for command in (*MUTANT_COMMANDS, *TYPE_COMMANDS))
-"""No set: what a log has in the place of a name may have no hash."""
+"""Not a set: the value that a log contains as a name may be unhashable."""
 
 MAX_UNKNOWN_KINDS = 100
-"""How many unknown kinds are counted by name; the rest are counted as "(others)"."""
+"""Number of unknown kinds that are counted by name; the rest are counted as "(others)"."""
 
 _LONGEST_TIME = 1e12
 
 _ROWS_A_RECORD = 3
-"""So many rows of a list of mutants cost about as much as an ordinary record."""
+"""Rows of a list of mutants whose fold costs about as much as an ordinary record."""
 
 
 def apply(state: State, records: Iterable[Record]) -> Changes:
-    """Fold ``records`` into ``state``, in order. Records that it has already are ignored."""
+    """Fold ``records`` into ``state``, in order; records up to ``state.seq`` are ignored."""
     touched = ChangesBuilder()
     applied = 0
     fresh = state.seq == 0
@@ -89,13 +87,13 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
             continue
         applied += 1
         state.seq = record.seq
-        # A time that goes back or is no number cannot come from our writer.
+        # The supervisor never writes a time that decreases or is not a number.
         if state.t < record.t < _LONGEST_TIME:
             state.t = record.t
         event = record.event
         kind = type(event)
         news = _is_news(state, event)
-        _HANDLERS.get(kind, _foreign)(state, event, touched)
+        _HANDLERS.get(kind, _unhandled)(state, event, touched)
         state.cost += 1
         if kind in _LISTS:
             state.cost += len(_LISTS[kind](event)) // _ROWS_A_RECORD
@@ -105,10 +103,10 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
 
 
 def _is_news(state: State, event: Event) -> bool:
-    """Whether the event list shows it: of mutants only kills, or it would show nothing else.
+    """Whether the event list shows the event: of mutants only kills, or these would fill the list.
 
-    Nor a queue that is told again because a resumed afl-fuzz has numbered it again, nor a
-    description that is nothing but the signal in the finding's name.
+    Left out, too: entries that are reported again after afl-fuzz renumbered its queue, and
+    descriptions that contain only the signal in the finding's name.
     """
     if isinstance(event, FindingDescribed):
         return not is_by_signal(event.signature)
@@ -119,10 +117,10 @@ def _is_news(state: State, event: Event) -> bool:
 
 
 def _representable(record: Record, t: float) -> Record:
-    """The record, or a message at ``t`` in its place if JSON cannot well hold it.
+    """The record, or a warning at ``t`` in its place if a checkpoint cannot contain the record.
 
-    It cannot hold infinite numbers, and nesting near the interpreter's limit may be
-    read here and fail where a checkpoint is written.
+    JSON has no infinite numbers, and data nested near the interpreter's limit can be read here
+    and fail when a checkpoint is written.
     """
     event = record.event
     if type(event) in _HARMLESS and record.t == t:
@@ -137,7 +135,7 @@ def _representable(record: Record, t: float) -> Record:
             raise ValueError
         encode_record(record)
     except (ValueError, RecursionError, OverflowError):
-        text = f"a record of kind {type(record.event).__name__} holds what JSON cannot"
+        text = f"a record of kind {type(record.event).__name__} contains values that JSON lacks"
         return Record(record.seq, t, Message("warning", text))
     return record
 
@@ -154,7 +152,7 @@ def _shallow(value: Any, levels: int) -> bool:
 
 
 def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder) -> None:
-    # A campaign that is only watched starts again with each watcher; another one has another name.
+    # Each watcher of a watched campaign records a start; another campaign has another name.
     same = (e.name, e.engine) == (state.name, state.engine)
     if not (same and (e.wall == state.started_wall or not state.host)):
         state.starts += 1
@@ -194,9 +192,9 @@ def _campaign_ended(state: State, e: CampaignEnded, touched: ChangesBuilder) -> 
     touched.campaign = True
 
 
-def _set_state(state: State, word: str, reason: str) -> None:
-    state.state, state.reason = word, reason
-    if word == "paused":
+def _set_state(state: State, name: str, reason: str) -> None:
+    state.state, state.reason = name, reason
+    if name == "paused":
         state.paused_at = state.t if state.paused_at < 0 else state.paused_at
     elif state.paused_at >= 0:
         state.paused_s += state.t - state.paused_at
@@ -222,7 +220,7 @@ def _forget_commands(state: State) -> None:
 def _answer(state: State, key: str, touched: ChangesBuilder) -> CommandStatus:
     command = state.commands.get(key)
     if command is None:
-        # The answer to a command that left the table, or was never logged.
+        # The answer to a command that was removed from the table, or never logged.
         command = state.commands[key] = CommandStatus(key, state.t, {})
         _forget_commands(state)
     touched.commands.add(key)
@@ -248,12 +246,12 @@ def _command_progress(state: State, e: CommandProgress, touched: ChangesBuilder)
 def _command_rejected(state: State, e: CommandRejected, touched: ChangesBuilder) -> None:
     command = _answer(state, e.id, touched)
     if command.state == "applied" and command.command.get("c") in _BY_ANY:
-        return  # another instance could
+        return  # another instance executed the command
     command.state, command.text, command.instance = "rejected", e.reason, e.instance
 
 
 def _message(state: State, e: Message, touched: ChangesBuilder) -> None:
-    """Messages are in ``recent`` and nowhere else."""
+    """Do nothing: messages are in ``recent`` only."""
 
 
 def _records_lost(state: State, e: RecordsLost, touched: ChangesBuilder) -> None:
@@ -265,8 +263,8 @@ def _unknown(state: State, e: Unknown, touched: ChangesBuilder) -> None:
     _count_unknown(state, e.name, touched)
 
 
-def _foreign(state: State, e: Event, touched: ChangesBuilder) -> None:
-    """A kind that the wire knows and the fold does not (yet)."""
+def _unhandled(state: State, e: Event, touched: ChangesBuilder) -> None:
+    """Count an event whose kind is in ``wire`` and has no handler here."""
     _count_unknown(state, e.kind, touched)
 
 
@@ -322,7 +320,7 @@ _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     TargetingStats: attrgetter("names"),
     GoalsUncovered: attrgetter("left"),
 }
-"""Kinds that are not in the event list: too many, too large."""
+"""Kinds that the event list leaves out: too many events, or too large."""
 
 _HARMLESS = frozenset(
     {
@@ -340,4 +338,4 @@ _HARMLESS = frozenset(
         RecordsLost,
     }
 )
-"""Kinds of strings and integers only."""
+"""Kinds whose fields are strings and integers only."""

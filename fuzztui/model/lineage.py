@@ -1,9 +1,9 @@
-"""Who was made of whom, over all the times that an afl-fuzz numbers its queue again.
+"""Parents of entries and findings, also after afl-fuzz has renumbered its queue.
 
-A resumed afl-fuzz gives other numbers to the same inputs, and the ``src`` of what was found
-before continues speaking of the old ones. A file keeps its first name, though
-(``id:N,time:0,execs:0,orig:FIRSTNAME``): that is what an input is known by here. Just before
-numbers change hands, all that speaks of them is written down in first names.
+A resumed afl-fuzz gives new ids to the same inputs, while the ``src`` of earlier entries still
+contains old ids. A file name keeps the original name (``id:N,time:0,execs:0,orig:FIRSTNAME``),
+which is the identity of an input here. Before a renumbering takes effect, the parents of all
+affected rows are stored as identities.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["entry_of", "identity", "parent_of", "write_down"]
 
 
 def identity(row: Entry | Finding) -> str:
-    """What a row is known by whatever its number: ``"instance/first name"``."""
+    """Return the name of a row that renumbering keeps: ``"instance/original file name"``."""
     if isinstance(row, Finding):
         return row.key
     name = row.file.removeprefix("queue/")
@@ -22,14 +22,14 @@ def identity(row: Entry | Finding) -> str:
 
 
 def parent_of(row: Entry | Finding) -> tuple[str, int] | None:
-    """Instance and number of its first parent, or None. An import's is of the peer's queue."""
+    """Return instance and id of the first parent, or None; for an import, in the peer's queue."""
     if not row.src:
         return None
     return row.sync or row.instance, row.src[0]
 
 
 def entry_of(state: State, instance: str, number: int) -> Entry | None:
-    """Who has that number in a queue, or had it where the queue got it from."""
+    """Return the entry with this id in a queue, or the origin of the seed with this id; or None."""
     entry = state.entries.get(f"{instance}/{number}")
     peer = state.instances.get(instance)
     if entry is None and peer is not None:
@@ -38,18 +38,18 @@ def entry_of(state: State, instance: str, number: int) -> Entry | None:
 
 
 def write_down(state: State, instance: str) -> None:
-    """The queue of ``instance`` is about to be renumbered: keep what its numbers meant."""
+    """Store the parents of all rows that use ids of a queue that is about to be renumbered."""
     parents = state.parents
     rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
     for row in rows:
         of = parent_of(row)
         if row.saved and (row.instance == instance or (of and of[0] == instance)):
-            me = identity(row)
-            if me not in parents:  # else it was found before the last time
+            name = identity(row)
+            if name not in parents:  # else stored at an earlier renumbering
                 parent = None if of is None else entry_of(state, *of)
-                parents[me] = "" if parent is None or not parent.saved else identity(parent)
+                parents[name] = "" if parent is None or not parent.saved else identity(parent)
     state.cost += len(rows) // _ROWS_A_RECORD
 
 
 _ROWS_A_RECORD = 10
-"""So many rows that are gone through cost about as much as an ordinary record."""
+"""Rows whose inspection costs about as much as the fold of an ordinary record."""

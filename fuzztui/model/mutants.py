@@ -1,12 +1,11 @@
-"""Folding mutants: found once, judged by every instance, counted by each for itself.
+"""Fold mutants: enumerated once, with a state and counts from each instance.
 
-Each instance has its own corpus, and so its own opinion of a mutant; a row shows one
-word for all of them:
+Each instance has its own corpus, and so its own state of a mutant. A row has one state for all:
 
-* killed by one stays killed, whatever others, who have not got there, say of it; who
-  killed it first keeps the honour;
-* an instance may always take back its own word (after a requeue, say);
-* skipped and equivalent are a user's word: they replace any other, and any other
+* a mutant that one instance killed stays killed, whatever others report; the first instance
+  stays its killer;
+* an instance can always replace a state that it reported itself (for example after a requeue);
+* skipped and equivalent are set by a user: they replace any other state, and any other state
   replaces them.
 """
 
@@ -37,11 +36,11 @@ _index = {name: i for i, name in enumerate(_names)}
 
 _KILLED: Final = "killed"
 _NO_NEWS: Final = frozenset({"pending", "alive", "invalid", _KILLED})
-"""What others say of a mutant that one instance killed changes nothing."""
+"""States from other instances that do not change a killed mutant."""
 
 
 def changed(row: Mutant, changes: dict[str, Any]) -> Mutant:
-    """The row with some fields replaced, three times as fast as ``dataclasses.replace``."""
+    """Return the row with some fields replaced; 3 times as fast as ``dataclasses.replace``."""
     values = list(_values(row))
     for name, value in changes.items():
         values[_index[name]] = value
@@ -49,7 +48,7 @@ def changed(row: Mutant, changes: dict[str, Any]) -> Mutant:
 
 
 def put(state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilder) -> None:
-    """Make ``row`` the row of its id; counts and the series of kills go along."""
+    """Store ``row`` under its id; update the counts by state and the series of kills."""
     state.mutants[row.id] = row
     touched.mutants.add(row.id)
     state.static_mutants += row.static - (before is not None and before.static)
@@ -67,7 +66,7 @@ def put(state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilde
 
 
 def bare(state: State, key: str) -> Mutant:
-    """A mutant of which nothing is known but its id."""
+    """Return a mutant of which only the id is known."""
     return Mutant(key, "", "", "", -1, "", "", "", "", state.t, state.seq)
 
 
@@ -77,7 +76,7 @@ def _text(item: dict[str, Any], name: str) -> str:
 
 
 def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> None:
-    """Where mutants are. Told again (the program was edited meanwhile) they may have moved."""
+    """Add mutants; reported again (the target was edited), they may have another location."""
     if e.instance:
         instance(state, e.instance, touched)
     for item in e.mutants:
@@ -107,7 +106,7 @@ def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> Non
 
 
 def mutant_state(state: State, e: MutantState, touched: ChangesBuilder) -> None:
-    """An instance's word on a mutant; the rules are above."""
+    """Set the state of a mutant by the rules of this module."""
     if e.instance:
         instance(state, e.instance, touched)
     before = state.mutants.get(e.id)
@@ -127,7 +126,7 @@ def mutant_state(state: State, e: MutantState, touched: ChangesBuilder) -> None:
         trial=count(e.trial),
         killed_t=killed_t,
         detail=e.detail,
-        # What became of its turn stays said when it is judged.
+        # A verdict keeps the reason that its turn ended with.
         reason=e.reason or (row.reason if row.stage and word in ("alive", _KILLED) else ""),
         steer=e.steer,
     )
@@ -135,7 +134,7 @@ def mutant_state(state: State, e: MutantState, touched: ChangesBuilder) -> None:
 
 
 def mutant_runs(state: State, e: MutantRuns, touched: ChangesBuilder) -> None:
-    """How often an instance has met mutants so far."""
+    """Set an instance's counts of mutants."""
     instance(state, e.instance, touched)
     for key, figures in e.runs.items():
         if not isinstance(figures, list) or len(figures) != 3 or not key:
@@ -154,7 +153,7 @@ _whole = [f.name for f in fields(MutationStats) if f.type == "Count"]
 
 
 def mutation_stats(state: State, e: MutationStats, touched: ChangesBuilder) -> None:
-    """An instance's figures of mutation analysis, in place of its former ones."""
+    """Replace an instance's statistics of mutation analysis."""
     instance(state, e.instance, touched)
     figures: dict[str, Any] = {name: finite(getattr(e, name)) for name in _reals}
     figures |= {name: max(count(getattr(e, name)), 0) for name in _whole}

@@ -1,6 +1,6 @@
-"""How far the fuzzing of a mutant has come, what it is called, and what it came to.
+"""The progress and the verdict of a mutant, and their names.
 
-One rule for what lists print, what legends count and what selections name.
+Lists, legends and selections all use these functions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["AT_WORK", "PHASES", "WAITING", "phase", "tally", "together", "verdic
 
 
 class Progressing(Protocol):
-    """The part of :class:`fuzztui.model.state.Mutant` that decides here."""
+    """The attributes of :class:`fuzztui.model.state.Mutant` that this module reads."""
 
     @property
     def state(self) -> str:
@@ -21,15 +21,15 @@ class Progressing(Protocol):
 
     @property
     def stage(self) -> str:
-        """How far its latest turn is; an empty string before the first."""
+        """The progress of its latest turn; an empty string: not a fuzz-first campaign."""
 
     @property
     def begun(self) -> float:
-        """Campaign time at which its latest turn began to fuzz; -1: it has not."""
+        """Running time at which its latest turn began to fuzz; -1: it has not."""
 
     @property
     def earlier(self) -> Mapping[str, int]:
-        """What its turns before the latest have transferred."""
+        """Results of its turns before the latest, by name."""
 
 
 WAITING = ("queued", "building", "built")
@@ -40,14 +40,14 @@ AT_WORK = ("pruning", "fuzzing", "collecting")
 PHASES = (
     "at work", "waiting", "done", "refused", "failed", "dropped", "skipped", "equivalent",
 )  # fmt: skip
-"""Where mutants are, in the order in which they are shown."""
+"""The status of a mutant, in the order in which screens show them."""
 
 
 def phase(mutant: Progressing) -> str:
-    """One of :data:`PHASES`, as far as its state and stage are known words.
+    """Return one of :data:`PHASES`; an unknown stage is returned as it is.
 
-    What a user put aside before its turn is called after that, and so is what turned out to
-    be the program itself.
+    A mutant that a user skipped or marked before its turn, or that equals the original, is named
+    by its state.
     """
     if mutant.stage in AT_WORK:
         return "at work"
@@ -59,10 +59,10 @@ def phase(mutant: Progressing) -> str:
 
 
 def verdict(mutant: Progressing) -> str:
-    """killed, alive, or "" where nothing can be said: rows, counts and the score go by this.
+    """Return "killed", "alive", or an empty string: no verdict. Rows, counts and scores use this.
 
-    A kill is permanently, also while it waits for another turn. Alive is what was fuzzed, however
-    long, and not killed; of one that a user calls equivalent there is nothing to tell.
+    A kill is permanent, also while the mutant waits for another turn. A mutant that was fuzzed,
+    for any time, and not killed is alive. Equivalent mutants have no verdict.
     """
     if mutant.state == "killed" or mutant.earlier.get("kills", 0) > 0:
         return "killed"
@@ -73,13 +73,13 @@ def verdict(mutant: Progressing) -> str:
 
 
 def tally(mutants: Iterable[Progressing]) -> tuple[int, int]:
-    """What the score is made of: how many are killed, and of how many there is a verdict."""
+    """Return numerator and denominator of the score: killed mutants, mutants with a verdict."""
     verdicts = Counter(map(verdict, mutants))
     return verdicts["killed"], verdicts["killed"] + verdicts["alive"]
 
 
 def together(earlier: Mapping[str, int], latest: Mapping[str, int]) -> dict[str, int]:
-    """What several turns of a mutant brought. Its kills are counted over all of them already."""
+    """Return the results of all turns of a mutant. Its kills already cover all turns."""
     sums = {name: earlier.get(name, 0) + latest.get(name, 0) for name in {**earlier, **latest}}
     if "kills" in sums:
         sums["kills"] = max(earlier.get("kills", 0), latest.get("kills", 0))

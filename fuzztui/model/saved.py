@@ -1,4 +1,4 @@
-"""Folding finds: queue entries and findings, described before or after they are saved."""
+"""Fold saved inputs: entries and findings, described before or after they are saved."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def _entry(state: State, name: str, number: int) -> Entry:
 
 
 def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
-    """A queue file was seen; a find, unless it was imported."""
+    """Add or replace an entry whose file appeared in ``queue/``."""
     i = instance(state, e.instance, touched)
     entry = _entry(state, e.instance, e.id)
     if entry.saved and entry.told >= i.numbered:
-        # A queue that is told again may be one that a resumed afl-fuzz has renumbered.
+        # The same id again: a resumed afl-fuzz may have renumbered its queue.
         write_down(state, i.id)
         i.numbered = state.seq
     if not entry.saved:
@@ -48,8 +48,8 @@ def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
         if e.first < 0 and not e.sync:
             i.last_find_t = state.t
     elif entry.file != e.file:
-        # The id is another input's now, found when its name says. Whether that is skipped
-        # may have been told already. (The name of an import does not say when.)
+        # The id now belongs to another input. Its name contains the time when it was found
+        # (not the name of an import); its ``steer`` may have been reported already.
         timeless = e.sync and not e.time_ms
         found = state.t if timeless else min(max(count(e.time_ms), 0) / 1000, state.t)
         entry = Entry(entry.key, entry.instance, entry.id, found, entry.seq, steer=entry.steer)
@@ -75,7 +75,7 @@ def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
 
 
 def entries_seeded(state: State, e: EntriesSeeded, touched: ChangesBuilder) -> None:
-    """What the queue of a mutant's instance began with."""
+    """Add the seeds of an instance that fuzzes a mutant."""
     i = instance(state, e.instance, touched)
     if e.anew:
         write_down(state, i.id)
@@ -86,7 +86,7 @@ def entries_seeded(state: State, e: EntriesSeeded, touched: ChangesBuilder) -> N
 
 
 def entry_described(state: State, e: EntryDescribed, touched: ChangesBuilder) -> None:
-    """What the engine says of an entry, in place of what it said before."""
+    """Replace the engine's description of an entry."""
     instance(state, e.instance, touched)
     entry = _entry(state, e.instance, e.id)
     state.entries[entry.key] = replace(
@@ -108,7 +108,7 @@ def _finding(state: State, e: FindingSaved | FindingDescribed) -> Finding:
 
 
 def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> None:
-    """A file in crashes/ or hangs/ was seen."""
+    """Add or replace a finding whose file appeared in ``crashes/`` or ``hangs/``."""
     i = instance(state, e.instance, touched)
     finding = _finding(state, e)
     if not finding.saved:
@@ -126,7 +126,7 @@ def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> Non
         touched.campaign = True
     state.findings[finding.key] = replace(
         finding,
-        # Its folder tells less than a description that was there before.
+        # A description is more precise than the directory of the file.
         category=finding.category if finding.signature else e.category,
         saved=True,
         id=e.id,
@@ -142,7 +142,7 @@ def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> Non
 
 
 def finding_described(state: State, e: FindingDescribed, touched: ChangesBuilder) -> None:
-    """What is known of a finding; it moves to the group of its signature."""
+    """Replace the description of a finding and move it to the group of its signature."""
     instance(state, e.instance, touched)
     finding = _finding(state, e)
     if finding.signature != e.signature:
@@ -169,7 +169,7 @@ def _mark_first(state: State, key: str, first: bool, touched: ChangesBuilder) ->
 
 
 def _join_group(state: State, key: str, signature: str, touched: ChangesBuilder) -> None:
-    """Put a finding among those of its signature, which are in the order of the log."""
+    """Insert a finding into the group of its signature, in the order of the log."""
     group = state.groups.setdefault(signature, [])
     at = bisect_left(group, state.findings[key].seq, key=lambda k: state.findings[k].seq)
     group.insert(at, key)

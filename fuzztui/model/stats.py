@@ -1,12 +1,12 @@
-"""Folding figures: instances, their statistics, the campaign's totals over time.
+"""Fold instances, their statistics, and the campaign's totals over time.
 
-What the totals over instances mean:
+How the totals over instances are computed:
 
 * ``execs``, ``rate``, ``crashes``, ``hangs``, ``corpus``, ``cpu``: the sum;
 * ``edges``, ``edges_valid``, ``edges_third_party``: the maximum, because instances exchange
-  their finds and so cover the same code;
+  their entries and so cover the same code;
 * an instance that is paused or stalled, or has no process, has rate 0, whatever its last
-  statistics said; one whose rate nobody knows (yet) adds nothing to the sum.
+  statistics contain; an instance whose rate is unknown adds nothing to the sum.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ __all__ = [
 ]
 
 IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished", "failed"})
-"""Instance states in which nothing is executed, so that the rate is 0."""
+"""Instance states without executions: the rate is 0."""
 
 GONE_STATES = frozenset({"restarting", "stopped", "finished", "failed"})
-"""Instance states without a process, so that it uses no CPU either."""
+"""Instance states without a process: the CPU use is 0, too."""
 
 _LARGE = 2**62
 
 
 def finite(value: float, default: float = 0.0) -> float:
-    """The value, or ``default`` if it is infinite, huge or no number."""
+    """Return ``value``, or ``default`` if ``value`` is infinite, huge or not a number."""
     return value if -_LARGE < value < _LARGE else default
 
 
 def count(value: int) -> int:
-    """A figure of which -1 means unknown; nothing else may be negative or huge."""
+    """Return ``value``, or -1 (unknown) if ``value`` is negative or huge."""
     return value if -1 <= value < _LARGE else -1
 
 
 def series(state: State, name: str) -> Series:
-    """The series of that name, made when it is first used."""
+    """Return the series ``name``, added if it is new."""
     found = state.series.get(name)
     if found is None:
         found = state.series[name] = Series()
@@ -56,10 +56,10 @@ def series(state: State, name: str) -> Series:
 
 
 def shift(state: State, name: str, old: float, new: float) -> None:
-    """One instance's contribution to a sum went from ``old`` to ``new``.
+    """Add a point to a sum: one instance's contribution changed from ``old`` to ``new``.
 
-    The running total is the series' last value: exact for integers; rates are
-    kept to 3 decimals, so that rounding each step leaves no drift.
+    The sum is the last value of the series: exact for integers; rates have 3 decimals, so
+    rounding at each step causes no drift.
     """
     sums = series(state, name)
     total = sums.last + new - old
@@ -67,13 +67,13 @@ def shift(state: State, name: str, old: float, new: float) -> None:
 
 
 def shift_own(state: State, i: Instance, name: str, old: float, new: float) -> None:
-    """The same of what only counts on the target: a mutant's crashes are nobody's findings."""
+    """As :func:`shift`, without instances that fuzz a mutant: their crashes are no findings."""
     if not i.mutant:
         shift(state, name, old, new)
 
 
 def _maximum(state: State, i: Instance, name: str, old: int) -> None:
-    """An instance's figure, already set, was ``old``."""
+    """Add a point to a maximum: the instance's attribute ``name`` was ``old`` before."""
     new = getattr(i, name)
     if i.mutant:
         return
@@ -89,7 +89,7 @@ def _maximum(state: State, i: Instance, name: str, old: int) -> None:
 
 def _set_rate(state: State, i: Instance, rate: float) -> None:
     before, i.execs_per_sec = i.execs_per_sec, rate
-    if rate >= 0 or before > 0:  # else nothing to draw: 0 would be a figure
+    if rate >= 0 or before > 0:  # else unknown as before: a point of 0 would be a value
         shift(state, "rate", max(0.0, before), max(0.0, rate))
 
 
@@ -100,7 +100,7 @@ def _set_cpu(state: State, i: Instance, cpu: float) -> None:
 
 
 def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> None:
-    """An instance's process changed state; what does not run has no rate."""
+    """Set the state of an instance; the rate is 0 if nothing is executed."""
     i = instance(state, e.instance, touched)
     i.state, i.reason = e.state, e.reason
     i.pid, i.restarts = count(e.pid), max(count(e.restarts), 0)
@@ -119,7 +119,7 @@ def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> N
 
 
 def instance_hello(state: State, e: InstanceHello, touched: ChangesBuilder) -> None:
-    """An engine introduced itself."""
+    """Set the version, the capabilities and the mutant of an instance."""
     i = instance(state, e.instance, touched)
     i.engine, i.version, i.python = e.engine, e.version, e.python
     i.capabilities = [str(c) for c in e.capabilities]
@@ -127,15 +127,15 @@ def instance_hello(state: State, e: InstanceHello, touched: ChangesBuilder) -> N
     i.directory = e.directory or i.directory
     if e.mutant and not i.mutant:
         for name in ("corpus", "crashes", "hangs"):
-            if figure := getattr(i, name):
-                shift(state, name, figure, 0)
+            if counted := getattr(i, name):
+                shift(state, name, counted, 0)
         i.mutant = e.mutant
     if e.pid:
         i.pid = e.pid
 
 
 def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
-    """An instance's figures: they and the totals they change."""
+    """Set the statistics of an instance and update the totals."""
     i = instance(state, e.instance, touched)
     touched.campaign = True
     t = state.t
@@ -169,14 +169,14 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
 
 
 def synced(state: State, e: Synced, touched: ChangesBuilder) -> None:
-    """Whose queues it imports from."""
+    """Set the peers of an instance."""
     i = instance(state, e.instance, touched)
     whole = {k: v for k, v in e.peers.items() if type(v) is int}
     i.peers = {str(k): count(v) for k, v in whole.items()}
 
 
 def resources(state: State, e: Resources, touched: ChangesBuilder) -> None:
-    """What an instance's processes use."""
+    """Set the CPU and memory use of an instance."""
     i = instance(state, e.instance, touched)
     cpu = max(0.0, round(finite(e.cpu), 3))
     shift(state, "cpu", i.cpu, cpu)

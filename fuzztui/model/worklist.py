@@ -1,4 +1,4 @@
-"""Folding the worklist that are fuzzed one by one, and the stages of such a campaign."""
+"""Fold the worklist and the phases of a fuzz-first campaign."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _FUZZING = "fuzzing"
 _OVER = ("done", "refused")
 
 _MAX_NAMES = 50
-"""Of figures that one mutant, or the plan, may have."""
+"""Maximum number of named values of one mutant, or of the plan."""
 
 
 def stage_started(state: State, e: PhaseStarted, touched: ChangesBuilder) -> None:
-    """The campaign fuzzes mutants from now on, or the target."""
+    """Set the phase and the budget plan."""
     if e.stage != state.stage:
         state.stage, state.stage_t = e.stage, state.t
     if e.plan:
@@ -32,7 +32,7 @@ def stage_started(state: State, e: PhaseStarted, touched: ChangesBuilder) -> Non
 
 
 def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> None:
-    """A mutant came to another stage, or more is known of what it cost and brought."""
+    """Set the progress, costs and results of a mutant."""
     before = state.mutants.get(e.id)
     row = before or bare(state, e.id)
     now = _running(state)
@@ -45,7 +45,7 @@ def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> No
     }
     if e.stage == _FUZZING and row.stage != _FUZZING:
         changes["begun"] = now
-    elif e.stage == "queued":  # as if it had never had its turn, but the target has what it brought
+    elif e.stage == "queued":  # a new turn; the original keeps what was transferred
         earlier = together(row.earlier, row.brought)
         changes |= {"begun": -1.0, "fuzzed_s": 0.0, "slot": "", "brought": {}, "earlier": earlier}
     elif row.stage == _FUZZING and e.stage != _FUZZING and row.begun >= 0:
@@ -58,7 +58,7 @@ def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> No
 
 
 def _forget_seeds(state: State, key: str) -> None:
-    """Of what a turn began with keep what something was made of: a campaign has thousands."""
+    """Keep only those seeds of a turn that are parents: a campaign has thousands of turns."""
     for instance in [i for i in state.instances.values() if i.mutant == key and i.origins]:
         rows = state.entries.values()
         made_of = {str(n) for row in rows if row.instance == instance.id for n in row.src}
@@ -66,7 +66,7 @@ def _forget_seeds(state: State, key: str) -> None:
 
 
 def mutant_places(state: State, e: MutantPositions, touched: ChangesBuilder) -> None:
-    """The queue was put into another order. Of mutants that nobody knows nothing is kept."""
+    """Set positions in the worklist; ids of unknown mutants are ignored."""
     for key, place in e.places.items():
         before = state.mutants.get(key)
         if before is not None and type(place) in (int, float):
@@ -74,7 +74,7 @@ def mutant_places(state: State, e: MutantPositions, touched: ChangesBuilder) -> 
 
 
 def _running(state: State) -> float:
-    """Campaign time less the pauses, as :func:`fuzztui.model.selectors.running_time` has it."""
+    """Running time, as in :func:`fuzztui.model.selectors.running_time`."""
     return (state.t if state.paused_at < 0 else state.paused_at) - state.paused_s
 
 

@@ -156,8 +156,9 @@ def _misfit(cls: type[Any], name: str, value: Any) -> CodecError:
 
 
 def _noun(annotation: str) -> str:
-    inner = annotation.removeprefix("list[").removesuffix("]")
-    return _NOUNS[annotation] if inner == annotation else f"a list of {_PLURALS[inner]}"
+    if annotation in _NOUNS:
+        return _NOUNS[annotation]
+    return f"a list of {_PLURALS[annotation.removeprefix('list[').removesuffix(']')]}"
 
 
 _NOUNS = {

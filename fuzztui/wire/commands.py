@@ -174,7 +174,7 @@ class SetMixture(Command):
 
 @dataclass(frozen=True, slots=True)
 class WeighType(Command):
-    """Multiply the probability that a mutation is targeted at this type; a weight of 0 bans it.
+    """Target this type ``weight`` times as often as its distance implies; 0 bans the type.
 
     ``type``: a name that the static analysis has reported.
     """

@@ -116,7 +116,7 @@ def test_what_cannot_be_done_says_why():
         (MoveMutants("a.c#0"), "is not waiting"),
         (MoveMutants("a.c#7", to="sideways"), "first, last, up, down"),
         (MoveMutants("a.c#99"), "no mutant matches"),
-        (MoveMutants("what=x"), "no condition"),
+        (MoveMutants("what=x"), "not a condition"),
         (PromoteMutants("a.c#1"), "requeue it first"),
         (RequeueMutants("a.c#0"), "skip it first"),
         (MarkEquivalent("a.c#1", because="looks like it"), "an input distinguishes"),

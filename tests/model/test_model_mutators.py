@@ -359,7 +359,7 @@ def mixtures(draw):
         ((0.5, float("nan"), 0.5), "text is nan"),
         ((0.0, 0.0, float("inf")), "splice is inf"),
         ((0.0, 0.0, 10**400), "splice is 10000"),
-        ((0, 0, 0), "add to 0"),
+        ((0, 0, 0), "add up to 0"),
     ],
 )
 def test_what_is_no_mixture(parts, words):

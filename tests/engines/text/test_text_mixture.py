@@ -136,7 +136,7 @@ def test_drawing_is_by_weight() -> None:
 
 def test_a_mixture_that_is_none() -> None:
     arms = MixtureState(StatsBlock(), reference.weights)
-    with pytest.raises(ValueError, match=r"add to 1\.5"):
+    with pytest.raises(ValueError, match=r"add up to 1\.5"):
         arms.set_mixture(Mixture(0.5, 0.5, 0.5), adaptive=False)
     assert arms.mixture == Mixture(0.25, 0.75, 0.0)
 
