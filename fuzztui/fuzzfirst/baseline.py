@@ -153,7 +153,7 @@ class Baseline:
         await self._copy_source(progress)
         self._rooms = {name: self._room(name) for name in (_PLAIN, _AFL)}
         plain, base = self._rooms.values()
-        progress("building it as it is")
+        progress("building the original")
         outcome = await _built(base, BASELINE_LIMIT_S)
         self.seconds = outcome.seconds
         if not made(outcome, base.program):
@@ -214,7 +214,7 @@ class Baseline:
         plain, room = self.rooms()
         if not names or any(room.seen(name) for name in names):
             return
-        progress("making sure that it is compiled from the copy")
+        progress("checking that target.build compiles the copy of the source")
         room = plain or room
         for name in names:
             outcome = await room.mutant(name, NO_SOURCE, self.limit)

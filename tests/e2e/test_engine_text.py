@@ -169,7 +169,7 @@ def test_a_mixture_is_obeyed_from_the_next_trial_on_and_outlives_a_restart(lab: 
     assert (answer["id"], answer["detail"]) == ("c2", "havoc 100%, text 0%, splice 0%")
     assert answer["trial"] >= 300
     kill(worker_of(nanny))
-    wait_for(lambda: any("it is started again" in text for text in said(spec.parent)))
+    wait_for(lambda: any("a new worker continues" in text for text in said(spec.parent)))
     done = execs(spec.parent)
     wait_for(lambda: execs(spec.parent) > done + 1500)
     kill(nanny.pid, 15)
@@ -278,7 +278,7 @@ def test_a_parser_that_dies_does_so_twice(lab: Lab, ends: str) -> None:
     deadly = (spec.parent / ".unparsed").read_text().split()
     assert deadly
     assert sorted(deadly) == sorted(2 * [*set(deadly)])
-    again = [text for text in said(spec.parent) if "it is started again" in text]
+    again = [text for text in said(spec.parent) if "a new worker continues" in text]
     assert len(again) == len(deadly)
     assert not names(spec.parent, "crashes")
     spec = spec_of(lab, text={**SPLICING, "language": "python"}, budget_trials=41)

@@ -352,7 +352,7 @@ async def test_a_run_of_an_earlier_version_goes_on_with_its_source(lab):
     (work / "state.json").write_text(json.dumps(state))
     (work / "fast-base").mkdir()
     (made.source / "main.c").write_text("int main(void) { return 9; }\n")  # the run has its own
-    made.anew().known({"earlier": original})
+    made.anew().restore_digests({"earlier": original})
     await made.prepare()
     assert not (work / "fast-base").exists()
     mutant = SourceMutant("m", "main.c", 5, "test", "    if (n == 'a') puts(\"letter\");", "")

@@ -346,7 +346,7 @@ def test_a_source_without_mutants_is_said_so(first):
     first.begin('mutants.sources=["empty.c"]', build=f"{BUILD} $SOURCE/empty.c")
     state = first.finished()
     assert state.state == "failed"
-    assert "there are no mutants" in state.reason
+    assert "nothing to mutate" in state.reason
 
 
 HOSTILE = r"""

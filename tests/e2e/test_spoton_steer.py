@@ -100,7 +100,7 @@ import json, os, sys, time
 from pathlib import Path
 from fuzztui.engines.process import worker
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.directory.store import Store
@@ -109,7 +109,7 @@ spec = read_spec(Path(sys.argv[1]))
 commands = json.loads(sys.argv[2])
 log = EventLog(spec.dir / "events.jsonl", spec.instance)
 Store(spec.dir, log, time.sleep).create()
-journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
+journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
 loop = worker._build(spec, journal, log)
 while journal.counters[j.TRIAL] < spec.budget_trials:
     for number, (at, command) in enumerate(commands):
@@ -312,7 +312,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
 
     nanny = s.nanny()
     kill(worker_of(SimpleNamespace(pid=nanny)))  # type: ignore[arg-type]
-    wait_for(lambda: s.says("it is started again"))
+    wait_for(lambda: s.says("a new worker continues"))
     wait_for(lambda: demoted() == 2)
     works(s.state().instances["main"].execs)
 

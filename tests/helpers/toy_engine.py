@@ -43,7 +43,7 @@ class Append:
 def build(context: Context) -> Parts:
     """The parts of its loop."""
     spec, rng = context.spec, context.rng
-    limit, counters = spec.engine.max_size, context.journal.words
+    limit, counters = spec.engine.max_size, context.journal.counters
     corpus = Corpus()
     scheduler = Steerable(ZestScheduler(corpus), corpus)
     coverage = CoverageFeedback(context.executor.coverage)

@@ -21,7 +21,7 @@ from fuzztui.engines.text import careful
 careful._PARSE_S = 0.1
 def parse(data):
     {ends}
-careful.Careful(parse, Path(sys.argv[1])).spans(b"deadly")
+careful.GuardedParser(parse, Path(sys.argv[1])).spans(b"deadly")
 """
 
 
