@@ -461,7 +461,7 @@ def fuzztui(fleet, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_command_line_tells_why_and_its_exit_status_is_not_0(fleet):
     fleet.freeze(instances=1)
     missing = fuzztui(fleet, "--set", "target.command=['./nowhere']")
-    assert (missing.returncode, "there is no " in missing.stderr) == (2, True)
+    assert (missing.returncode, "does not exist" in missing.stderr) == (2, True)
     plain = fuzztui(fleet, "--set", command(fleet, "plain"))
     assert plain.returncode == 1
     assert "No instrumentation detected" in plain.stdout

@@ -57,7 +57,7 @@ def build(context: Context) -> Parts:
         scheduler=scheduler,
         stages=[
             Recover(Rescue(spec.dir)),
-            Seeds(context.seeds, counters[j.SEEDS_DONE], limit, seed_done, context.log.say),
+            Seeds(context.seeds, counters[j.SEEDS_DONE], limit, seed_done, context.log.message),
             Sync(spec.sync_dir, context.store, limit),
             Mutate(corpus, scheduler, Append(rng, limit, spec.engine.options["appended"])),
             Fresh(rng, choices=False),

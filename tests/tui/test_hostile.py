@@ -100,7 +100,7 @@ async def test_questions_notices_and_copies(drive):
     async with drive(log) as d:
         d.world.supervisor.refuse = EVIL
         await d.press("2", "u")
-        await d.until(lambda: any("refused" in n for n in d.notices()))
+        await d.until(lambda: any("rejected" in n for n in d.notices()))
         assert all(clean(n) for n in d.notices())
         await d.press("c", "3", "c", "C", "v")
         for key in ("4", "j", "d", "m", "down", "d", "e", "x", "enter", "E", "y", "c", "C", "f"):

@@ -32,8 +32,8 @@ async def test_figures_are_left_out_until_asked_for(drive):
         await d.until(lambda: len(d.table.source) > 0)
         assert "stats" not in d.text()
         for kind, word in (
-            ("finds", "entry"), ("steering", ""), ("instances", "hello"),
-            ("messages", "campaign"), ("figures", "stats"), ("everything", "stats"),
+            ("saved", "entry"), ("commands", ""), ("instances", "hello"),
+            ("messages", "campaign"), ("stats", "stats"), ("everything", "stats"),
         ):  # fmt: skip
             await d.press("f")
             await d.until(lambda kind=kind: f"{kind} " in d.lines()[2])
