@@ -253,7 +253,7 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
     state = first.until(lambda s: s.mutants[key].stage == "done", 120)
     assert state.mutants[key].fuzzed_s < 12  # some of it is the new supervisor's
     assert state.stage == "mutants"  # others have their turns, too
-    assert any("no budget pays" in e.text for e in first.events(Message))
+    assert any("no budget is charged" in e.text for e in first.events(Message))
     assert {state.instances[name].state for name in ("m1", "m1-s1")} == {"finished"}
     state = first.finished()
     assert state.stage == "target"
@@ -459,7 +459,7 @@ def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
     later = next(m.id for m in state.mutants.values() if m.stage != "dropped" and m.id != key)
     answer = first.send(RequeueMutants(later))
     assert answer.ok
-    assert "start it again" in answer.detail
+    assert "stop and resume the campaign" in answer.detail
     assert first.state().stage == "target"
     # One whose supervisor only died continues with what it was at.
     first.kill_supervisor()

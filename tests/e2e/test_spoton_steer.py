@@ -276,7 +276,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     assert "80% of the mutations" in s.done(SetTargetedShare(0.8))
     assert f"{small} is pinned: app.Size" in s.done(PinGoal(small))
     assert f"{named} is ignored" in s.done(IgnoreGoal(named))
-    assert "one child a round" in s.done(DemoteEntry(0, "main"))
+    assert "one child in each cycle" in s.done(DemoteEntry(0, "main"))
     assert "did you mean app.Size" in s.refused(WeighType("app.Sizes", 1))
     assert f"did you mean {small}" in s.refused(PinGoal(f"app.py:{SMALL}:them"))
     assert f"did you mean {small}" in s.refused(IgnoreGoal(f"app.py:{SMALL}:them"))
