@@ -207,7 +207,7 @@ async def test_a_batch(tmp_path, act):
         expected = "hang" if act is ITSELF else "crash"
         assert [v.outcome for v in verdicts] == ["ok", expected, "ok"]
         if act is ITSELF:
-            assert "SIGSTOP" in (await batch.words(files[1]))["signature"]
+            assert "SIGSTOP" in (await batch.describe(files[1]))["signature"]
     assert marked(home.path) == []
 
 
