@@ -7,10 +7,12 @@ both the supervisor and the target's interpreter import this module.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = [
     "BASE_COMMANDS", "GROUP", "KINDS", "EngineKind", "Option", "UnknownKind", "kind_named",
@@ -27,7 +29,11 @@ BASE_COMMANDS: Final = (
 
 
 class UnknownKind(ValueError):
-    """No engine of this kind can be used; the message is for users and names the kind."""
+    """No engine of this kind can be used; ``problem`` says why, the message also names the key."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f'engine.kind = "{name}" {problem}')
+        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,27 +117,33 @@ KINDS: Final = {row.name: row for row in _ROWS}
 """The kinds that come with fuzztui."""
 
 
+def _entry_points() -> Iterable[EntryPoint]:
+    # Slow: the import takes 20 ms, the search of all installed packages 10 ms. So only kinds that
+    # fuzztui does not have are looked up.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)
+
+
 def plugin_names() -> Sequence[str]:
     """Kinds that other installed packages register, sorted; a kind of fuzztui's own wins."""
-    return sorted({point.name for point in entry_points(group=GROUP)} - KINDS.keys())
+    return sorted({point.name for point in _entry_points()} - KINDS.keys())
 
 
 def kind_named(name: str) -> EngineKind:
     """The row of this kind. Raises :class:`UnknownKind`, also of a broken plug-in."""
     if name in KINDS:
         return KINDS[name]
-    for point in entry_points(group=GROUP, name=name):
+    for point in _entry_points():
+        if point.name != name:
+            continue
         try:
             row = point.load()
         except Exception as e:
-            raise UnknownKind(
-                f'engine.kind = "{name}": {point.value} cannot be imported: {type(e).__name__}: {e}'
-            ) from None
+            problem = f"{point.value} cannot be imported: {type(e).__name__}: {e}"
+            raise UnknownKind(name, f"is unusable: {problem}") from None
         if not isinstance(row, EngineKind) or row.name != name:
-            raise UnknownKind(
-                f'engine.kind = "{name}": {point.value} is not an EngineKind of that name'
-            )
+            raise UnknownKind(name, f"is unusable: {point.value} is not an EngineKind of that name")
         return row
-    raise UnknownKind(
-        f'engine.kind = "{name}" is unknown; choose one of {", ".join((*KINDS, *plugin_names()))}'
-    )
+    known = ", ".join((*KINDS, *plugin_names()))
+    raise UnknownKind(name, f"is unknown; choose one of {known}")

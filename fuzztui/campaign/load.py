@@ -37,7 +37,7 @@ from fuzztui.campaign.values import (
     nearest,
     program,
 )
-from fuzztui.engines.kinds import plugin_names
+from fuzztui.engines.kinds import UnknownKind, plugin_names
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
 
 _TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "string"}
@@ -99,7 +99,8 @@ class _Loader:
         self._stop_if_wrong()
         if kind:
             tables.setdefault("engine", {})["kind"] = kind
-            tables = {name: table for name, table in tables.items() if name in tables_for(kind)}
+            known = tables_for(kind)
+            tables = {name: table for name, table in tables.items() if name in known}
         schema = self._schema(tables)
         if "mutants" in tables and "engine" in schema and "mutants" not in schema:
             kind = tables["engine"]["kind"]
@@ -185,13 +186,16 @@ class _Loader:
         if "kind" not in table:
             self._problem("engine.kind", f"is missing; choose one of {', '.join(ENGINES)}")
             return COMMON
-        key = replace(key, choices=(*key.choices, *plugin_names()))
+        if table["kind"] not in key.choices:
+            key = replace(key, choices=(*key.choices, *plugin_names()))
         try:
             kind, _ = check(key, table["kind"], self.path.parent)
             return tables_for(kind)
+        except UnknownKind as e:
+            self._problem("engine.kind", e.problem)
         except ValueError as e:
-            self._problem("engine.kind", str(e).removeprefix(f'engine.kind = "{table["kind"]}": '))
-            return COMMON
+            self._problem("engine.kind", str(e))
+        return COMMON
 
     def _table(
         self, name: str, keys: tuple[Key, ...], table: dict[str, Any]

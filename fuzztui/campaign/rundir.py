@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fuzztui
 from fuzztui.base.files import check_writable
-from fuzztui.engines.kinds import kind_named, plugin_names
+from fuzztui.engines.kinds import KINDS, kind_named
 
 __all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "Unfit", "prepare_run"]
 
@@ -151,7 +151,7 @@ class RunDir:
         directory = self.supervisor / "pkg"
         directory.mkdir(mode=0o700, exist_ok=True)
         packages = [Path(fuzztui.__file__).parent]
-        if kind in plugin_names():
+        if kind and kind not in KINDS:
             spec = find_spec(kind_named(kind).module.partition(".")[0])
             if spec is not None and spec.origin:
                 packages.append(Path(*(spec.submodule_search_locations or [spec.origin])[:1]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
-from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named, plugin_names
+from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named
 
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
@@ -688,8 +688,10 @@ def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
     """All keys of a campaign of that engine, by table. Raises :class:`UnknownKind`."""
     row = None if kind == AFL else kind_named(kind)
     schema = ENGINES[kind] if row is None or kind in ENGINES else _schema_of(row)
-    common = (replace(ENGINE[0], choices=(*ENGINES, *plugin_names())), *ENGINE[1:])
-    tables = {**COMMON, "target": schema.target, "engine": (*common, *schema.engine)}
+    common = ENGINE
+    if kind not in ENGINES:
+        common = (replace(ENGINE[0], choices=(*ENGINES, kind)), *ENGINE[1:])
+    tables = {**COMMON, "target": schema.target, "engine": common + schema.engine}
     tables |= {"mutants": MUTANTS} if row is None or row.mutants_first else {}
     tables |= {"text": TEXT} if row is None or row.text else {}
     return tables | ({"oracle": schema.oracle} if schema.oracle else {})
