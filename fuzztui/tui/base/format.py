@@ -93,6 +93,11 @@ def score(share: float | None) -> str:
     return f"{min(100 * share, 99.9 if share < 1 else 100.0):.1f}%"
 
 
+def share(part: float) -> str:
+    """Return a part of 0 to 1 as a percentage: ``55%``; ``0%`` only for 0."""
+    return percent(part, 1.0) if part > 0 else "0%"
+
+
 def span(seconds: float) -> str:
     """Return a duration with two units: ``4s``, ``12m 05s``, ``3h 20m``, ``2d 04h``."""
     s = whole_seconds(seconds)

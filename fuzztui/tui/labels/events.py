@@ -10,7 +10,7 @@ from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.stats import finite
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themes import SEMANTIC
-from fuzztui.tui.labels.targeting import share_text, targeting_command_text
+from fuzztui.tui.labels.targeting import targeting_command_text
 from fuzztui.tui.labels.worklist_text import transferred_text
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import SetMixture
@@ -155,7 +155,7 @@ def describe(event: ev.Event) -> Described:
             text = f"{event.uncovered:,} of {several(event.targets, 'goal')} uncovered"
             text += f", {event.frontier:,} on the frontier"
             text += f"  {several(len(event.names), 'type')}"
-            text += f"  {share_text(min(1.0, finite(event.targeted)))} targeted"
+            text += f"  {format.share(min(1.0, finite(event.targeted)))} targeted"
             text += f"  pinned {event.pinned}" if event.pinned else ""
             text += f"  {len(event.ignored):,} ignored" if event.ignored else ""
             return Described("types", text, "muted", event.instance, STATS)

@@ -22,7 +22,6 @@ __all__ = [
     "named_by",
     "pending_label",
     "place_of",
-    "share_text",
     "short_names",
     "targeting_command_text",
     "type_label",
@@ -127,11 +126,6 @@ def _times(n: float) -> str:
     return f"{n:,.0f}" if n >= 100 else f"{n:.3g}"
 
 
-def share_text(share: float) -> str:
-    """Return a share as a percentage: ``55%``."""
-    return format.percent(share, 1.0) if share > 0 else "0%"
-
-
 def pending_label(command: Command) -> str:
     """Return a short label of a pending command."""
     match command:
@@ -143,7 +137,7 @@ def pending_label(command: Command) -> str:
             verb = "ignore" if command.ignored else "unignore"
             return f"{verb} {brief_location(command.location, 40)}"
         case SetTargetedShare():
-            return f"{share_text(command.share)} targeted"
+            return f"{format.share(command.share)} targeted"
         case _:
             return command.name
 
@@ -171,7 +165,7 @@ def targeting_command_text(command: dict[str, Any]) -> str:
         )
     if name == SetTargetedShare.name:
         share = _number(command.get("share"))
-        return f"{name} " + (share_text(share) if 0 <= share <= 1 else "?")
+        return f"{name} " + (format.share(share) if 0 <= share <= 1 else "?")
     return ""
 
 

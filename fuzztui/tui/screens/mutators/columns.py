@@ -77,12 +77,7 @@ def _weight(arm: MutatorRow) -> Cell:
 
 
 def _share(arm: MutatorRow) -> Cell:
-    return share_text(arm.share), "muted"
-
-
-def share_text(share: float) -> str:
-    """Return a share as a percentage."""
-    return format.percent(share, 1.0) if share > 0 else "0%"
+    return format.share(arm.share), "muted"
 
 
 def _figure(

@@ -15,7 +15,7 @@ from fuzztui.tui.labels.latest_saved import latest_lines
 from fuzztui.tui.labels.mixing import SIGNS
 from fuzztui.tui.labels.mutant_details import side_style
 from fuzztui.tui.labels.mutators import effect_of
-from fuzztui.tui.screens.mutators.columns import rate_text, share_text
+from fuzztui.tui.screens.mutators.columns import rate_text
 
 
 def named_by(op: str) -> list[str]:
@@ -68,8 +68,8 @@ def _drawn_now(arm: MutatorRow) -> str:
     if arm.cls == "splice":
         if not arm.share:
             return "if the other splicing mutator cannot apply"
-        return f"first in {share_text(arm.share)} of splice steps"
-    return f"{share_text(arm.share)} of {arm.cls} steps"
+        return f"first in {format.share(arm.share)} of splice steps"
+    return f"{format.share(arm.share)} of {arm.cls} steps"
 
 
 def _instances(arm: MutatorRow, state: State) -> list[Line]:
@@ -90,7 +90,7 @@ def _instances(arm: MutatorRow, state: State) -> list[Line]:
             [
                 TextSpan(f"{plain(name, 12):<{wide}} ", "muted"),
                 TextSpan(f"{format.count(found):>6} of {format.count(applied):>6}"),
-                TextSpan(f"  weight {share_text(share)}", "muted"),
+                TextSpan(f"  weight {format.share(share)}", "muted"),
                 TextSpan(crashed, "crash"),
             ]
         )

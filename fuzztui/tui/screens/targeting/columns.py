@@ -14,7 +14,6 @@ from fuzztui.tui.labels.targeting import (
     brief_type,
     fewer,
     place_of,
-    share_text,
     weight_text,
 )
 
@@ -104,7 +103,7 @@ def _chance(row: TypeRow) -> Cell:
     if not row.probability:
         return f"{'':{BAR}} {'0%':>5}", "muted"
     bar = gauge(row.probability, BAR)[0]
-    return f"{bar:{BAR}} {share_text(row.probability):>5}", "edge"
+    return f"{bar:{BAR}} {format.share(row.probability):>5}", "edge"
 
 
 def _distance(row: TypeRow) -> Cell:
@@ -118,7 +117,7 @@ def _match_share(row: TypeRow) -> float:
 def _match(row: TypeRow) -> Cell:
     if not row.picks:
         return format.NONE, "muted"
-    return share_text(_match_share(row)), "" if row.matches else "hang"
+    return format.share(_match_share(row)), "" if row.matches else "hang"
 
 
 def _factor(row: TypeRow) -> Cell:
@@ -172,4 +171,4 @@ def _reached(row: TargetRow) -> Cell:
     share = reached_share(row)
     if share < 0:
         return format.NONE, "muted"
-    return (share_text(share), "") if share else ("never", "muted")
+    return (format.share(share), "") if share else ("never", "muted")

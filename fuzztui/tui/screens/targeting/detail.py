@@ -16,7 +16,7 @@ from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.latest_saved import latest_lines
 from fuzztui.tui.labels.mutant_details import number_span
 from fuzztui.tui.labels.status import SPOTON
-from fuzztui.tui.labels.targeting import ARMS, share_text, weight_text
+from fuzztui.tui.labels.targeting import ARMS, weight_text
 from fuzztui.tui.screens.targeting.columns import sign_of
 from fuzztui.wire.commands import WeighType
 
@@ -59,9 +59,9 @@ def _chance(row: TypeRow, whole: Aim | None) -> tuple[str, str]:
             known = "known to be " if whole is not None and whole.changed else ""
             return f"none: no goal that is {known}uncovered depends on this type", "muted"
         return "none now", "muted"
-    words = f"{share_text(row.probability)} of the targeted mutations"
+    words = f"{format.share(row.probability)} of the targeted mutations"
     if whole is not None and 0 < whole.targeted < 1:
-        words += f", {share_text(row.probability * whole.targeted)} of all"
+        words += f", {format.share(row.probability * whole.targeted)} of all"
     return words, "edge"
 
 
@@ -125,7 +125,7 @@ def _instances(row: TypeRow, state: State) -> list[Line]:
         lines.append(
             [
                 TextSpan(f"{plain(f.instance, 12):<{wide}} ", "muted"),
-                TextSpan(f"{share_text(f.probabilities[i] / 1e6):>5}"),
+                TextSpan(f"{format.share(f.probabilities[i] / 1e6):>5}"),
                 TextSpan(f"  {weight_text(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
                 TextSpan(f"  {format.count(f.matches[i])} of {format.count(f.picks[i])}", "muted"),
                 TextSpan(f"  +{f.new_arms[i]:,}" if f.new_arms[i] else "", "valid"),
@@ -229,7 +229,7 @@ def _hung(text: str) -> list[TextSpan]:
 def _of_type(row: TypeRow | None) -> list[TextSpan]:
     if row is None:
         return []
-    words = f"  {share_text(row.probability)}"
+    words = f"  {format.share(row.probability)}"
     weight = "" if row.weight == 1 else f"  {weight_text(row.weight)}"
     return [TextSpan(words, "muted"), TextSpan(weight, "promoted" if row.weight else "skipped")]
 
@@ -241,7 +241,7 @@ def _reached(row: TargetRow) -> str:
     if not share:
         return f"none of {several(row.asked, 'checked trial')} reached its decision"
     of = f"{row.reached:,} of {row.asked:,} checked"
-    return f"{share_text(share)} of the trials reach its decision ({of})"
+    return f"{format.share(share)} of the trials reach its decision ({of})"
 
 
 def _no_types_of_it() -> list[Line]:

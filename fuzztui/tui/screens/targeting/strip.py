@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from fuzztui.base.text import several
 from fuzztui.model.targeting import Aim
+from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
-from fuzztui.tui.labels.targeting import brief_location, brief_type, share_text
+from fuzztui.tui.labels.targeting import brief_location, brief_type
 from fuzztui.tui.screens.targeting.columns import IGNORED, PINNED
 from fuzztui.wire.analysed import have_changed, remedy
 
@@ -91,7 +92,7 @@ class AimStrip(StatusCanvas):
             words = [
                 TextSpan(", " if n else "", "muted"),
                 TextSpan(plain(brief_type(name, 30)), "edge"),
-                TextSpan(f" {share_text(chance)}"),
+                TextSpan(f" {format.share(chance)}"),
             ]
             if width_of([*line, *words]) >= width:
                 break
@@ -109,7 +110,7 @@ def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
 
 def targeted_spans(aim: Aim, keys: str = "") -> list[Line]:
     """Return the targeted share as texts of several lengths."""
-    share = share_text(aim.targeted)
+    share = format.share(aim.targeted)
     moves = TextSpan(keys, "primary")
     return [
         [
