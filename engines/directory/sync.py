@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.base.regular_files import read_regular
+from fuzztui.base.files import read_if_regular
 from fuzztui.engines.directory.store import QUEUE, Store, entry_ids
 from fuzztui.engines.inputs.candidate import Candidate
 
@@ -46,7 +46,7 @@ class Sync:
             self._due = time.monotonic() + _EVERY_S
         while self._waiting:
             peer, number, path = self._waiting.popleft()
-            data = read_regular(path, self._limit)
+            data = read_if_regular(path, self._limit)
             if data is not None:
                 # Recorded before the run: an entry that kills the worker is not imported twice.
                 noted = partial(self._note, peer, number + 1)

@@ -30,8 +30,8 @@ from types import FrameType
 from typing import Any, Final
 
 from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.files import read_if_regular
 from fuzztui.engines.base.errors import CannotStart, Limited
-from fuzztui.engines.base.regular_files import read_regular
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.forks import Death, Tell, in_child
@@ -164,7 +164,7 @@ class _Runner:
         executor, table = self._executor, self._table
         executor.in_child()
         for at in range(start, len(self._inputs)):
-            data = read_regular(self._inputs[at], self._limit)
+            data = read_if_regular(self._inputs[at], self._limit)
             if data is None:
                 tell({"verdict": [at, "unfit", "", 0]})
                 continue

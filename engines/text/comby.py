@@ -20,7 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.base.regular_files import read_regular
+from fuzztui.base.files import read_if_regular
 from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, spread, trimmed
 
 __all__ = ["Comby", "CombyTemplate", "is_comby"]
@@ -248,7 +248,7 @@ class _FoundEdits:
         """``header``: the file is replaced if its first line is different."""
         self._path = path
         self._found: dict[str, Any] = {}
-        head, *lines = (read_regular(path, MAX_KEPT) or b"").decode("latin-1").split("\n")
+        head, *lines = (read_if_regular(path, MAX_KEPT) or b"").decode("latin-1").split("\n")
         if head != header:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from fuzztui.base.bounds import loads
 __all__ = [
     "check_writable",
     "open_regular",
+    "read_if_regular",
     "read_json",
     "read_regular",
     "read_tail",
@@ -48,6 +49,14 @@ def read_regular(path: Path | str, limit: int, offset: int = 0) -> bytes:
         return os.pread(fd, limit, offset)
     finally:
         os.close(fd)
+
+
+def read_if_regular(path: Path | str, limit: int) -> bytes | None:
+    """As :func:`read_regular`; None for another kind of file, or one that cannot be read."""
+    try:
+        return read_regular(path, limit)
+    except OSError:
+        return None
 
 
 def read_tail(path: Path, limit: int) -> str:

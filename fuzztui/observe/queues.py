@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.base.regular_files import read_regular
+from fuzztui.base.files import read_if_regular
 from fuzztui.observe.scan import Listing
 
 __all__ = ["Found", "QueueReader", "Queues"]
@@ -74,7 +74,7 @@ class QueueReader:
         self._files[name] = seen
         if not stat.S_ISREG(status.st_mode) or status.st_size > self._most_bytes:
             return
-        if data := read_regular(path, self._most_bytes + 1):
+        if data := read_if_regular(path, self._most_bytes + 1):
             yield Found(self._path.parent.name, name, data)
 
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import replace_text
-from fuzztui.engines.base.regular_files import read_regular
+from fuzztui.base.files import read_if_regular, replace_text
 
 __all__ = ["DeathJournal"]
 
@@ -39,7 +38,7 @@ class DeathJournal:
         """
         self._cpu_s = cpu_s
         self._file = directory / f"{name}.died"
-        text = read_regular(self._file, 19 * _MAX_DEATHS) or b""
+        text = read_if_regular(self._file, 19 * _MAX_DEATHS) or b""
         self._deaths = {int(key, 16): int(n) for key, n in _DEATHS.findall(text)}
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(directory / f"{name}.at", flags, 0o600)

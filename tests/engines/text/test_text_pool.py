@@ -12,7 +12,7 @@ import pytest
 from compiled_pool import pool_harness, pool_library
 from native_pool import NativePool
 
-from fuzztui.engines.base.regular_files import read_regular
+from fuzztui.base.files import read_if_regular
 from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import (
     EntryFragments,
@@ -225,7 +225,7 @@ def test_what_is_no_file_is_passed_over(native, tmp_path, kind):
     assert not native.refresh()
     assert native.find(HOST) is None
     with pytest.raises(pool_reader.PoolError):
-        pool_reader.parse(read_regular(path, pool_reader.MAX_BYTES) or b"")
+        pool_reader.parse(read_if_regular(path, pool_reader.MAX_BYTES) or b"")
 
 
 def test_each_wrong_number_is_refused_or_harmless(native, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fuzztui.engines.base.regular_files import read_regular
+from fuzztui.base.files import read_if_regular
 
 
 def test_only_regular_files_are_read_and_nothing_is_left_open(tmp_path):
@@ -13,8 +13,8 @@ def test_only_regular_files_are_read_and_nothing_is_left_open(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "directory").mkdir()
     before = set(os.listdir("/proc/self/fd"))
-    assert read_regular(tmp_path / "file", 10) == b"x" * 10
+    assert read_if_regular(tmp_path / "file", 10) == b"x" * 10
     for name in ("link", "fifo", "directory", "nothing", "file/x"):
-        assert read_regular(tmp_path / name, 10) is None
+        assert read_if_regular(tmp_path / name, 10) is None
     # What other tests have left may be closed meanwhile.
     assert set(os.listdir("/proc/self/fd")) <= before
