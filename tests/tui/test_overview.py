@@ -78,7 +78,7 @@ async def test_old_figures_are_said_to_be_old(drive):
     log = running()
     async with drive(log) as d:
         log.t += 45  # time continues, the engine says nothing
-        await d.until(lambda: "figures 40s old" in d.text())
+        await d.until(lambda: "stats 40s old" in d.text())
         assert len(re.findall("● running +40s", d.text())) == 2
 
 

@@ -34,14 +34,16 @@ class Tiles(StatusCanvas):
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw labels, values, and the lines below."""
         tiles = tiles_of(self._status)
-        cell = (width - 1) // len(tiles)
+        # The whole width: in 80 columns a tile of eight gets 10 cells, enough for "3rd party".
+        edges = [(width - 1) * n // len(tiles) for n in range(len(tiles) + 1)]
         top: list[TextSpan] = [TextSpan(" ")]
         middle: list[TextSpan] = [TextSpan(" ")]
         bottom: list[TextSpan] = [TextSpan(" ")]
-        for tile in tiles:
-            top.append(TextSpan(fit(tile.label, cell - 1) + " ", "muted"))
-            middle.append(TextSpan(fit(tile.value, cell - 1) + " ", _ink(tile)))
-            bottom += _below(tile, cell - 1)
+        for tile, start, end in zip(tiles, edges, edges[1:], strict=False):
+            room = end - start - 1
+            top.append(TextSpan(fit(tile.label, room) + " ", "muted"))
+            middle.append(TextSpan(fit(tile.value, room) + " ", _ink(tile)))
+            bottom += _below(tile, room)
             bottom.append(TextSpan(" "))
         return [top, middle, bottom]
 
