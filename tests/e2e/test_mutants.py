@@ -100,7 +100,7 @@ def test_a_campaign_steered_from_a_script(mu2):
     said = mu2("ctl", run, "skip-mutants", "function=clamp")
     assert said.startswith("applied by main at trial ")
     assert "skipped" in said
-    assert "function=clamp names" in mu2.stderr
+    assert "function=clamp selects" in mu2.stderr
     # What is killed stays killed: that is a fact, not an opinion.
     done = {"skipped", "killed"}
     eventually(lambda: {r["state"] for r in mutants(mu2, run, "function=clamp")} <= done)

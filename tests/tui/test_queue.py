@@ -164,12 +164,12 @@ async def test_the_details_of_each(drive, tmp_path):
         M[5]: ["▲ in 2m 45s (number 1)", "▲ promoted"],
         M[4]: ["number 2: the mutants' budget ends before its turn"],
         M[2]: ["killed     0:13:25 by m3/31: the mutant crashes, the original does not; 4 inputs",
-               "12 entries, 41 edges, 1 crash to the target", "hand-over 0.44s",
-               "also       src/parser.c:18", "SIGABRT in parse  when its corpus was run"],
+               "12 entries, 41 edges, 1 crash to the target", "transfer 0.44s",
+               "also       src/parser.c:18", "SIGABRT in parse  in the transfer to the target"],
         M[1]: ["no input has killed the mutant", "nothing new to the target"],
         M[7]: ["use of undeclared identifier 'dpeth'", "^~~~~"],
         M[8]: ["same as    src/parser.c:12"],
-        M[9]: ["rejected   the mutant fails on all 27 inputs", "27 inputs kill the mutant"],
+        M[9]: ["rejected   it fails on all 27 inputs", "27 inputs kill the mutant"],
         M[20]: ["skipped    by hand"],
         M[21]: ["equivalent a comment only"],
     }  # fmt: skip
@@ -404,7 +404,7 @@ async def test_what_is_the_program_itself_is_called_equivalent(drive):
         await d.press("4")
         assert "≡ equivalent 2" in d.text()
         d.table.go_to(M[30])
-        await d.until(lambda: "same as    the program itself" in d.text())
+        await d.until(lambda: "same as    the original, once compiled" in d.text())
         await d.press("r")
         assert any("or of the original" in n for n in d.notices())
 

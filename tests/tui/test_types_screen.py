@@ -58,13 +58,13 @@ async def test_what_is_aimed_at_and_what_is_left(drive):
         for words in (
             " covered 211 ", "29 of 240 goals uncovered, ▓ 9 on the frontier",
             "50% of mutations targeted [ ]", "next Thumbnail 65%, Path 14%",
-            "Path              ━        14%  ×1            0     13    42%   5,257  2.4",
+            "Path              ━        14%  ×1           0       13    42%   5,257  2.4",
             "⊘ banned", "÷2", "Path 0, datetime 1 +1", "◆ frontier  thumbs/app.py:18:then",
             "no known type", "decides 2 uncovered goals", "latest entries and findings", "> Raise",
         ):  # fmt: skip
             assert words in text, words
-        for words in ("×4 since 0:05:00 by ann@box", "1 step to what is left",
-                      "59 arms first covered", "65% of the targeted mutations, 32% of all",
+        for words in ("×4 since 0:05:00 by ann@box", "1 step to an uncovered goal",
+                      "59 branches first covered", "65% of the targeted mutations, 32% of all",
                       "23,618 times: each time the input had the type"):  # fmt: skip
             assert words in details(d), words
         assert set(rows(d.screen.types)) == set(TYPES)
@@ -72,7 +72,7 @@ async def test_what_is_aimed_at_and_what_is_left(drive):
         assert set(LEFT) < set(rows(d.screen.targets))
         await d.press("j")
         await d.until(lambda: "2,191 inputs with the type (match), 3,066 without" in details(d))
-        assert "its chance is divided by 2.4, for misses of late" in details(d)
+        assert "its chance is divided by 2.4 because of recent misses" in details(d)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ async def test_a_target_in_words(drive):
         await d.press("7", "t")
         assert d.table is not d.screen.table
         assert d.screen.table.current.location == "thumbs/app.py:18:then"
-        for words in ("12% of the trials come", "31 of 250", "another branch of its decision",
+        for words in ("12% of the trials reach its decision", "31 of 250", "another branch of its decision",
                       "when its condition holds", "decided by: distance, type",
                       "   0  pathlib.Path  14%"):  # fmt: skip
             assert words in details(d), words
@@ -111,14 +111,14 @@ async def test_one_table_at_a_time_where_there_is_little_room(drive, size):
 async def test_where_there_is_one_table_a_line_tells_of_the_other(drive, size, tabs):
     async with drive(aimed(), size=size) as d:
         await d.press("7")
-        assert ("types 9    t goals left 29" in d.text()) == tabs
+        assert ("types 9    t uncovered goals 29" in d.text()) == tabs
         await d.press("t")
-        assert ("t types 9    goals left 29" in d.text()) == tabs
+        assert ("t types 9    uncovered goals 29" in d.text()) == tabs
         if tabs:
             y = next(y for y, line in enumerate(d.lines()) if "t types 9" in line)
             await d.pilot.click(offset=(4, y))
             await d.until(lambda: d.app.focused is d.screen.types)
-            assert "types 9    t goals left 29" in d.text()
+            assert "types 9    t uncovered goals 29" in d.text()
 
 
 @pytest.mark.slow
@@ -149,9 +149,9 @@ async def test_the_footer_does_not_end_between_less_and_more(drive):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "seen"), [
-    (120, ["chance", "weight", "steps", "+arms", "match", "drawn", "÷"]),
-    (80, ["chance", "weight", "steps", "+arms", "match", "drawn", "÷"]),
-    (60, ["chance", "weight", "steps", "+arms"]),
+    (120, ["chance", "weight", "dist", "+branch", "match", "drawn", "÷"]),
+    (80, ["chance", "weight", "dist", "+branch", "match", "drawn", "÷"]),
+    (60, ["chance", "weight", "dist", "+branch"]),
 ])  # fmt: skip
 async def test_what_the_width_shows_of_types(drive, width, seen):
     async with drive(aimed(), size=(width, 24)) as d:
@@ -221,7 +221,7 @@ async def test_a_replay_shows_the_figures_of_then(drive):
         assert rows(d.screen.types)[0] == "thumbs.model.Thumbnail"
         await d.until(lambda: "×4: set by a user" in d.text())
         d.app.seek(5.0)
-        await d.until(lambda: "No instance has told" in d.text())
+        await d.until(lambda: "No instance has reported" in d.text())
         assert rows(d.screen.targets) == []
         assert "7 Types" in d.text()
         d.app.seek(590.0)
@@ -242,7 +242,7 @@ async def test_nothing_is_left(drive):
     )  # fmt: skip
     async with drive(log, size=(80, 24)) as d:
         await d.press("7")
-        assert "all 240 targets are covered" in strip(d)[1]
+        assert "all 240 goals are covered" in strip(d)[1]
         assert "none: no goal that is uncovered depends on this type" in d.text()
         await d.press("t")
         assert "all goals are covered" in d.text()
@@ -644,7 +644,7 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
         assert "⊘ ignored" in d.text()
         assert "d Unignore" in d.text()
         await d.press("d")
-        await d.until(lambda: "→ aim…" in d.text())
+        await d.until(lambda: "→ target…" in d.text())
         await d.until(lambda: len(commands(d)) == 3)
         assert commands(d)[2] == IgnoreGoal(others[1], False)
         log.add(ev.CommandApplied("c3", "main", 9), dt=1.0)  # so it is before figures say it

@@ -67,7 +67,7 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
         Column("turn", "turn", turn, None, min=13, max=16),
         Column("place", "where", dimmed(_place), lambda m: (m.file, m.line), max=PLACE),
         Column("change", "change", dimmed(change_cell), None, min=18, max=120, flex=True),
-        Column("slot", "turn id", _slot, lambda m: (len(m.slot), m.slot), max=8, needs=100,
+        Column("slot", "id", _slot, lambda m: (len(m.slot), m.slot), max=8, needs=100,
                spare=True),
         Column("build", "build", _build, lambda m: m.costs.get("build", 0.0), "right",
                needs=110, spare=True, descending=True),

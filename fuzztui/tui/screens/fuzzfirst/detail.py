@@ -207,9 +207,9 @@ def _gains(mutant: Mutant) -> list[Line]:
     lines: list[Line] = []
     told = mutant.brought
     if words := transferred_text(told):
-        lines.append(pair("transferred", f"{words} to the target", "valid"))
+        lines.append(pair("transfer", f"{words} to the target", "valid"))
     elif mutant.stage == "done":
-        lines.append(pair("transferred", "nothing new to the target", "muted"))
+        lines.append(pair("transfer", "nothing new to the target", "muted"))
     if words := earlier_text(mutant):
         lines.append(pair("earlier", words, "muted"))
     kept, aside = told.get("kept", -1), told.get("aside", -1)

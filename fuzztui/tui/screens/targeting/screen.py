@@ -230,7 +230,7 @@ class TypesScreen(TypeTables):
         if asked == location:
             return "pin…"
         if ignored is False and row is not None and row.ignored:
-            return "unignore…"
+            return "target…"
         return "unpin…" if asked is not None and row is not None and row.pinned else ""
 
     def _show_pending(self) -> None:
