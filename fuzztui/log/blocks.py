@@ -1,17 +1,17 @@
-"""Gzip members that say where they end and what they hold.
+"""Gzip members whose headers contain the member's size and the range of its records.
 
 As in BGZF (the SAM/BAM specification, section 4.1), each member's header has an
-"extra field" (RFC 1952, 2.3.1.1) that holds the member's whole size, so that one
-hops from header to header without decompressing; ours adds which records are
-inside. To gzip, zcat and zgrep it is an ordinary file.
+"extra field" (RFC 1952, 2.3.1.1) with the member's whole size, so that a reader can
+go from header to header without decompressing. fuzztui adds which records are inside.
+gzip, zcat and zgrep read the file as an ordinary one.
 
 Subfield ``FZ``, little endian: u8 kind, u32 size of the whole member, u32 count,
 u64 first and last sequence number, f64 first and last campaign time, u32 log, 16 times u32 CRC
 of a part of everything behind the header, u32 CRC of these fields. ``log`` is a number that all
-members of one log have in common. By the CRCs of the compressed bytes a whole log is verified
-without inflating (130 MB take 0.15 s, inflating them 4.9 s), and of a damaged member it is known
-how far it is sound: deflate itself may go on behind damage and give wrong bytes. Members of
-earlier versions have neither: they are inflated to be verified.
+members of one log share. The CRCs of the compressed bytes verify a whole log without inflating
+(130 MB take 0.15 s, inflating them 4.9 s). They also show up to where a damaged member is sound:
+deflate itself may continue behind damage and give wrong bytes. Members of earlier versions have
+neither ``log`` nor CRCs of parts: they are inflated to be verified.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ __all__ = [
 ]
 
 RECORDS, CHANGES, HEAD, END = 0, 1, 2, 3
-"""Kinds of members: records of the log; the two parts of a checkpoint; the (empty) end of a
-log whose writer closed it, with the sequence number and time of its last record."""
+"""Kinds of members: records of the log; the two parts of a checkpoint; the (empty) end mark of
+a closed log, with the sequence number and time of its last record."""
 
 _FIELDS = struct.Struct("<BIIQQdd")
 PARTS = 16
@@ -63,14 +63,14 @@ _OLD_PREFIX, _PREFIX = _prefix(_OLD_PAYLOAD), _prefix(_PAYLOAD)
 OLD_HEADER_SIZE = len(_OLD_PREFIX) + _OLD_PAYLOAD
 HEADER_SIZE = len(_PREFIX) + _PAYLOAD
 _START = _PREFIX[:10]
-"""What a member of either version starts with."""
+"""The first bytes of a member, in both versions."""
 
 _TRAILER = struct.Struct("<II")
 END_SIZE = HEADER_SIZE + 2 + _TRAILER.size
-"""Bytes of an :data:`END` member: deflate makes two bytes of nothing."""
+"""Bytes of an :data:`END` member: deflate compresses empty content to two bytes."""
 
 LARGEST = 256 << 20
-"""A member that unpacks to more than this is refused: we never write one."""
+"""Bytes. A member that unpacks to more is rejected: fuzztui never writes one."""
 
 _SEARCH = 1 << 20
 
@@ -81,7 +81,7 @@ class BlockError(LogError):
 
 @dataclass(frozen=True, slots=True)
 class RecordRange:
-    """A run of records: sequence numbers and campaign times of the first and last."""
+    """Consecutive records: sequence numbers and campaign times of the first and last."""
 
     first: int
     last: int
@@ -92,26 +92,26 @@ class RecordRange:
 
 @dataclass(frozen=True, slots=True)
 class SealedBlock(RecordRange):
-    """One member's place in its file, and what its header says."""
+    """The position of one member in its file, and the content of its header."""
 
     offset: int
     size: int
     kind: int
     log: int = 0
-    """The log that it is a member of; 0: a member of an earlier version, which has neither."""
+    """The number of the log; 0: a member of an earlier version, which has no CRCs either."""
     crcs: bytes = b""
-    """Of the parts of all bytes behind the header, packed."""
+    """CRCs of the parts of all bytes behind the header, packed."""
     damaged: bool = False
-    """No sound member: the span is that of the records that could be recovered."""
+    """Whether the member is damaged: its range is that of the recovered records."""
 
     @property
     def end(self) -> int:
-        """The offset after it."""
+        """The offset behind the last byte."""
         return self.offset + self.size
 
 
 def pack(data: bytes, kind: int, span: RecordRange, level: int = 6, log: int = 1) -> bytes:
-    """One member. Compressing lets other threads run."""
+    """Return one member with ``data``. Other threads run during the compression."""
     compressor = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     body = compressor.compress(data) + compressor.flush()
     body += _TRAILER.pack(zlib.crc32(data), len(data) & 0xFFFFFFFF)
@@ -122,7 +122,7 @@ def pack(data: bytes, kind: int, span: RecordRange, level: int = 6, log: int = 1
 
 
 def unpack(fd: int, block: SealedBlock) -> bytes:
-    """A member's content, verified. Raises :class:`BlockError`."""
+    """Return the verified content of a member. Raises :class:`BlockError`."""
     raw = read_at(fd, block.offset, block.size)
     inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
@@ -136,7 +136,7 @@ def unpack(fd: int, block: SealedBlock) -> bytes:
 
 
 def is_intact(fd: int, block: SealedBlock) -> bool:
-    """Whether no byte of a member was changed behind its header, which :func:`walk` verified."""
+    """Whether all bytes behind the header are as written; :func:`walk` verified the header."""
     if block.log:
         body = read_at(fd, block.offset + HEADER_SIZE, block.size - HEADER_SIZE)
         return _sound_bytes(block, body) == block.size - HEADER_SIZE
@@ -148,10 +148,10 @@ def is_intact(fd: int, block: SealedBlock) -> bool:
 
 
 def is_torn_end(start: int, size: int, last: int, tails: Iterable[int]) -> bool:
-    """Whether the bytes from ``start`` to the file's ``size`` are the beginning of an end mark.
+    """Whether the bytes from ``start`` to the file's ``size`` are the first part of an end mark.
 
-    ``last``: the last record before them. ``tails``: the first records of the tails that there
-    are. A log that is being closed has the tail of its last member until the mark is written.
+    ``last``: the last record before these bytes. ``tails``: the first record of each tail. While
+    a log is being closed, the tail of its last member exists until the end mark is written.
     """
     return size - start < END_SIZE and any(first <= last for first in tails)
 
@@ -163,7 +163,7 @@ def _parts(body: bytes, size: int = -1) -> list[bytes]:
 
 
 def _sound_bytes(block: SealedBlock, body: bytes) -> int:
-    """How many bytes of a member's body, from its beginning, are as they were written."""
+    """The number of leading bytes of a member's body that are as written."""
     parts = _parts(body, block.size - HEADER_SIZE)
     sound = 0
     for part, crc in zip(parts, _CRCS.unpack(block.crcs), strict=True):
@@ -174,9 +174,9 @@ def _sound_bytes(block: SealedBlock, body: bytes) -> int:
 
 
 def unpack_damaged(raw: bytes, block: SealedBlock | None) -> tuple[bytes, bool]:
-    """What a damaged member certainly unpacked to, and whether that is all of it.
+    """Return the certainly correct content of a damaged member, and whether it is complete.
 
-    ``raw`` begins where the member did; ``block`` is what its header says, if that is sound.
+    ``raw`` begins at the member's first byte. ``block``: its header; None if that is damaged.
     """
     for header in (HEADER_SIZE, OLD_HEADER_SIZE):
         data, rest = _inflate(raw[header:])
@@ -187,12 +187,12 @@ def unpack_damaged(raw: bytes, block: SealedBlock | None) -> tuple[bytes, bool]:
     if block.log:
         body = raw[HEADER_SIZE:]
         return _inflate(body[: _sound_bytes(block, body)])[0], False
-    # Without CRCs only a member that was cut off is known to be right up to there.
+    # Without CRCs, only a member that was cut off is known to be correct up to the cut.
     return _inflate(raw[OLD_HEADER_SIZE:])[0] if len(raw) < block.size else b"", False
 
 
 def _inflate(body: bytes) -> tuple[bytes, bytes]:
-    """What a body unpacks to, and the bytes behind it; nothing where that is impossible."""
+    """The inflated body and the bytes behind it; both empty if the body cannot be inflated."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         data = inflater.decompress(body, LARGEST)
@@ -202,10 +202,10 @@ def _inflate(body: bytes) -> tuple[bytes, bytes]:
 
 
 def walk(fd: int, offset: int, size: int, after: int | None = 0) -> Iterator[SealedBlock]:
-    """The complete members between ``offset`` and ``size``, by their headers alone.
+    """Yield the complete members between ``offset`` and ``size``, reading only their headers.
 
-    Ends at the first bytes that are no such member, or where members would go back
-    to or before record ``after`` (for kinds other than :data:`RECORDS`: before it).
+    Ends at the first bytes that are not a complete member, or at a member that begins with
+    record ``after`` or an earlier one (kinds other than :data:`RECORDS`: with an earlier one).
     ``after`` None: members in any order.
     """
     while (block := read_header(fd, offset)) is not None and block.end <= size:
@@ -218,7 +218,7 @@ def walk(fd: int, offset: int, size: int, after: int | None = 0) -> Iterator[Sea
 
 
 def read_header(fd: int, offset: int) -> SealedBlock | None:
-    """The member whose header is at ``offset``, complete or not; None without a sound header."""
+    """The member with its header at ``offset``, complete or not; None without a sound header."""
     header = read_at(fd, offset, HEADER_SIZE)
     if header.startswith(_PREFIX):
         whole = HEADER_SIZE
@@ -241,7 +241,7 @@ def read_header(fd: int, offset: int) -> SealedBlock | None:
 
 
 def find_next(fd: int, offset: int, size: int) -> int:
-    """Where the next sound member begins behind damage at ``offset``; -1 if there is none."""
+    """The offset of the next sound member behind damage at ``offset``; -1 if there is none."""
     overlap = len(_START) - 1
     while offset < size:
         chunk = read_at(fd, offset, _SEARCH + overlap)

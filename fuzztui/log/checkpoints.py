@@ -1,9 +1,9 @@
 """Checkpoints on disk: a cache, in the log's container, that may be deleted at any time.
 
-A checkpoint is JSON data that :mod:`fuzztui.model.checkpoint` makes and understands;
-here it is only kept. It takes two members: what changed since the one before
-(``CHANGES``: an object, then the event list's records a line each) and the rest
-(``HEAD``), which is unpacked for the one checkpoint that is wanted.
+A checkpoint is JSON data of :mod:`fuzztui.model.checkpoint`; this module only stores
+it, as two members: the changes since the previous checkpoint (``CHANGES``: an object,
+then the event list's records, one per line) and the rest (``HEAD``), which is
+unpacked only for the checkpoint that is restored.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, open_regular, read_
 __all__ = ["EVERY", "CheckpointDraft", "CheckpointFile", "CheckpointWriter"]
 
 EVERY = 1000
-"""Work between checkpoints, in ordinary records: what a seek folds at most, about 15 ms. In a
-day's log of 4 million events they take 40% of the log's own size (every 2000: 20%, but 30 ms)."""
+"""Work between checkpoints, in ordinary records: a seek folds at most this many, in about 15 ms.
+In a day's log of 4 million events checkpoints take 40% of the log's own size (every 2000: 20%, but
+30 ms)."""
 
 _LOCK_S = 1.0
-"""How long a writer waits for the lock of the file, which a draft holds for an instant."""
+"""Seconds for which a writer waits for the file's lock, which a draft holds for an instant."""
 
 _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class CheckpointFile:
-    """The checkpoints that a log directory has, as of when it was opened; maybe none."""
+    """The checkpoints in a log directory at the time of opening; there may be none."""
 
     def __init__(self, directory: Path, name: str = CHECKPOINTS) -> None:
         self.path = directory / name
@@ -48,7 +49,7 @@ class CheckpointFile:
                 os.close(fd)
 
     def changes(self, n: int) -> dict[str, Any]:
-        """What checkpoint ``n`` (from 0) changed. Raises LogError, OSError, ValueError."""
+        """The changes of checkpoint ``n`` (from 0). Raises LogError, OSError, ValueError."""
         lines = self._read(self.pairs[n][0]).decode("ascii").splitlines()
         data = _loads(lines[0] if lines else "")
         data["recent"] = lines[1:]
@@ -77,7 +78,7 @@ def _loads(text: str | bytes) -> dict[str, Any]:
 
 
 _Version = tuple[int, int, int, int]
-"""Device, inode, size and time of the last change: what another content would differ in."""
+"""Device, inode, size and modification time: they differ if the content was changed."""
 
 
 def _version(fd: int) -> _Version:
@@ -100,11 +101,11 @@ def _pairs(fd: int) -> list[tuple[SealedBlock, SealedBlock]]:
 
 
 class CheckpointWriter:
-    """Adds checkpoints to a log directory. Only the log's writer may have one.
+    """Adds checkpoints to a log directory; for the log's writer only.
 
-    ``keep`` says how many of those that are there are good: later ones are cut off.
-    ``last_seq`` is the log's last record: a checkpoint beyond it tells of records that
-    were never flushed. For the same reason :meth:`write` only after a flush.
+    ``keep``: how many of the existing checkpoints are good; later ones are cut off.
+    ``last_seq``: the log's last record; a checkpoint beyond it contains records that
+    were never flushed. For the same reason, call :meth:`write` only after a flush.
     Raises LogError, OSError.
     """
 
@@ -118,9 +119,9 @@ class CheckpointWriter:
         os.ftruncate(self._fd, self._size)
 
     def due(self, work: int) -> bool:
-        """Whether one should be written after so much work since the last one.
+        """Whether to write a checkpoint, ``work`` records after the previous one.
 
-        All checkpoints together never take more than the sealed log.
+        All checkpoints together never take more bytes than the sealed log.
         """
         return work >= EVERY and self._size + self._expected <= self._log_size()
 
@@ -131,7 +132,7 @@ class CheckpointWriter:
             return 0
 
     def write(self, data: dict[str, Any]) -> bool:
-        """Add one; False, and as if nothing was done, when there is no room for it."""
+        """Add a checkpoint; False, with the file unchanged, if there is no room for it."""
         members = _members(data)
         self._expected = len(members)
         if self._size + len(members) > self._log_size():
@@ -147,12 +148,12 @@ class CheckpointWriter:
         return True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file and release its lock."""
         os.close(self._fd)
 
 
 def _members(data: dict[str, Any]) -> bytes:
-    """A checkpoint as it stands in the file."""
+    """The two members of a checkpoint."""
     seq, t = data["seq"], data["t"]
     span = RecordRange(seq, seq, t, t, 1)
     changes = {k: v for k, v in data.items() if k not in ("head", "recent")}
@@ -162,9 +163,10 @@ def _members(data: dict[str, Any]) -> bytes:
 
 
 def _open_locked(path: Path) -> int:
-    """The file, locked for as long as it is open, and still the one of that name.
+    """Open the file and lock it until it is closed; it is certain to be the one named ``path``.
 
-    Without it a draft could replace the file that the writer extends. Raises LogError, OSError.
+    Without the lock, a draft could replace the file that the writer extends.
+    Raises LogError, OSError.
     """
     until = time.monotonic() + _LOCK_S
     while True:
@@ -174,11 +176,11 @@ def _open_locked(path: Path) -> int:
                 return fd
         except FileNotFoundError:
             pass
-        except OSError:  # a file system without locks: the log's own lock must do
+        except OSError:  # a file system without locks: the log's own lock must suffice
             return fd
         os.close(fd)
         if time.monotonic() >= until:
-            raise LogError(f"{path}: another process writes these checkpoints")
+            raise LogError(f"{path}: another process writes these checkpoints; stop it first")
         time.sleep(_LOCK_S / 100)
 
 
@@ -191,9 +193,9 @@ def _lock(fd: int) -> bool:
 
 
 class CheckpointDraft:
-    """Checkpoints made in memory, of a log that another process may write: see :meth:`save`.
+    """Checkpoints in memory of a log that another process may write; see :meth:`save`.
 
-    ``file`` is what there was when the log was opened; its first ``keep`` checkpoints are good.
+    ``file``: the checkpoints when the log was opened; the first ``keep`` of them are good.
     """
 
     def __init__(self, file: CheckpointFile, keep: int) -> None:
@@ -204,7 +206,7 @@ class CheckpointDraft:
         self._expected = 0
 
     def due(self, work: int, log_bytes: int) -> bool:
-        """As :meth:`CheckpointWriter.due`; ``log_bytes``: of the sealed log up to there."""
+        """As :meth:`CheckpointWriter.due`; ``log_bytes``: size of the sealed log up to here."""
         return work >= EVERY and self._size + self._expected <= log_bytes
 
     def write(self, data: dict[str, Any], log_bytes: int) -> bool:
@@ -218,11 +220,11 @@ class CheckpointDraft:
         return True
 
     def save(self) -> bool:
-        """Replace the file on the disk; False if that is not to be.
+        """Replace the file on the disk; False, with the file unchanged, if that is not safe.
 
-        So it is while a :class:`CheckpointWriter` has the file, when another process has changed
-        it since the log was opened, and in a directory of another user's, who could not write on
-        in a file of ours. Raises LogError, OSError.
+        Not safe: a :class:`CheckpointWriter` has the file open, another process has changed it
+        since the log was opened, or the directory belongs to another user, who could not extend
+        a file of this user. Raises LogError, OSError.
         """
         if not self._drafted or self._path.parent.stat().st_uid != os.geteuid():
             return False

@@ -1,4 +1,4 @@
-"""Files next to a log that prove that it was longer."""
+"""Files next to a log that prove that the log was longer."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from fuzztui.log.checkpoints import CheckpointFile
 from fuzztui.log.files import CHECKPOINTS, STALE, LogError, open_regular, read_at
 
-__all__ = ["noted"]
+__all__ = ["last_noted_record"]
 
 _OFFSETS = "supervisor/offsets.json"
 _MAX_BYTES = 1 << 24
 
 
-def noted(directory: Path) -> tuple[int, Path]:
-    """The last record that something noted, only ever after a flush, and the noting file.
+def last_noted_record(directory: Path) -> tuple[int, Path]:
+    """The last record that a file next to the log mentions, and that file; 0 if there is none.
 
-    Of a log directory: its checkpoints, and how far its supervisor has relayed events. The number
-    is 0 if nothing did. Look before the log is read, which may be growing.
+    These files are the checkpoints and the supervisor's relay offsets; both are written only
+    after a flush. Call this before reading the log, because the log may be growing.
     """
     files = [CheckpointFile(directory, name) for name in (CHECKPOINTS, STALE)]
     known = [(file.pairs[-1][1].last if file.pairs else 0, file.path) for file in files]

@@ -1,4 +1,4 @@
-"""Records from a gzip file that is no sealed log: one that was recompressed or filtered."""
+"""Records from a gzip file that fuzztui did not write: a recompressed or filtered log."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LIMIT = "FUZZTUI_UNPACK_GIB"
 
 
 class GzipLog(PlainLog):
-    """A gzip file that we did not write (``grep``ed, recompressed): unpacked to a nameless file.
+    """A gzip file that fuzztui did not write, unpacked to a temporary file without a name.
 
-    Raises :class:`LogError` if its first megabytes hold no record, if it unpacks to more than
-    ``FUZZTUI_UNPACK_GIB`` GiB (1), or if the temporary directory cannot take that.
+    Raises :class:`LogError` if its first megabytes contain no record, if it unpacks to more than
+    ``FUZZTUI_UNPACK_GIB`` GiB (default: 1), or if the temporary directory has no room for it.
     """
 
     def __init__(self, path: Path, problems: Problems) -> None:
@@ -35,8 +35,8 @@ class GzipLog(PlainLog):
             lines = first[: first.rfind(b"\n") + 1] or first
             if first and not decode_lines(lines, 0, str(path), Problems()):
                 raise LogError(
-                    f"{path}: no campaign log: no record in its first {len(first):,} bytes; "
-                    "name a run, or a log that fuzztui wrote"
+                    f"{path}: not a campaign log: no record in its first {len(first):,} bytes; "
+                    "give a run, or a log that fuzztui wrote"
                 )
             super().__init__(_temporary(), str(path), problems)
             done = 0
@@ -45,7 +45,7 @@ class GzipLog(PlainLog):
                 if done > limit:
                     raise LogError(
                         f"{path}: unpacks to more than {limit / _GIB:g} GiB; "
-                        f"set {_LIMIT}={2 * limit / _GIB:g} or more to allow that"
+                        f"set {_LIMIT}={2 * limit / _GIB:g} or more to allow this"
                     )
                 try:
                     write_all(self._fd, piece)
@@ -54,10 +54,10 @@ class GzipLog(PlainLog):
 
 
 def _pieces(unpacked: gzip.GzipFile, path: Path, problems: Problems) -> Iterator[bytes]:
-    """The content, up to where it is damaged, in pieces of :data:`PIECE` bytes."""
+    """Yield the content up to the first damage, in pieces of :data:`PIECE` bytes."""
     done, part = 0, b""
     try:
-        while fresh := unpacked.read1(PIECE):  # read() would lose what comes before damage
+        while fresh := unpacked.read1(PIECE):  # read() would lose the bytes before damage
             part += fresh
             if len(part) >= PIECE:
                 done += len(part)
@@ -66,26 +66,26 @@ def _pieces(unpacked: gzip.GzipFile, path: Path, problems: Problems) -> Iterator
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
         done += len(part)
         if isinstance(e, EOFError):
-            words = "the file is cut off"
+            reason = "the file is cut off"
         elif done:
-            words = "the file is damaged"
+            reason = "the file is damaged"
         else:
-            words = "this is no gzip file"
-        more = f"; what can be unpacked, {done:,} bytes, is read" if done else ""
-        problems.note(f"{path}: {words}{more}")
+            reason = "not a gzip file"
+        more = f"; only its first {done:,} unpacked bytes are read" if done else ""
+        problems.note(f"{path}: {reason}{more}")
     if part:
         yield part
 
 
 def _unpack_limit() -> float:
-    """Bytes. Raises :class:`LogError` if the environment's is no number."""
+    """The limit in bytes. Raises :class:`LogError` if the environment variable is invalid."""
     text = os.environ.get(_LIMIT) or "1"
     try:
         gib = float(text)
     except ValueError:
         gib = 0.0
     if not 0 < gib < 1 << 30:
-        raise LogError(f"{_LIMIT}={text!r} is no number of GiB above 0; set it to 4, say")
+        raise LogError(f"{_LIMIT}={text!r} is not a number of GiB above 0; set it to 4, say")
     return gib * _GIB
 
 
@@ -104,6 +104,6 @@ def _no_room(error: OSError) -> LogError:
     except OSError:
         where = "TMPDIR"
     return LogError(
-        f"{where}: a gzip log cannot be unpacked there: {error.strerror or error}; "
+        f"{where}: cannot unpack a gzip log there: {error.strerror or error}; "
         "set TMPDIR to a directory with more room"
     )

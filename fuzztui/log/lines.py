@@ -1,4 +1,4 @@
-"""Lines to records: many at once when they are sound, one by one when they are not."""
+"""Decode lines to records: many at once if all are sound, otherwise one by one."""
 
 from __future__ import annotations
 
@@ -12,24 +12,32 @@ from fuzztui.log.blocks import RecordRange
 from fuzztui.wire.codec import CodecError, decode_record, record_from_json
 from fuzztui.wire.events import Record, RecordsLost
 
-__all__ = ["Problems", "decode_lines", "first_of", "is_possible", "missing", "span_of", "upto_t"]
+__all__ = [
+    "Problems",
+    "decode_lines",
+    "first_of",
+    "is_possible",
+    "missing_text",
+    "span_of",
+    "upto_t",
+]
 
 MAX_PROBLEMS = 100
-"""Messages about one log."""
+"""The number of messages about one log."""
 
 _MAX_COUNTED = 10_000
-"""Lines or gaps of one file that are counted."""
+"""Bad lines, or gaps, that are counted in one file."""
 
 _LONGEST_T = 1e9
 _LARGEST_GAP = 1 << 32
-"""No campaign lasts 30 years, and no log loses so many records in one place: numbers beyond
-these are damage, which must not swallow the records that follow."""
+"""Campaign times (seconds; 30 years) and gaps (records) beyond these limits are damage. A record
+with such a number is left out, as it would make all records behind it look out of order."""
 
 
 class Problems(list[str]):
     """The damage of a log, as messages; bounded, without repeats.
 
-    What may befall many lines or records is one message for each file, which is kept up to date.
+    A problem that many lines or records can have is one message per file, updated with each hit.
     """
 
     def __init__(self) -> None:
@@ -37,21 +45,24 @@ class Problems(list[str]):
         self._many: dict[tuple[str, Kind], _Many] = {}
 
     def note(self, problem: str) -> None:
-        """Add it, unless it is known or there are too many."""
+        """Add a message, unless it is there already or there are :data:`MAX_PROBLEMS`."""
         if len(self) < MAX_PROBLEMS and problem not in self:
             self.append(problem)
 
     def note_line(self, where: str, kind: Kind, key: Hashable, place: str, why: str) -> None:
-        """Count a line that is left out. ``key``: which one; ``place``, ``why``: for the first."""
+        """Count a line that is left out. ``key`` identifies the line, so that it counts once.
+
+        ``place`` and ``why`` are shown for the first one only.
+        """
         self._count(where, kind, key, 1, (place, why))
 
     def note_missing(self, where: str, first: int, last: int) -> None:
-        """Records are not there."""
-        example = ("", missing(first, last))
+        """Count missing records, from ``first`` to ``last``."""
+        example = ("", missing_text(first, last))
         self._count(where, Kind.MISSING, first, last - first + 1, example)
 
     def note_earlier(self, where: str, seq: int) -> None:
-        """The time of a record is before that of the record before."""
+        """Count a record whose time is before that of the previous record."""
         self._count(where, Kind.EARLIER, seq, 1, ("", f"record {seq}"))
 
     def _count(
@@ -67,21 +78,24 @@ class Problems(list[str]):
             return
         many.keys.add(key)
         many.size += size
-        self[many.at] = f"{where}: {many.words(kind)}"
+        self[many.at] = f"{where}: {many.message(kind)}"
 
     def clear(self) -> None:
-        """Forget all of it: the log was repaired."""
+        """Remove all messages, because the log was repaired."""
         super().clear()
         self._many.clear()
 
 
 class Kind(Enum):
-    """What may be wrong with many lines or records."""
+    """Problems that many lines or records can have: texts for one and for several."""
 
     UNREADABLE = ("cannot be read", "cannot be read")
     MISPLACED = ("is out of order", "are out of order")
     MISSING = ("", "are missing")
-    EARLIER = ("has an earlier time than the one before", "have earlier times than those before")
+    EARLIER = (
+        "has an earlier time than the one before",
+        "have earlier times than those before",
+    )
 
 
 @dataclass(slots=True)
@@ -89,14 +103,14 @@ class _Many:
     """The same problem of many lines or records of one file."""
 
     at: int
-    """The index of its message."""
+    """The index of the message."""
     place: str
     why: str
-    """Of the first one."""
+    """The reason for the first one."""
     keys: set[Hashable] = field(default_factory=set)
     size: int = 0
 
-    def words(self, kind: Kind) -> str:
+    def message(self, kind: Kind) -> str:
         count = f"more than {self.size:,}" if len(self.keys) >= _MAX_COUNTED else f"{self.size:,}"
         one, several = kind.value
         single = len(self.keys) == 1
@@ -110,7 +124,7 @@ class _Many:
             return f"{self.why} {one}" if single else several
         if single:
             return f"1 line {self.place} {one} and is left out: {self.why}"
-        return f"{count} lines {several} and are left out; for example {self.place}: {self.why}"
+        return f"{count} lines {several} and are left out; for example, {self.place}: {self.why}"
 
 
 def decode_lines(
@@ -122,19 +136,19 @@ def decode_lines(
     follower: Record | None = None,
     offset: int = 0,
 ) -> list[Record]:
-    """The records of complete lines, in order and behind record ``after``.
+    """Return the records of complete lines, in order and behind record ``after``.
 
-    Lines that are no record, out of order or impossible are noted in ``problems`` and left out;
-    records that are missing are noted, unless a :class:`RecordsLost` takes their numbers.
-    ``follower`` is what comes behind these lines, if that is known; ``offset`` is their place in
-    the file, so that no line is counted twice.
+    Lines that are not a record, out of order or impossible are noted in ``problems`` and left out.
+    Missing records are noted, unless a :class:`RecordsLost` takes their numbers.
+    ``follower``: the record behind these lines; None if unknown. ``offset``: the position of the
+    lines in the file, so that no line is counted twice.
     """
     if not data:
         return []
     numbered: list[tuple[int, Record]] | None = None
     try:
         # One JSON array is parsed in half the time of its lines. Newlines within
-        # strings are escaped, so that all that there are end a line.
+        # strings are escaped, so each newline here ends a line.
         body = data[:-1] if data.endswith(b"\n") else data
         parsed = json.loads(b"[" + body.replace(b"\n", b",") + b"]")
         records = [record_from_json(item) for item in parsed]
@@ -150,7 +164,7 @@ def decode_lines(
 
 
 def first_of(record: Record) -> int:
-    """The first number that a record takes: its own, or an earlier one if it is `RecordsLost`."""
+    """The first number that a record takes: its own, or that of the first lost record."""
     event = record.event
     if type(event) is RecordsLost and 0 < event.first <= record.seq:
         return event.first
@@ -158,7 +172,7 @@ def first_of(record: Record) -> int:
 
 
 def is_possible(record: Record, after: int) -> bool:
-    """Whether this record may follow record ``after`` in a log, however many are missing."""
+    """Whether this record can follow record ``after`` in a log, with records missing in between."""
     return 0 <= record.t < _LONGEST_T and first_of(record) - after <= _LARGEST_GAP
 
 
@@ -204,7 +218,7 @@ def _fitting(
     last_follower: Record | None,
     offset: int,
 ) -> list[Record]:
-    """Those of the records that fit behind ``after`` and what follows them."""
+    """Return the records whose number and time fit those of the records around them."""
     records: list[Record] = []
     t = 0.0
     followers = [*(record for _, record in numbered), last_follower][1:]
@@ -213,7 +227,7 @@ def _fitting(
         if record.seq <= after:
             wrong, kind = f"record {record.seq}", Kind.MISPLACED
         elif not is_possible(record, after):
-            wrong = f"no possible number or time: record {record.seq} at {record.t:g} s"
+            wrong = f"impossible number or time: record {record.seq} at {record.t:g} s"
         elif follower and after < follower.seq < record.seq:
             wrong, kind = f"record {record.seq}, before record {follower.seq}", Kind.MISPLACED
         elif follower and follower.seq > record.seq and t <= follower.t < record.t:
@@ -231,19 +245,19 @@ def _fitting(
     return records
 
 
-def missing(first: int, last: int) -> str:
-    """That records are not there: ``record 7 is missing``; ``records 7 to 9 are missing``."""
+def missing_text(first: int, last: int) -> str:
+    """Text about missing records: ``record 7 is missing``; ``records 7 to 9 are missing``."""
     if first == last:
         return f"record {first} is missing"
     return f"records {first} to {last} are missing"
 
 
 def upto_t(records: list[Record], t: float) -> int:
-    """How many of the records are not after campaign time ``t``."""
+    """The number of records that are not after campaign time ``t``."""
     return bisect_right(records, t, key=lambda r: r.t)
 
 
 def span_of(records: list[Record]) -> RecordRange:
-    """The span of at least one record."""
+    """The range of the records; at least one."""
     a, b = records[0], records[-1]
     return RecordRange(first_of(a), b.seq, a.t, b.t, len(records))

@@ -15,17 +15,17 @@ from fuzztui.wire.events import Record
 __all__ = ["LONGEST_LINE", "PIECE", "PlainLog"]
 
 PIECE = 4 << 20
-"""Bytes that are read at once."""
+"""Bytes per read."""
 
 LONGEST_LINE = 64 << 20
-"""Bytes; behind a longer line nothing is read."""
+"""Bytes. A longer line, and everything behind it, is left out."""
 
 _CHUNK_LINES = 1000
 _PEEK = 1 << 16
 
 
 class PlainLog:
-    """A file of JSON lines, such as ``zcat campaign.jsonl.gz`` gives; it may grow."""
+    """A file of JSON lines, such as the output of ``zcat campaign.jsonl.gz``; it may grow."""
 
     def __init__(self, fd: int, name: str, problems: Problems) -> None:
         self.index: list[SealedBlock] = []
@@ -38,10 +38,10 @@ class PlainLog:
         self._close = weakref.finalize(self, os.close, fd)
 
     def refresh(self) -> None:
-        """Index what was appended: full chunks by their first and last line only."""
+        """Index appended lines; of a full chunk only the first and last line are decoded."""
         size = os.fstat(self._fd).st_size
         if size < self._end:
-            self._problems.note(f"{self._name}: has become shorter; it is read again")
+            self._problems.note(f"{self._name}: became shorter; the whole file is read again")
             self.index.clear()
             self._end = 0
         wanted = PIECE
@@ -63,8 +63,8 @@ class PlainLog:
                 return
             wanted = PIECE if at else wanted * 4
             if wanted > LONGEST_LINE * 4:
-                words = "a line is longer than 64 MiB; it and what follows are left out"
-                self._problems.note(f"{self._name}: {words}")
+                text = "a line is longer than 64 MiB; this line and all behind it are left out"
+                self._problems.note(f"{self._name}: {text}")
                 return
 
     def _add(self, lines: bytes, offset: int) -> None:
@@ -99,21 +99,21 @@ class PlainLog:
         )
 
     def _following(self, offset: int) -> Record | None:
-        """The record of the line at ``offset``: it shows whether the one before is absurd."""
+        """The record of the line at ``offset``, to check the one before; None if unreadable."""
         line, newline, _ = read_at(self._fd, offset, _PEEK).partition(b"\n")
         with contextlib.suppress(CodecError, OverflowError, RecursionError):
             return decode_record(line) if newline else None
         return None
 
     def check(self, deadline: float) -> bool:
-        """Check the end only: all other bytes are read when the records are folded."""
+        """Check only the end: all other bytes are read when the records are folded."""
         if os.fstat(self._fd).st_size > sum(self._hot_place):
-            self._problems.note(f"{self._name}: the last line is cut off; it is left out")
+            self._problems.note(f"{self._name}: the last line is cut off and is left out")
         return True
 
 
 def _nth_newline(data: bytes, start: int, n: int) -> int:
-    """The offset behind the ``n``-th line from ``start``, 0 if there are fewer."""
+    """The offset behind the ``n``-th line from ``start``; 0 if there are fewer lines."""
     at = start
     for _ in range(n):
         at = data.find(b"\n", at) + 1
@@ -123,7 +123,7 @@ def _nth_newline(data: bytes, start: int, n: int) -> int:
 
 
 def _ends(lines: list[bytes], after: int, name: str, follower: Record | None) -> RecordRange | None:
-    """The span of a chunk: by its first and last line alone if none is missing between them."""
+    """The range of a chunk, from its first and last line alone if no record is missing."""
     first = last = None
     quiet = Problems()
     for line in lines:
@@ -139,5 +139,5 @@ def _ends(lines: list[bytes], after: int, name: str, follower: Record | None) ->
     span = span_of([*first, *(last or first)])
     if span.last - span.first + 1 == len(lines):
         return span
-    # One of them may be damaged so that it would swallow what is between or behind.
+    # The number of one of the two may be damaged: it would hide the records between or behind.
     return span_of(decode_lines(b"\n".join(lines), after, name, quiet, follower=follower) or first)

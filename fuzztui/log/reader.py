@@ -1,4 +1,4 @@
-"""Reading a log: in order, from any record on, while it grows."""
+"""Read a log in order, from any record on, while the log grows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fuzztui.wire.events import Record
 __all__ = ["LogError", "LogReader"]
 
 KEPT_BLOCKS = 4
-"""How many decoded blocks are remembered: paging and nearby seeks decode nothing."""
+"""Decoded blocks that are kept, so that paging and nearby seeks decode nothing."""
 
 _last = attrgetter("last")
 _first_t = attrgetter("t0")
@@ -27,11 +27,11 @@ _seq = attrgetter("seq")
 
 
 class LogReader:
-    """Any number of readers may follow a log that one writer in another process extends.
+    """Reads a log, also while a writer in another process extends it; any number of readers.
 
-    ``path`` is a run, its log directory, or a ``.jsonl`` or ``.jsonl.gz`` file. Raises
-    :class:`LogError` when there is no log and OSError when it cannot be read. What is
-    damaged is left out and described in ``problems``.
+    ``path``: a run, its log directory, or a ``.jsonl`` or ``.jsonl.gz`` file. Raises
+    :class:`LogError` if there is no log, OSError if the log cannot be read. Damaged
+    parts are left out and described in ``problems``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,7 +44,7 @@ class LogReader:
         self.refresh()
 
     def refresh(self) -> None:
-        """See what was appended since. Costs microseconds when nothing was."""
+        """Find appended records. Takes microseconds if there are none."""
         source = self._source
         source.refresh()
         if source.hot:
@@ -53,16 +53,16 @@ class LogReader:
             self.last_seq, self.last_t = source.index[-1].last, source.index[-1].t1
 
     def check(self, deadline: float = math.inf) -> bool:
-        """Look for damage in all of the log, until ``deadline`` (by ``time.monotonic()``).
+        """Look for damage in the whole log, until ``deadline`` (of ``time.monotonic()``).
 
-        False if a part of the log is left to be checked. No part is checked twice.
+        False if a part of the log is still unchecked. No part is checked twice.
         """
         return self._source.check(deadline)
 
     def records(self, after_seq: int = 0, limit: int | None = None) -> Iterator[Record]:
-        """The records behind ``after_seq``, at most ``limit``, as of the last refresh.
+        """Yield the records behind ``after_seq`` as of the last refresh, at most ``limit``.
 
-        It may be interrupted by :meth:`refresh`: then it continues to what is new.
+        After a call of :meth:`refresh` in between, the iteration includes the new records.
         """
         left = sys.maxsize if limit is None else limit
         while left > 0:
@@ -74,7 +74,7 @@ class LogReader:
             after_seq = batch[-1].seq
 
     def batch(self, after_seq: int, limit: int) -> list[Record]:
-        """As :meth:`records`, in one list and perhaps fewer; empty at the end only."""
+        """As :meth:`records`, but a list, maybe of fewer records; empty only at the log's end."""
         index = self._source.index
         i = bisect_right(index, after_seq, key=_last)
         while i < len(index):
@@ -105,7 +105,7 @@ class LogReader:
         return 0
 
     def bytes_upto(self, seq: int) -> int:
-        """Where in the sealed file (or the single file) the piece with record ``seq`` ends."""
+        """The offset in the sealed (or single) file at which the piece with record ``seq`` ends."""
         index = self._source.index
         i = bisect_right(index, seq - 1, key=_last)
         return index[min(i, len(index) - 1)].end if index else 0

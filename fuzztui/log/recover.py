@@ -1,12 +1,13 @@
-"""Put a log in order after whatever happened to its last writer, or to its bytes.
+"""Repair a log whose last writer was killed, or whose bytes are damaged.
 
-Only bytes that cannot be a record are removed: a torn last line, a torn last member (its records
-are still in the tail that it was made from). Other damaged bytes are copied aside, and the records
-that can be recovered take their place. Members are put in the order of their records.
-A :class:`~fuzztui.wire.events.RecordsLost` takes the numbers of the others, so that there are no
-gaps, the file is sound for ``zcat``, and figures stay known to be lower bounds. SIGKILL at any
-moment leaves the old file or the new one, and all that the next repair needs: checkpoints, which
-may prove that the log was longer, are renamed before the first change and removed after the last.
+Only bytes that cannot be a record are removed: a torn last line, or a torn last member, whose
+records are still in a tail. Other damaged bytes are copied to another file, and replaced by the
+records that can be recovered. Members are sorted by their records. A
+:class:`~fuzztui.wire.events.RecordsLost` takes the numbers of all other records: the log has no
+gaps, ``zcat`` reads the file, and statistics are still marked as lower bounds. SIGKILL at any
+moment leaves the old file or the new one, and all files that the next repair needs: checkpoints,
+which may prove that the log was longer, are renamed before the first change and removed after the
+last.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from fuzztui.log.blocks import (
     read_header,
     walk,
 )
-from fuzztui.log.evidence import noted
+from fuzztui.log.evidence import last_noted_record
 from fuzztui.log.files import (
     CHECKPOINTS,
     SEALED,
@@ -44,7 +45,7 @@ from fuzztui.log.files import (
     tail_name,
     write_all,
 )
-from fuzztui.log.lines import Problems, decode_lines, first_of, missing, span_of
+from fuzztui.log.lines import Problems, decode_lines, first_of, missing_text, span_of
 from fuzztui.log.salvage import Recovered, recover
 from fuzztui.wire.codec import CodecError, decode_record, encode_record
 from fuzztui.wire.events import Record, RecordsLost
@@ -56,43 +57,43 @@ _COPY = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A tail that an earlier writer left: whole lines, ``size`` bytes, and what they span."""
+    """A tail that an earlier writer left: whole lines of ``size`` bytes, and their records."""
 
     path: Path
     size: int
     span: RecordRange | None
-    """None: it is empty, or its first line was torn."""
+    """None: the tail is empty, or its first line was torn."""
 
 
 @dataclass(slots=True)
 class Mended:
-    """A log that can be written on."""
+    """A repaired log, to which records can be appended."""
 
     fd: int
-    """Of the sealed file, locked."""
+    """Descriptor of the sealed file, locked."""
     last: int = 0
     t: float = 0.0
-    """The last sealed record's number and time."""
+    """Number and time of the last sealed record."""
     log: int = 0
-    """The log that members are of; 0: no member says."""
+    """The log number in the members; 0: no member has one."""
     tails: list[Leftover] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
-    """The damage and how it was repaired, as messages."""
+    """Messages: the damage, and how it was repaired."""
 
 
 def mend(fd: int, sealed: Path) -> Mended:
-    """Repair a log directory; ``fd`` of its sealed file is closed if another took its place.
+    """Repair a log directory. Closes ``fd``, of its sealed file, if the repair replaced the file.
 
     Raises :class:`LogError`, OSError.
     """
     directory = sealed.parent
-    known, by = noted(directory)
+    known, by = last_noted_record(directory)
     firsts = [first for first, _ in list_tails(directory)]
     mended = Mended(fd)
     try:
         ends_well = _mend_sealed(mended, sealed, firsts)
         if not ends_well and firsts and firsts[-1] <= mended.last:
-            # It was being closed. Its last tail goes now, so the end mark must be there.
+            # The log was being closed. Its last tail is removed now, so the end mark is needed.
             _write_end(mended, mended.fd)
             ends_well = True
         _take_tails(directory, mended)
@@ -110,21 +111,21 @@ def mend(fd: int, sealed: Path) -> Mended:
 
 
 def _retire_checkpoints(directory: Path) -> None:
-    """Before a change: checkpoints count records that the log will not have any more."""
+    """Rename the checkpoints before a change: they count records that the log will not have."""
     with suppress(FileNotFoundError):
         (directory / CHECKPOINTS).replace(directory / STALE)
 
 
 def _note_lost_end(mended: Mended, directory: Path, first: int, last: int, by: str) -> None:
-    """Add a tail with a record for those that are lost behind all others."""
-    why = f"{SEALED}: {missing(first, last)} at the end of the log{by}"
+    """Add a tail with a `RecordsLost` for the records lost at the end of the log."""
+    why = f"{SEALED}: {missing_text(first, last)} at the end of the log{by}"
     if not by:
         why = f"{SEALED}: the end is missing, after record {first - 1}"
     t = max((tail.span.t1 for tail in mended.tails if tail.span), default=mended.t)
     lost = [Record(last, t, RecordsLost(first, why))]
     _retire_checkpoints(directory)
     leftover = _put(directory / tail_name(first), lost)
-    # One that was only begun has the same name.
+    # An empty tail, which was only created, has the same name.
     mended.tails = [tail for tail in mended.tails if tail.path != leftover.path] + [leftover]
     mended.repairs.append(why)
 
@@ -136,7 +137,7 @@ def lock(fd: int, directory: Path) -> None:
     except BlockingIOError:
         raise LogError(f"{directory}: another process writes this log; stop it first") from None
     except OSError:
-        pass  # a file system without locks: the supervisor's own lock must do
+        pass  # a file system without locks: the supervisor's own lock must suffice
 
 
 # ------------------------------------------------------------ the sealed file
@@ -153,14 +154,14 @@ class _Piece:
 
 
 def _mend_sealed(mended: Mended, path: Path, firsts: Collection[int]) -> bool:
-    """Repair the sealed file; whether it ends as its writer left it.
+    """Repair the sealed file. Return whether the file ends as its writer left it.
 
-    ``firsts``: the first records of the tails that there are.
+    ``firsts``: the first record of each tail.
     """
     fd = mended.fd
     size = os.fstat(fd).st_size
     pieces = list(_pieces(fd, size))
-    # A power cut may leave a last member with holes; its tail is still there.
+    # A power cut may leave a last member with holes; its tail still exists.
     while pieces and not pieces[-1].sound and _last_of(pieces[:-1]) + 1 in firsts:
         pieces.pop()
     if pieces and is_torn_end(pieces[-1].start, size, _last_of(pieces), firsts):
@@ -210,7 +211,7 @@ def _unbroken(pieces: Iterable[_Piece]) -> bool:
 
 
 def _sorted(mended: Mended, pieces: list[_Piece]) -> list[_Piece]:
-    """The pieces in the order of their records; those without any stay behind the one before."""
+    """The pieces in the order of their records; one without records keeps its predecessor."""
     keys: list[tuple[int, bool]] = []
     for piece in pieces:
         key = keys[-1] if keys else (0, False)
@@ -220,7 +221,7 @@ def _sorted(mended: Mended, pieces: list[_Piece]) -> list[_Piece]:
             if found := recover(raw, None, 0).records:
                 key = (first_of(found[0]), False)
         elif _is_ours(mended, block):
-            key = (block.first, block.kind == END)  # the mark behind a member of one record
+            key = (block.first, block.kind == END)  # the end mark behind a member of one record
         keys.append(key)
     order = sorted(range(len(pieces)), key=keys.__getitem__)
     return [pieces[n] for n in order]
@@ -231,15 +232,15 @@ def _is_ours(mended: Mended, block: SealedBlock) -> bool:
 
 
 def _rewrite(mended: Mended, path: Path, found: list[_Piece], pieces: list[_Piece]) -> bool:
-    """Put a sound file in the place of the damaged one; whether it ends as a writer left it.
+    """Replace the damaged file by a sound one. Return whether the file ends as a writer left it.
 
-    ``found``: the pieces as they are in the file, ``pieces``: in the order of their records.
+    ``found``: the pieces in file order; ``pieces``: in the order of their records.
     """
     old = mended.fd
     new = -1
     if found != pieces:
-        words = "its parts were not in the order of their records; they were sorted"
-        mended.repairs.append(f"{path.name}: {words}")
+        text = "its parts were not in the order of their records; they were sorted"
+        mended.repairs.append(f"{path.name}: {text}")
     try:
         with replacing(path, sync=True) as part:
             new = os.dup(part)  # with its lock
@@ -261,7 +262,7 @@ def _rewrite(mended: Mended, path: Path, found: list[_Piece], pieces: list[_Piec
 
 
 def _write_piece(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool:
-    """Copy a sound piece, and recover another; whether the log may have ended with it."""
+    """Copy a sound piece, or recover it. Return whether the log may have ended with it."""
     block = piece.block
     if piece.sound and block is not None and block.kind == RECORDS and block.first > mended.last:
         _write_gap(mended, fd, block.first - 1)
@@ -276,22 +277,22 @@ def _write_piece(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool:
 
 
 def _write_gap(mended: Mended, fd: int, last: int) -> None:
-    """Write a record for those up to ``last`` that are not there, if any."""
+    """Write a `RecordsLost` for the missing records up to ``last``, if there are any."""
     if last > mended.last:
-        words = f"{SEALED}: {missing(mended.last + 1, last)}"
-        lost = Record(last, mended.t, RecordsLost(mended.last + 1, words))
-        mended.repairs.append(words)
+        text = f"{SEALED}: {missing_text(mended.last + 1, last)}"
+        lost = Record(last, mended.t, RecordsLost(mended.last + 1, text))
+        mended.repairs.append(text)
         _write_member(mended, fd, [lost])
 
 
 def _write_end(mended: Mended, fd: int) -> None:
-    """Write the mark of a log that was closed."""
+    """Write the end mark of a closed log."""
     end = RecordRange(mended.last, mended.last, mended.t, mended.t, 0)
     write_all(fd, pack(b"", END, end, log=mended.log or 1))
 
 
 def _write_recovered(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool:
-    """Put a piece aside and write what it holds; whether the log may have ended with it."""
+    """Copy a piece aside and write its records. Return whether the log may have ended with it."""
     raw = read_at(mended.fd, piece.start, piece.stop - piece.start)
     aside = _put_aside(path.with_name(f"{path.name}.damaged-{piece.start}"), raw)
     block = piece.block
@@ -302,30 +303,30 @@ def _write_recovered(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool
     last = found.records[-1].seq if found.records else mended.last
     what = f"{path.name}: bytes {piece.start:,} to {piece.stop:,}"
     if not of_log:
-        words = f"{what} were part of another log"
+        text = f"{what} were part of another log"
     elif piece.sound:
-        words = f"{what} were records that are there twice"
+        text = f"{what} repeated records of other parts"
     elif upto > last:
-        words = f"{what} were damaged: {missing(last + 1, upto)}"
+        text = f"{what} were damaged: {missing_text(last + 1, upto)}"
     elif found.records:
-        words = f"{what} were damaged; their records could be read"
+        text = f"{what} were damaged; their records could be read"
     else:
         where = "was in them" if ends_well else "could be read there"
-        words = f"{what} were damaged; no record {where}"
-    mended.repairs.append(f"{words}; the bytes are kept in {aside.name}")
-    records = list(_filled(found.records, mended.last, mended.t, words))
+        text = f"{what} were damaged; no record {where}"
+    mended.repairs.append(f"{text}; the bytes are kept in {aside.name}")
+    records = list(_filled(found.records, mended.last, mended.t, text))
     t = records[-1].t if records else mended.t
     if upto > last:
-        records.append(Record(upto, t, RecordsLost(last + 1, words)))
+        records.append(Record(upto, t, RecordsLost(last + 1, text)))
     if records:
         _write_member(mended, fd, records)
     return ends_well
 
 
 def _put_aside(path: Path, data: bytes) -> Path:
-    """Keep damaged bytes, under another name if an earlier repair kept others under this one."""
+    """Save damaged bytes; with a number added to the name if it has other bytes already."""
     aside, n = path, 1
-    while (content := _content(aside, len(data))) != data:  # else a repair that was killed did it
+    while (content := _content(aside, len(data))) != data:  # equal: a killed repair saved them
         if content is None:
             replace_bytes(aside, data, sync=True)
             break
@@ -335,12 +336,12 @@ def _put_aside(path: Path, data: bytes) -> Path:
 
 
 def _content(path: Path, size: int) -> bytes | None:
-    """The file if it has ``size`` bytes, or other bytes; None: there is no such file."""
+    """The content of a file of ``size`` bytes, else other bytes; None if there is no such file."""
     try:
         fd = open_regular(path)
     except FileNotFoundError:
         return None
-    except LogError:  # no regular file
+    except LogError:  # not a regular file
         return b""
     try:
         return read_at(fd, 0, size + 1)
@@ -349,7 +350,7 @@ def _content(path: Path, size: int) -> bytes | None:
 
 
 def _filled(records: Iterable[Record], after: int, t: float, why: str) -> Iterator[Record]:
-    """The records, with a :class:`RecordsLost` in each gap."""
+    """Yield the records, with a :class:`RecordsLost` in each gap."""
     for record in records:
         first = first_of(record)
         if first > after + 1:
@@ -378,11 +379,11 @@ def _copy(old: int, fd: int, piece: _Piece) -> None:
 
 
 def _take_tails(directory: Path, mended: Mended) -> None:
-    """Keep the tails with records that are not sealed, in order, without damage; others go."""
+    """Repair the tails whose records are not sealed, and remove the other tails."""
     last, t = mended.last, mended.t
     for first, path in list_tails(directory):
         if mended.tails and path == mended.tails[-1].path:
-            continue  # what the tail before was written to, now and by a repair that was killed
+            continue  # the repaired content of the tail before, by this repair or a killed one
         leftovers = _take(path, first, last, t, mended.repairs)
         if not leftovers:
             path.unlink()
@@ -393,7 +394,7 @@ def _take_tails(directory: Path, mended: Mended) -> None:
 
 
 def _take(path: Path, first: int, after: int, t: float, repairs: list[str]) -> list[Leftover]:
-    """What there is of a tail behind record ``after``, without gaps; empty: nothing."""
+    """Repair one tail: its records behind record ``after``, without gaps. Empty if it has none."""
     fd = open_regular(path, os.O_RDWR)
     try:
         raw = read_at(fd, 0, os.fstat(fd).st_size)
@@ -418,13 +419,13 @@ def _take(path: Path, first: int, after: int, t: float, repairs: list[str]) -> l
         records.append(Record(upto, t1, RecordsLost(last + 1, why)))
     gap = first_of(records[0]) > after + 1
     if gap and first > after + 1:
-        repairs.append(f"{path.name}: {missing(after + 1, first - 1)} before it")
+        repairs.append(f"{path.name}: {missing_text(after + 1, first - 1)} before this file")
     if not (gap or problems or len(records) < len(found)):
         return [Leftover(path, complete, span_of(records))]
     _retire_checkpoints(path.parent)
     leftovers = []
     if first > after + 1:
-        # In a tail of its own: this one keeps its name, and is there until it is replaced.
+        # In a separate tail: this one keeps its name, and exists until it is replaced.
         lost = [Record(first - 1, t, RecordsLost(after + 1, why))]
         leftovers.append(_put(path.with_name(tail_name(after + 1)), lost))
         after = first - 1
@@ -436,7 +437,7 @@ def _take(path: Path, first: int, after: int, t: float, repairs: list[str]) -> l
 
 
 def _last_line(data: bytes, first: int, found: list[Record]) -> int:
-    """The number of the record that the last line of a damaged tail was."""
+    """The record number of the last line of a damaged tail."""
     last = found[-1].seq if found else first - 1
     bad = 0
     for line in reversed(data.splitlines()):

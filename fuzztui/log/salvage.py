@@ -1,4 +1,4 @@
-"""Recover records from a damaged member: only those that are certainly as they were written."""
+"""Recover records from a damaged member: only records that are certainly as written."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Recovered", "recover"]
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The sound records of a damaged member; ``whole``: there were no others."""
+    """The sound records of a damaged member; ``whole``: the member had no others."""
 
     records: list[Record]
     whole: bool
 
 
 def recover(raw: bytes, block: SealedBlock | None, after: int) -> Recovered:
-    """The records, behind record ``after``, of a member that began where ``raw`` does.
+    """Recover the records behind record ``after`` of a member that begins where ``raw`` does.
 
-    ``block``: what its header says, if that is sound.
+    ``block``: the member's header; None if that is damaged.
     """
     data, whole = unpack_damaged(raw, block)
     records = decode_lines(data[: data.rfind(b"\n") + 1], after, "", Problems())

@@ -1,8 +1,9 @@
 """Where a reader gets records from: a log directory, or a single file.
 
-Either offers an ``index`` of pieces that never change again and ``hot`` records
+Each source has an ``index`` of pieces that never change again, and ``hot`` records
 behind them. No descriptor is held between calls, so that a reader never keeps a
-deleted log's space, except for a foreign gzip file, which is unpacked once.
+deleted log's disk space; except for a gzip file of another program, which is
+unpacked once.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from fuzztui.log.blocks import (
     unpack,
     walk,
 )
-from fuzztui.log.evidence import noted
+from fuzztui.log.evidence import last_noted_record
 from fuzztui.log.files import SEALED, LogError, list_tails, open_regular, read_at
 from fuzztui.log.gzipped import GzipLog
-from fuzztui.log.lines import Problems, decode_lines, first_of, missing, span_of
+from fuzztui.log.lines import Problems, decode_lines, first_of, missing_text, span_of
 from fuzztui.log.plain import LONGEST_LINE, PIECE, PlainLog
 from fuzztui.log.salvage import Recovered, recover
 from fuzztui.wire.events import Record
@@ -40,23 +41,24 @@ _first = attrgetter("first")
 
 
 class RecordSource(Protocol):
-    """What :class:`~fuzztui.log.reader.LogReader` stands on."""
+    """The interface between :class:`~fuzztui.log.reader.LogReader` and one kind of file."""
 
     index: list[SealedBlock]
-    """Pieces in order; only grows, unless the file was replaced."""
+    """The pieces in order; only grows, unless the file was replaced."""
     hot: list[Record]
     """Records behind the last piece, in memory."""
 
     def refresh(self) -> None:
-        """Look for more. Raises LogError, OSError."""
+        """Read appended records. Raises LogError, OSError."""
 
     def load(self, block: SealedBlock) -> list[Record]:
         """The records of a piece. Raises LogError, OSError."""
 
     def check(self, deadline: float) -> bool:
-        """Look for damage in bytes that need not be read otherwise, until ``deadline``.
+        """Look for damage in bytes that are not read otherwise, until ``deadline``.
 
-        By ``time.monotonic()``. False if some are left. Raises LogError, OSError.
+        ``deadline`` is a time of ``time.monotonic()``. False if bytes are left to be checked.
+        Raises LogError, OSError.
         """
 
 
@@ -69,27 +71,27 @@ class RunLog:
         self._directory = directory
         self._sealed = sealed
         self._problems = problems
-        self._noted = noted(directory) if directory else (0, sealed)
+        self._noted = last_noted_record(directory) if directory else (0, sealed)
         self._tails: dict[int, _Tail] = {}
         self._file = (0, 0)
         self._end = self._size = 0
-        """Where the last member ends that was walked over, and the file did."""
+        """The end of the last member that was read, and that of the file; offsets."""
         self._checked = self._joined = 0
-        """How many members were verified, and compared with the one before."""
+        """The number of members that were verified, and compared with their predecessors."""
         self._log = 0
-        """The log that the members are of."""
+        """The log number in the members; 0: unknown."""
         self._ended = 0
-        """The last record that a mark of the end names."""
+        """The last record that an end mark names."""
         self._open = False
-        """Whether the last member shows that the writer had not closed the log."""
+        """Whether the file ends without an end mark: its writer had not closed the log."""
         self._accepted: tuple[int, int, int] | None = None
         self._searched = (0, 0)
         self._assembled: tuple[int, ...] = ()
 
     def refresh(self) -> None:
-        """Look for more, and once more where the end looks cut off: it may be being written."""
+        """Read appended records; look again if the end seems cut off: it may be in progress."""
         before = None
-        while (end := self._look()) is not None and end != self._accepted:
+        while (end := self._read_new()) is not None and end != self._accepted:
             if end == before:
                 self._accept(end)
                 break
@@ -99,8 +101,8 @@ class RunLog:
             self._problems.note_missing(str(self._sealed), self._last + 1, self._ended)
         seq, by = self._noted
         if seq > max(self._last, self._ended):
-            words = f"{missing(self._last + 1, seq)} at the end, as {by.name} shows"
-            self._problems.note(f"{self._sealed}: {words}")
+            text = f"{missing_text(self._last + 1, seq)} at the end, as {by.name} shows"
+            self._problems.note(f"{self._sealed}: {text}")
         self._noted = (0, by)
 
     @property
@@ -108,12 +110,12 @@ class RunLog:
         sealed = self.index[-1].last if self.index else 0
         return max(sealed, self.hot[-1].seq if self.hot else 0)
 
-    def _look(self) -> tuple[int, int, int] | None:
-        """Tails first, then members: a tail that was sealed in between is found as a member.
+    def _read_new(self) -> tuple[int, int, int] | None:
+        """Read the tails first, then members: a tail sealed in between is found as a member.
 
-        Returns None if the log ends as its writer, closing it or killed, would leave it. Else
-        where it ends: if a second look finds the same, no member is being written there,
-        as its tail would have been in the second listing.
+        Returns None if the log ends as a writer that closed it, or was killed, leaves it; else
+        the position of the end. If a second call returns the same position, no member is being
+        written there: its tail would have been in the second listing.
         """
         present = self._list()
         for first, path in present.items():
@@ -133,7 +135,7 @@ class RunLog:
         return (sealed, self._end, self._size) if torn or cut else None
 
     def _accept(self, end: tuple[int, int, int]) -> None:
-        """The end is damaged, or missing: recover what is there."""
+        """Recover the records at an end that is damaged, or note that the end is missing."""
         self._accepted = end
         _, offset, size = end
         if offset < size:
@@ -144,15 +146,17 @@ class RunLog:
                 os.close(fd)
             self._assemble(self.index[-1].last if self.index else 0)
         else:
-            words = f"the log stops after record {self._last} without the mark of a finished log"
-            self._problems.note(f"{self._sealed}: {words}: its end is missing")
+            text = (
+                f"the log stops after record {self._last} and has no end mark: its end is missing"
+            )
+            self._problems.note(f"{self._sealed}: {text}")
 
     def _list(self) -> dict[int, Path]:
-        """The tails by first record, with none missing before the last of them.
+        """The tails by first record; none is missing before the last of them.
 
-        A directory that grows while it is listed (a crowded one takes many system calls)
-        may give a late tail and not an earlier one. What was there before a second
-        listing began is in that one, or was sealed.
+        The listing of a directory that grows meanwhile (a crowded one takes many system
+        calls) may contain a late tail and not an earlier one. A tail that existed before
+        the second listing is in that listing, or was sealed.
         """
         if self._directory is None:
             return {}
@@ -174,7 +178,7 @@ class RunLog:
                 self._problems.clear()
                 self._restart()
             elif self._size < self._end:
-                self._problems.note(f"{self._sealed}: has become shorter; it is read again")
+                self._problems.note(f"{self._sealed}: became shorter; the whole file is read again")
                 self._restart()
             self._file = file
             while self._end < self._size:
@@ -199,35 +203,35 @@ class RunLog:
     def _add(self, fd: int, block: SealedBlock) -> None:
         self._open = block.kind == RECORDS and block.log > 0
         if self._log and block.log not in (0, self._log):
-            words = f"{_bytes(block)} are part of another log; they are left out"
-            self._problems.note(f"{self._sealed}: {words}")
+            text = f"{_bytes(block)} are part of another log; they are left out"
+            self._problems.note(f"{self._sealed}: {text}")
         elif block.kind == RECORDS:
             self._log = self._log or block.log
             self._insert(block)
         elif is_intact(fd, block):
             self._ended = max(self._ended, block.last)
         else:
-            words = f"the mark of a finished log, at byte {block.offset:,}, is damaged"
-            self._problems.note(f"{self._sealed}: {words}")
+            text = f"the end mark at byte {block.offset:,} is damaged"
+            self._problems.note(f"{self._sealed}: {text}")
 
     def _insert(self, block: SealedBlock) -> None:
-        """Add a member in the order of the records, whatever its place in the file."""
+        """Add a member in the order of the records, whatever its position in the file."""
         index = self.index
         at = bisect_right(index, block.first, key=_first)
         if (at and index[at - 1].last >= block.first) or (
             at < len(index) and index[at].first <= block.last
         ):
-            words = f"{_bytes(block)} hold records that are there twice; they are left out"
-            self._problems.note(f"{self._sealed}: {words}")
+            text = f"{_bytes(block)} repeat records of other parts; they are left out"
+            self._problems.note(f"{self._sealed}: {text}")
             return
         if at < len(index):
-            words = "its parts are not in the order of their records; they are read in that order"
-            self._problems.note(f"{self._sealed}: {words}")
+            text = "its parts are not in the order of their records; they are read in that order"
+            self._problems.note(f"{self._sealed}: {text}")
             self._checked, self._joined = min(at, self._checked), min(at, self._joined)
         index.insert(at, block)
 
     def _join(self) -> None:
-        """Look at what comes behind what, when all members are in their places."""
+        """Check each member against its predecessor, after all were sorted in."""
         while self._joined < len(self.index):
             block = self.index[self._joined]
             before = self.index[self._joined - 1] if self._joined else None
@@ -276,7 +280,7 @@ class RunLog:
         last = sealed
         for _, tail in sorted(self._tails.items()):
             fresh = [r for r in tail.records if r.seq > last]
-            # What is missing at its beginning is known of the tail itself.
+            # Records missing at the beginning of the tail are noted by decode_lines.
             if fresh and min(tail.first, first_of(fresh[0])) > last + 1:
                 self._problems.note_missing(str(self._sealed), last + 1, tail.first - 1)
             if fresh:
@@ -285,7 +289,7 @@ class RunLog:
         self.hot = hot
 
     def load(self, block: SealedBlock) -> list[Record]:
-        """The records of one sealed member; those that can be recovered if it is damaged."""
+        """The records of one sealed member; of a damaged one, those that can be recovered."""
         fd = open_regular(self._sealed)
         try:
             if block.damaged:
@@ -299,7 +303,7 @@ class RunLog:
         return decode_lines(data, block.first - 1, where, self._problems, offset=block.offset)
 
     def check(self, deadline: float) -> bool:
-        """Verify the members' bytes, each once."""
+        """Verify the bytes of each member, once."""
         if self._checked >= len(self.index):
             return True
         fd = open_regular(self._sealed)
@@ -319,8 +323,8 @@ class RunLog:
         """The recovered records of a member that is damaged behind its header."""
         records = _recovered(fd, block).records
         some = f"{len(records):,}" if records else "none"
-        words = f"of records {block.first} to {block.last}, {some} can still be read"
-        self._problems.note(f"{self._sealed}: {_bytes(block)} are damaged; {words}")
+        text = f"of records {block.first} to {block.last}, {some} can still be read"
+        self._problems.note(f"{self._sealed}: {_bytes(block)} are damaged; {text}")
         return records
 
 
@@ -334,7 +338,7 @@ def _recovered(fd: int, block: SealedBlock) -> Recovered:
 
 
 class _Tail:
-    """The complete lines of one tail, decoded as they come."""
+    """The complete lines of one tail, decoded as they are appended."""
 
     def __init__(self, path: Path, first: int, problems: Problems) -> None:
         self.first = first
@@ -363,7 +367,7 @@ class _Tail:
             data = read_at(fd, self._offset, min(wanted, size - self._offset))
             complete = data.rfind(b"\n") + 1
             if not complete:
-                # A torn line: being written, or the end of a writer. Never kept: it may change.
+                # A torn line: being written, or its writer was killed. Not kept, as it may change.
                 if len(data) < wanted or wanted >= LONGEST_LINE:
                     return
                 wanted *= 4
@@ -382,7 +386,7 @@ class _Tail:
 
 
 def sealed_path(path: Path) -> bool:
-    """Whether a gzip file begins with one of our members."""
+    """Whether a gzip file begins with a member that fuzztui wrote."""
     fd = open_regular(path)
     try:
         return next(walk(fd, 0, os.fstat(fd).st_size), None) is not None
@@ -391,14 +395,14 @@ def sealed_path(path: Path) -> bool:
 
 
 def open_source(path: Path, problems: Problems) -> RecordSource:
-    """The source for a run, its log directory, or a file. Raises LogError, OSError."""
+    """Return the source for a run, its log directory, or a file. Raises LogError, OSError."""
     if not path.exists():
         raise LogError(f"{path}: no such file or directory")
     if path.is_dir():
         directory = path / "log" if (path / "log").is_dir() else path
         known = directory.name == "log" or (directory / SEALED).exists() or list_tails(directory)
         if not known:
-            raise LogError(f"{path}: no campaign log in it; name a run, which has log/{SEALED}")
+            raise LogError(f"{path}: no campaign log in it; give a run, which has log/{SEALED}")
         return RunLog(directory, directory / SEALED, problems)
     if path.suffix == ".gz":
         if sealed_path(path):

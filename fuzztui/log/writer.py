@@ -1,4 +1,4 @@
-"""Writing the log: stamp, buffer, flush to a tail; seal full tails in a thread."""
+"""Write the log: stamp, buffer and flush records to a tail; seal full tails in a thread."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from fuzztui.wire.events import Event, Record
 __all__ = ["TAIL_BYTES", "TAIL_RECORDS", "LogError", "LogWriter"]
 
 TAIL_RECORDS = 1000
-"""A tail with so many records is full: it becomes one sealed member."""
+"""Records in a full tail, which becomes one sealed member."""
 
 TAIL_BYTES = 1 << 20
-"""So is one with so many bytes, whatever its records."""
+"""Bytes from which a tail is full, whatever the number of its records."""
 
 
 class LogWriter:
-    """The only writer of a log directory, which it creates or continues with.
+    """The only writer of a log directory, which it creates or continues.
 
-    Raises :class:`LogError` when another process writes the log or something in the
-    directory is no file of ours, OSError when the disk does not take it.
+    Raises :class:`LogError` if another process writes the log or a file of the log
+    is not a regular file, OSError if the disk does not accept the data.
 
-    For one thread. Nothing is visible to readers, or safe from SIGKILL, before
-    :meth:`flush`; call it every 100 ms or sooner while there is something to write.
+    For one thread. A record is visible to readers, and safe from SIGKILL, only after
+    :meth:`flush`; call that at least every 100 ms while there are new records.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -42,12 +42,12 @@ class LogWriter:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         mended = mend(_open_locked(directory), directory / SEALED)
         self.repairs = mended.repairs
-        """Damage that was found when the log was opened, and how it was repaired, as messages."""
+        """Messages: damage that was found when the log was opened, and how it was repaired."""
         self.last_seq, self.last_t = mended.last, mended.t
         self._sealer = _Sealer(mended.fd, mended.log)
         self._waiting: deque[tuple[Record, bytes]] = deque()
         self._chunk = b""
-        """What a flush could not write whole: it goes first, to the same tail."""
+        """Bytes that the last flush could not write: the next one writes them first."""
         self._tail: _Tail | None = None
         try:
             for leftover in mended.tails:
@@ -57,9 +57,9 @@ class LogWriter:
             raise
 
     def _adopt(self, leftover: Leftover) -> None:
-        """Write on in a tail; the one before it is sealed. The last is never sealed alone.
+        """Continue a tail, and seal the one before. The last tail is not sealed.
 
-        Else a log that is killed now would look as if its end had been cut off.
+        If it were, a writer killed now would leave a log that looks cut off.
         """
         span = leftover.span
         if span is not None:
@@ -77,10 +77,10 @@ class LogWriter:
         self._sealer.submit(_Job(tail.path, tail.span))
 
     def append(self, event: Event, t: float) -> Record:
-        """Stamp ``event`` with the next number and campaign time ``t`` (never going back).
+        """Stamp ``event`` with the next number and campaign time ``t``, which never goes back.
 
-        Raises ValueError, and stamps nothing, for an event that JSON cannot hold
-        (infinite numbers, which an engine's line may have).
+        Raises ValueError, and stamps nothing, for an event that JSON cannot represent
+        (an engine's line may contain infinite numbers).
         """
         stamp = round(t, 4)
         if not stamp >= self.last_t:
@@ -92,10 +92,10 @@ class LogWriter:
         return record
 
     def flush(self) -> None:
-        """Hand everything that was appended to the kernel.
+        """Write all appended records to the tail.
 
-        Raises OSError when it does not take all of it (disk full): what it did not take
-        is kept and goes first the next time.
+        Raises OSError if not all of it could be written (disk full). The rest is kept, and
+        written first by the next flush.
         """
         while self._chunk or self._waiting:
             if not self._chunk:
@@ -108,7 +108,7 @@ class LogWriter:
                 self._chunk = self._chunk[written:]
 
     def _fill(self) -> None:
-        """Move records for the current tail, or a new one, from waiting to the chunk."""
+        """Move waiting records for the current tail, or for a new one, to the chunk."""
         tail = self._tail
         if tail is None or _full(tail.count, tail.bytes):
             tail = self._roll()
@@ -128,7 +128,7 @@ class LogWriter:
         self._chunk = b"".join(lines)
 
     def _roll(self) -> _Tail:
-        """Begin the next tail; the full one is sealed in the background."""
+        """Start the next tail; the full one is sealed in the background."""
         path = self._directory / tail_name(self._waiting[0][0].seq)
         fd = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         old = self._tail
@@ -138,9 +138,9 @@ class LogWriter:
         return tail
 
     def close(self, *, at_rest: bool = False) -> None:
-        """Flush, wait for what is being sealed, let go of the log. Raises as :meth:`flush`.
+        """Flush, wait until tails are sealed, and release the log. Raises as :meth:`flush`.
 
-        ``at_rest``: seal the hot tail too. A log that is done is one file for zcat.
+        ``at_rest``: seal the last tail too, so that a finished log is one file for zcat.
         """
         try:
             self.flush()
@@ -168,7 +168,7 @@ def _full(count: int, size: int) -> bool:
 
 
 def _open_locked(directory: Path) -> int:
-    """The sealed file, locked, and still the one of that name: a repair puts another there."""
+    """Open and lock the sealed file; again if a repair replaced the file meanwhile."""
     path = directory / SEALED
     while True:
         fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -188,16 +188,16 @@ class _Job:
     path: Path
     span: RecordRange
     ends: bool = False
-    """The log is closed behind it."""
+    """Whether to write the end mark behind the member."""
     written: bool = False
-    """The member stands in the sealed file, but perhaps not yet on the disk."""
+    """Whether the member is in the sealed file, but perhaps not yet on the disk."""
 
 
 class _Sealer:
-    """Turns tails into members, in order, in a thread: compressing and fdatasync take long.
+    """Turns tails into members, in order, in a thread, as compressing and fdatasync take long.
 
     A member that cannot be written (disk full) is tried again with the next one and
-    when closing; until then its tail stays, which readers do not mind.
+    on closing. Until then its tail stays, and readers read that.
     """
 
     def __init__(self, fd: int, log: int) -> None:
@@ -231,9 +231,9 @@ class _Sealer:
         if not job.written:
             self._write(job)
             job.written = True
-        # Whole, the member stays whatever the disk says: a reader may have it already.
+        # A complete member stays even if this fails: a reader may have read it already.
         os.fdatasync(self._fd)
-        with contextlib.suppress(OSError):  # a tail that stays is removed at the next opening
+        with contextlib.suppress(OSError):  # the next opening removes a tail that stays
             job.path.unlink()
 
     def _write(self, job: _Job) -> None:
@@ -252,7 +252,7 @@ class _Sealer:
         try:
             write_all(self._fd, members)
         except OSError:
-            with contextlib.suppress(OSError):  # to readers it was a torn end
+            with contextlib.suppress(OSError):  # readers took it for a torn end
                 os.ftruncate(self._fd, start)
             raise
 
