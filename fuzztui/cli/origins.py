@@ -22,7 +22,7 @@ from fuzztui.base.atomic import replace_text
 from fuzztui.base.files import read_json
 from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.cli.output import USAGE, CliError, say, still_run
-from fuzztui.remote.address import announced
+from fuzztui.remote.address import supervised_runs
 from fuzztui.remote.client import running
 
 __all__ = ["another", "has_begun", "is_run", "newest", "refuse_other_run", "remember"]
@@ -172,7 +172,7 @@ def _alive(campaign: Campaign) -> Iterator[Path]:
     name yet.
     """
     file = campaign.file.resolve()
-    for run in announced():
+    for run in supervised_runs():
         if _is_own(run) and _origin(run).file == file and _name(run) in ("", campaign.name):
             yield run
 

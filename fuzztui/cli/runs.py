@@ -18,7 +18,7 @@ from fuzztui.cli.samples import named
 from fuzztui.log.files import LogError
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
-from fuzztui.remote.address import announced
+from fuzztui.remote.address import supervised_runs
 from fuzztui.remote.client import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
 from fuzztui.watch.directories import Trees, WatchError
@@ -101,7 +101,7 @@ def _only_or_latest(parent: Path, nothing: WatchError | None = None) -> Path:
     if not runs and nothing:
         raise CliError(f"no run in {nothing}", NOT_RUNNING)
     if not runs:
-        elsewhere = ", ".join(sorted(str(run) for run in announced()))
+        elsewhere = ", ".join(sorted(str(run) for run in supervised_runs()))
         raise CliError(
             f"no run in {parent}; name a run directory, or start one: fuzztui CAMPAIGN.toml"
             + (f" (running elsewhere: {elsewhere})" if elsewhere else ""),

@@ -1,1 +1,1 @@
-"""The control socket: one supervisor, any number of people steering it."""
+"""The control socket: one supervisor, any number of clients that steer the campaign."""

@@ -1,9 +1,9 @@
-"""Where a run's control socket lives.
+"""The path of a run's control socket.
 
-Not in the run directory: that may be on a network file system, and the address of a
-Unix socket holds 107 bytes. So it is in a private directory of the user's, named by a
-hash of the run's path, and ``RUN/supervisor/socket`` tells which. Beside the socket a symlink
-leads to the run: so the runs that a user has going are found, wherever they are.
+The socket is not in the run directory, which may be on a network file system or have too
+long a name: the address of a Unix socket has at most 107 bytes. It is in a private directory
+of the user, under a hash of the run's path, and ``RUN/supervisor/socket`` contains its path.
+A symlink next to the socket points to the run, so that a user's running campaigns are found.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from fuzztui.remote.lock import running
 
 __all__ = [
     "MAX_ADDRESS",
-    "announce",
-    "announced",
-    "publish",
-    "published",
+    "link_to_run",
+    "read_socket_path",
     "socket_path",
+    "supervised_runs",
     "withdraw",
+    "write_socket_path",
 ]
 
 MAX_ADDRESS = 107
 """Bytes in a Unix socket's address on Linux (``sun_path`` less its final NUL)."""
 
-_MAX_PUBLISHED = 4096
+_MAX_SOCKET_FILE = 4096
 _LINK = ".run"
 
 
 def socket_path(run: Path) -> Path:
-    """A path for the run's socket, in a directory made for it if need be.
+    """Return a path for the run's socket, in a directory that is created if it is missing.
 
-    The directory is ours alone (0700, our uid, no symlink). Raises OSError when no
-    place will do.
+    The directory is private: mode 0700, owned by this user, not a symlink. Raises OSError
+    if no directory is suitable.
     """
     name = hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:16] + ".sock"
-    refused = []
+    rejected = []
     for directory in _places(run):
         path = directory / name
         if len(os.fsencode(path)) > MAX_ADDRESS:
-            refused.append(f"{directory} (its name is too long)")
+            rejected.append(f"{directory} (its path is too long)")
         elif not _private(directory):
-            refused.append(f"{directory} (not a directory of ours alone)")
+            rejected.append(f"{directory} (not a private directory of this user)")
         else:
             return path
     raise OSError(
-        f"no place for the control socket: {', '.join(refused)}; "
-        "set XDG_RUNTIME_DIR to a short path of yours"
+        f"no directory for the control socket: {', '.join(rejected)}; "
+        "set XDG_RUNTIME_DIR to a private directory with a short path"
     )
 
 
@@ -82,20 +82,20 @@ def _private(directory: Path) -> bool:
     return os.access(directory, os.W_OK | os.X_OK)
 
 
-def publish(run: Path, path: Path) -> None:
-    """Say in the run directory where the socket is. Raises OSError."""
+def write_socket_path(run: Path, path: Path) -> None:
+    """Write the socket's path into the run directory. Raises OSError."""
     replace_text(run / "supervisor" / "socket", f"{path}\n")
 
 
-def published(run: Path) -> Path | None:
-    """Where the run's socket was said to be; None if nothing usable is said."""
+def read_socket_path(run: Path) -> Path | None:
+    """The path of the socket that the run directory contains; None if it has no usable one."""
     try:
         fd = os.open(
             run / "supervisor" / "socket",
             os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK,
         )
         try:
-            raw = os.read(fd, _MAX_PUBLISHED)
+            raw = os.read(fd, _MAX_SOCKET_FILE)
         finally:
             os.close(fd)
     except OSError:
@@ -105,27 +105,27 @@ def published(run: Path) -> Path | None:
     return path if path.is_absolute() and "\0" not in text else None
 
 
-def announce(run: Path, path: Path) -> None:
-    """Say beside the socket whose it is. Who cannot is found by less, and works."""
+def link_to_run(run: Path, path: Path) -> None:
+    """Create the symlink from the socket's directory to the run; failing to do so is harmless."""
     if path.parent not in _shared():
-        return  # it is in the run itself
-    with contextlib.suppress(OSError):  # most often it is there: its name is of the run's path
+        return  # the socket is in the run itself
+    with contextlib.suppress(OSError):  # usually it exists already
         path.with_suffix(_LINK).symlink_to(run.resolve(), target_is_directory=True)
 
 
 def withdraw(path: Path) -> None:
-    """Remove the socket, and what leads from it to the run."""
-    for one in (path, path.with_suffix(_LINK)):
+    """Remove the socket and the symlink next to it."""
+    for file in (path, path.with_suffix(_LINK)):
         with contextlib.suppress(OSError):
-            one.unlink()
+            file.unlink()
 
 
-def announced() -> list[Path]:
-    """The runs of this user that have said so and are supervised, in every place that is shared.
+def supervised_runs() -> list[Path]:
+    """This user's supervised runs, found by the symlinks next to their sockets.
 
-    What a killed supervisor has left there is removed.
+    Symlinks that a killed supervisor has left are removed.
     """
-    # They may have been started in a session of another kind: a login, cron, tmux.
+    # A run may have been started in a session of another kind: a login, cron, tmux.
     places = {*_shared(), Path(f"/run/user/{os.getuid()}/fuzztui")}
     found: dict[Path, None] = {}
     for place in sorted(places):
@@ -134,13 +134,13 @@ def announced() -> list[Path]:
             if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
                 continue
             links = list(place.glob(f"*{_LINK}"))
-        except OSError:  # it is not there
+        except OSError:  # no such directory
             continue
         for link in links:
-            with contextlib.suppress(OSError):  # it has just gone
+            with contextlib.suppress(OSError):  # the link was removed just now
                 run = link.readlink()
                 if running(run) is None:
-                    link.unlink()  # who has only begun says so again, each second
+                    link.unlink()  # a starting supervisor makes its link again, each second
                 else:
                     found[run] = None
     return list(found)

@@ -1,4 +1,4 @@
-"""The blocking end of the control socket, for scripts and for a screen's threads."""
+"""The client of the control socket: blocking calls, for scripts and for threads of a screen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzztui.remote.address import published
+from fuzztui.remote.address import read_socket_path
 from fuzztui.remote.lock import running, trouble
 from fuzztui.remote.protocol import (
     APPLIED,
@@ -41,23 +41,23 @@ _CONNECT_S = 5.0
 
 
 class RemoteError(Exception):
-    """The supervisor cannot be talked to; says why, in words."""
+    """The supervisor cannot be reached, or the connection failed; the message has the reason."""
 
 
 class NotRunning(RemoteError):
-    """No supervisor lives on the run."""
+    """The run has no living supervisor."""
 
 
 class NotYet(RemoteError):
-    """A supervisor lives, but listens nowhere: most likely it has only begun."""
+    """A supervisor lives but does not listen: most likely it is still starting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a command ended. When not ``ok``, ``detail`` is the reason, for users.
+    """The result of a command. ``detail``: the reason, for users, if it is not ``ok``.
 
-    ``pending``: nobody has answered yet, it may still be applied. ``trial`` is -1
-    where no trial is meant.
+    ``pending``: there is no answer yet, and the command may still be applied.
+    ``trial``: the trial after which it applies; -1: none.
     """
 
     ok: bool
@@ -70,7 +70,7 @@ class Result:
 class ControlClient:
     """A connection to a run's supervisor; safe to use from several threads.
 
-    ``client`` names the program that asks ("ctl", "tui"). Raises :class:`NotRunning`,
+    ``client``: the name of the calling program ("ctl", "tui"). Raises :class:`NotRunning`,
     :class:`NotYet` or another :class:`RemoteError`.
     """
 
@@ -87,15 +87,17 @@ class ControlClient:
             try:
                 self._write({"proto": PROTO, "client": client})
             except RemoteError:
-                # It hung up on us: the reason may still be there to read.
+                # The supervisor closed the connection: its reason may still be readable.
                 self._read(time.monotonic() + _CONNECT_S)
                 raise
             hello = self._read(time.monotonic() + _CONNECT_S)
             if hello is None:
-                raise RemoteError(f"{run}: the supervisor does not answer; is it stopped?")
+                raise RemoteError(
+                    f"{run}: the supervisor does not answer; check that it is not stopped (SIGSTOP)"
+                )
             if hello.get("proto") != PROTO:
                 raise RemoteError(
-                    f"{run}: the supervisor is of another version "
+                    f"{run}: the supervisor runs another version of fuzztui "
                     f"({str(hello.get('error') or hello.get('version'))[:200]})"
                 )
         except BaseException:
@@ -103,10 +105,10 @@ class ControlClient:
             raise
 
     def send(self, command: Command, timeout: float = 10.0) -> Result:
-        """Ask for ``command`` and wait up to ``timeout`` seconds for its end.
+        """Send ``command`` and wait up to ``timeout`` seconds for its result.
 
-        No answer in time is not an error: the result says that it is pending.
-        Raises :class:`RemoteError` when the supervisor went away or refuses to talk.
+        If there is no answer in time, the result is ``pending``. Raises :class:`RemoteError`
+        if the supervisor closed the connection or rejected the request.
         """
         deadline = time.monotonic() + timeout
         with self._turn:
@@ -116,7 +118,7 @@ class ControlClient:
             self._write({**request, "patience": timeout})
         message = self._result(n, deadline)
         if message is None or message["result"] == TIMEOUT:
-            waited = "no answer yet: the command is pending, the log will tell"
+            waited = "no answer yet: the command is pending; the answer will be in the log"
             return Result(False, str((message or {}).get("detail") or waited), pending=True)
         trial = message.get("trial", -1)
         return Result(
@@ -127,11 +129,11 @@ class ControlClient:
         )
 
     def close(self) -> None:
-        """Close the connection; commands in progress go on."""
+        """Close the connection; commands in progress continue."""
         self._socket.close()
 
     def _result(self, n: int, deadline: float) -> dict[str, Any] | None:
-        """The end of request ``n``. One of the waiting threads reads for all of them."""
+        """The result of request ``n``; None at the deadline. One waiting thread reads for all."""
         with self._turn:
             while n not in self._results:
                 left = deadline - time.monotonic()
@@ -170,25 +172,25 @@ class ControlClient:
             self._socket.settimeout(_CONNECT_S)
             self._socket.sendall(encode(message))
         except OSError as e:
-            raise RemoteError(f"the supervisor went away: {e.strerror or e}") from None
+            raise _lost(e) from None
 
     def _read(self, deadline: float) -> dict[str, Any] | None:
-        """One message, or None at the deadline. An error message is raised."""
+        """One message; None at the deadline. Raises RemoteError for an error message."""
         while (end := self._buffer.find(b"\n")) < 0:
             left = deadline - time.monotonic()
             if left <= 0:
                 return None
             if len(self._buffer) > MAX_LINE:
-                raise RemoteError("the supervisor sent an endless line")
+                raise RemoteError("the supervisor sent a message without an end")
             try:
                 self._socket.settimeout(left)
                 data = self._socket.recv(MAX_LINE)
             except TimeoutError:
                 return None
             except OSError as e:
-                raise RemoteError(f"the supervisor went away: {e.strerror or e}") from None
+                raise _lost(e) from None
             if not data:
-                raise RemoteError("the supervisor went away")
+                raise RemoteError("the supervisor closed the connection")
             self._buffer += data
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
@@ -197,8 +199,12 @@ class ControlClient:
         except ProtocolError as e:
             raise RemoteError(f"the supervisor sent {e}") from None
         if "error" in message:
-            raise RemoteError(f"the supervisor refused: {str(message['error'])[:500]}")
+            raise RemoteError(f"the supervisor reported an error: {str(message['error'])[:500]}")
         return message
+
+
+def _lost(error: OSError) -> RemoteError:
+    return RemoteError(f"lost the connection to the supervisor: {error.strerror or error}")
 
 
 def _user() -> str:
@@ -209,12 +215,12 @@ def _user() -> str:
 
 
 def _connect(run: Path) -> socket.socket:
-    path = published(run)
+    path = read_socket_path(run)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(_CONNECT_S)
     try:
         if path is None:
-            raise FileNotFoundError("no socket is named there")
+            raise FileNotFoundError("the run does not name a socket")
         sock.connect(os.fspath(path))
         uid = peer_uid(sock)
         if uid not in (os.getuid(), run.stat().st_uid):
@@ -223,7 +229,7 @@ def _connect(run: Path) -> socket.socket:
         sock.close()
         pid = running(run)
         if pid is None:
-            raise NotRunning(f"{run}: no supervisor runs there") from None
+            raise NotRunning(f"{run}: no supervisor is running") from None
         absent = isinstance(e, FileNotFoundError | ConnectionRefusedError)
         raise (NotYet if absent else RemoteError)(
             f"{run}: the supervisor (process {pid}) cannot be reached: "

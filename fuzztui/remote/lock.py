@@ -1,9 +1,9 @@
-"""Who supervises a run: the flock on ``RUN/supervisor/lock``.
+"""The lock of a run's supervisor: an flock on ``RUN/supervisor/lock``.
 
-The kernel drops the lock when its holder dies, however it dies: that, and not a pid
-found in a file, tells whether a supervisor lives. The file holds its pid and, in the bytes
-behind that, what the log cannot say: that the log cannot be written. They are taken while
-there is room, and written over in place when there is none.
+The kernel releases the lock when its holder dies, however it dies. So the lock, and not the
+pid in the file, shows whether a supervisor lives. The file contains the pid and, behind it,
+a message that the log cannot contain: that the log cannot be written. The bytes for it are
+allocated at the start and overwritten in place, which works on a full disk too.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["LockHeld", "RunLock", "running", "trouble"]
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _WRITE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _TRIES, _PAUSE = 20, 0.02
-_WORDS, _ROOM = 32, 480
-"""Where in the file the words begin, and for how many bytes of them there is room."""
+_MESSAGE_AT, _MESSAGE_BYTES = 32, 480
+"""The offset of the message in the file, and its largest size in bytes."""
 
 
 def _path(run: Path) -> Path:
@@ -32,14 +32,14 @@ class LockHeld(Exception):
     """Another supervisor holds the run; ``pid`` is its process id (-1: not readable)."""
 
     def __init__(self, run: Path, pid: int) -> None:
-        super().__init__(f"{run} is supervised already, by process {pid}")
+        super().__init__(f"{run}: already supervised by process {pid}")
         self.pid = pid
 
 
 class RunLock:
-    """The lock, held from construction until :meth:`release` or the process's end.
+    """The lock, held from construction until :meth:`release` or the end of the process.
 
-    Raises :class:`LockHeld`, or OSError where the file system has no locks.
+    Raises :class:`LockHeld`, or OSError if the file system has no locks.
     """
 
     def __init__(self, run: Path) -> None:
@@ -52,10 +52,10 @@ class RunLock:
             raise
         os.ftruncate(self._fd, 0)
         self._in_trouble = False
-        os.pwrite(self._fd, (b"%d\n" % os.getpid()).ljust(_WORDS) + b" " * _ROOM, 0)
+        os.pwrite(self._fd, (b"%d\n" % os.getpid()).ljust(_MESSAGE_AT) + b" " * _MESSAGE_BYTES, 0)
 
     def _take(self, run: Path) -> None:
-        # Several tries: running() holds a shared lock for the instant of its look.
+        # Several tries: running() holds a shared lock for an instant.
         for _ in range(_TRIES):
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -65,53 +65,53 @@ class RunLock:
         raise LockHeld(run, _pid(self._fd))
 
     def in_place(self) -> bool:
-        """Whether the file that we hold is still the one that others look at."""
+        """Whether the locked file is still the one of that name, which other processes read."""
         try:
             return os.path.samestat(os.fstat(self._fd), self._path.stat())
         except FileNotFoundError:
             return False
-        except OSError:  # a file system in trouble says nothing about the lock
+        except OSError:  # an error of the file system is no statement about the lock
             return True
 
-    def tell(self, trouble: str) -> None:
-        """Leave words for who looks (:func:`trouble`); "" when all is well again."""
+    def note_trouble(self, trouble: str) -> None:
+        """Write a message for readers of the run (:func:`trouble`); empty: no trouble any more."""
         if not trouble and not self._in_trouble:
             return
-        words = trouble.encode()[:_ROOM].decode(errors="ignore").encode()
+        message = trouble.encode()[:_MESSAGE_BYTES].decode(errors="ignore").encode()
         try:
-            os.pwrite(self._fd, words.ljust(_ROOM), _WORDS)
-        except OSError:  # a file system that never writes in place: the log says it later
+            os.pwrite(self._fd, message.ljust(_MESSAGE_BYTES), _MESSAGE_AT)
+        except OSError:  # a file system that never writes in place: the log reports it later
             return
         self._in_trouble = bool(trouble)
 
     def release(self) -> None:
-        """Let go; the pid is wiped first so that nobody reads a stale one."""
+        """Release the lock. The pid is erased first, so that no process reads a stale one."""
         os.ftruncate(self._fd, 0)
         os.close(self._fd)
 
 
 def running(run: Path) -> int | None:
-    """The living supervisor's pid, None when there is none.
+    """The pid of the living supervisor; None if there is none.
 
-    -1 when one lives but its pid cannot be read.
+    -1: a supervisor lives, but its pid cannot be read.
     """
     with _held(run) as fd:
         return None if fd is None else _pid(fd)
 
 
 def trouble(run: Path) -> str:
-    """What the living supervisor of a run cannot write into its log now; "" for nothing.
+    """The message of a living supervisor that cannot write its log; empty if it can.
 
-    In its words, which are for users; untrusted, as all that is read from a run.
+    For users; untrusted, as everything that is read from a run.
     """
     with _held(run) as fd:
-        words = b"" if fd is None else os.pread(fd, _ROOM, _WORDS)
-        return words.decode(errors="replace").strip()
+        message = b"" if fd is None else os.pread(fd, _MESSAGE_BYTES, _MESSAGE_AT)
+        return message.decode(errors="replace").strip()
 
 
 @contextlib.contextmanager
 def _held(run: Path) -> Iterator[int | None]:
-    """The lock's file if somebody holds the lock."""
+    """The descriptor of the lock file; None if no process holds the lock."""
     try:
         fd = os.open(_path(run), _READ)
     except OSError:
@@ -135,9 +135,9 @@ def _is_held(fd: int) -> bool:
 
 
 def _pid(fd: int) -> int:
-    """The pid in the file; waits a little for a holder that is just writing it."""
+    """The pid in the file; -1 if a holder that is just writing the pid takes too long."""
     for _ in range(_TRIES):
-        text = os.pread(fd, _WORDS, 0).strip()
+        text = os.pread(fd, _MESSAGE_AT, 0).strip()
         if text.isdigit():
             return int(text)
         time.sleep(_PAUSE / 4)

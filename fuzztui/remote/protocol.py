@@ -1,8 +1,8 @@
-"""What both ends of the control socket agree on (docs/house.md, "The control socket").
+"""The protocol of the control socket, for both ends (docs/house.md, "The control socket").
 
 JSON lines over a Unix stream socket. The client introduces itself first; then each
 numbered request gets ``issued`` at once and a ``result`` later. Anything else is
-answered with ``{"error": words}`` and the connection is closed.
+answered with ``{"error": message}`` and the connection is closed.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ PROTO = 1
 """The protocol's version, in the first message of either side."""
 
 MAX_LINE = 64 * 1024
-"""Bytes in one message at most, newline included."""
+"""Bytes in one message, newline included."""
 
 APPLIED, REJECTED, TIMEOUT = "applied", "rejected", "timeout"
 
 
 class ProtocolError(ValueError):
-    """The other side sent something that is no message; says what."""
+    """The other side sent something that is not a valid message; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """How a command ended: ``result`` is applied, rejected or timeout.
+    """The answer to a command: ``result`` is applied, rejected or timeout.
 
-    ``timeout`` means that no engine has answered yet; the command stays pending and
-    its end is found in the log. ``trial`` is -1 where no trial is meant.
+    ``timeout``: no engine has answered yet; the command is pending, and the log will
+    contain its result. ``trial``: the trial after which it applies; -1: none.
     """
 
     result: str
@@ -57,12 +57,12 @@ class CommandAnswer:
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """One message as a line."""
+    """Return a message as a line."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
 def decode(line: bytes) -> dict[str, Any]:
-    """The inverse of :func:`encode`; raises :class:`ProtocolError`."""
+    """The inverse of :func:`encode`. Raises :class:`ProtocolError`."""
     try:
         message = loads(line)
     except (ValueError, RecursionError):
@@ -73,7 +73,7 @@ def decode(line: bytes) -> dict[str, Any]:
 
 
 def peer_uid(sock: socket.socket) -> int:
-    """The user id of the process at the other end, as the kernel knows it."""
+    """The user id of the process at the other end, from the kernel."""
     raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     uid: int = struct.unpack("3i", raw)[1]
     return uid

@@ -1,8 +1,8 @@
 """The supervisor's end of the control socket.
 
-It only ever hands commands over and passes answers on. A client that is slow, silent,
-gone or hostile costs its own connection and nothing else: nothing here waits for a
-client's buffer to empty.
+The server only passes commands to the supervisor and answers to the clients. A client that
+is slow, silent, gone or hostile loses its own connection and affects nothing else: the server
+never waits for a client's buffer to empty.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzztui
-from fuzztui.remote.address import announce, publish, socket_path, withdraw
+from fuzztui.remote.address import link_to_run, socket_path, withdraw, write_socket_path
 from fuzztui.remote.protocol import (
     MAX_LINE,
     PROTO,
@@ -38,15 +38,15 @@ MAX_PENDING = 256
 MAX_UNREAD = 1 << 20
 HELLO_S = 10.0
 ANSWER_S = 10.0
-"""For a client that does not say how long it waits."""
+"""Seconds to wait for an answer if the client names no time."""
 
 MAX_PATIENCE_S = 3600.0
-"""After so long without an answer the client is told that its command is pending."""
+"""The longest time, in seconds, for which a client can wait for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A command that was taken: its id in the log, and its end."""
+    """A command that the supervisor has accepted: its id in the log, and its future answer."""
 
     id: str
     answer: asyncio.Future[CommandAnswer]
@@ -56,7 +56,7 @@ Submit = Callable[[Command, str], Ticket]
 
 
 class ControlServer:
-    """Listens for a run; every command goes to ``submit(command, by)``."""
+    """Listens for the clients of a run; calls ``submit(command, by)`` with each command."""
 
     def __init__(self, run: Path, submit: Submit) -> None:
         self._run = run
@@ -68,21 +68,21 @@ class ControlServer:
 
     @property
     def path(self) -> Path | None:
-        """Where it listens."""
+        """The path of the socket; None before :meth:`listen`."""
         return self._path
 
     async def listen(self) -> None:
-        """Listen, again if the socket's file has gone. Call now and then. Raises OSError.
+        """Listen; again if the socket's file was removed. Call regularly. Raises OSError.
 
-        The file does go: logind removes ``$XDG_RUNTIME_DIR`` when the user logs out,
-        while the campaign continues.
+        logind removes ``$XDG_RUNTIME_DIR`` when the user logs out, while the campaign
+        continues.
         """
         if self._path is not None and _inode(self._path) == self._inode:
-            announce(self._run, self._path)  # what is old is swept out of /tmp
+            link_to_run(self._run, self._path)  # old files are removed from /tmp
             return
         path = socket_path(self._run)
         with contextlib.suppress(FileNotFoundError):
-            path.unlink()  # a dead supervisor's: ours is the lock
+            path.unlink()  # left by a dead supervisor: this process holds the lock
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             sock.bind(os.fspath(path))
@@ -95,11 +95,11 @@ class ControlServer:
         if former is not None:
             former.close()
         self._path, self._inode = path, _inode(path)
-        publish(self._run, path)
-        announce(self._run, path)
+        write_socket_path(self._run, path)
+        link_to_run(self._run, path)
 
     async def close(self) -> None:
-        """Stop listening and hang up on everyone."""
+        """Stop listening and close all connections."""
         if self._server is not None:
             self._server.close()
         for task in list(self._clients):
@@ -114,7 +114,7 @@ class ControlServer:
         client = _Client(writer)
         try:
             if len(self._clients) >= MAX_CLIENTS:
-                raise ProtocolError(f"{MAX_CLIENTS} clients are connected already")
+                raise ProtocolError(f"{MAX_CLIENTS} clients are already connected")
             self._clients.add(task)
             uid = peer_uid(writer.get_extra_info("socket"))
             if uid not in (0, os.getuid()):
@@ -134,7 +134,7 @@ class ControlServer:
         if hello is None:
             return
         if hello.get("proto") != PROTO:
-            raise ProtocolError(f"fuzztui {fuzztui.__version__} speaks protocol {PROTO}")
+            raise ProtocolError(f"fuzztui {fuzztui.__version__} uses protocol {PROTO}")
         client.send(
             {
                 "proto": PROTO,
@@ -154,7 +154,7 @@ class ControlServer:
         if type(n) is not int or not isinstance(by, str):
             raise ProtocolError("a request needs a number 'n' and a name 'by'")
         if len(client.waiting) >= MAX_PENDING:
-            raise ProtocolError(f"{MAX_PENDING} commands of this client are pending already")
+            raise ProtocolError(f"{MAX_PENDING} commands of this client are already pending")
         try:
             command = decode_command(request.get("command"))
         except CodecError as e:
@@ -167,7 +167,7 @@ class ControlServer:
 
 
 class _Client:
-    """One connection, written to without ever waiting."""
+    """One connection. Sending never waits."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -178,7 +178,7 @@ class _Client:
         if transport.is_closing():
             return
         if transport.get_write_buffer_size() > MAX_UNREAD:
-            transport.abort()  # it does not read: the answers are in the log
+            transport.abort()  # the client does not read; the answers are in the log
             return
         self._writer.write(encode(message))
 
@@ -201,7 +201,8 @@ async def _pass_on(n: int, ticket: Ticket, client: _Client, patience: float) -> 
         async with asyncio.timeout(patience):
             answer = await asyncio.shield(ticket.answer)
     except TimeoutError:
-        answer = CommandAnswer(TIMEOUT, "no answer yet: the command is pending, the log will tell")
+        detail = "no answer yet: the command is pending; the answer will be in the log"
+        answer = CommandAnswer(TIMEOUT, detail)
     client.send(
         {
             "n": n,

@@ -32,7 +32,7 @@ async def _supervise(
         loaded = load(run_dir.campaign, text=frozen)
     except CampaignError as e:
         raise SupervisorError(str(e)) from None
-    supervisor = Supervisor(loaded.campaign, run_dir, parent.progress, lock.tell)
+    supervisor = Supervisor(loaded.campaign, run_dir, parent.progress, lock.note_trouble)
     guard = asyncio.ensure_future(_guard(lock, run_dir.log, supervisor))
 
     def ready() -> None:

@@ -28,7 +28,7 @@ from fuzztui.oracle.process import OracleProcess
 from fuzztui.process.execute import children
 from fuzztui.process.identity import kill_marked
 from fuzztui.process.reaper import Reaper
-from fuzztui.remote.address import announce, socket_path
+from fuzztui.remote.address import link_to_run, socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.command_router import CommandRouter
@@ -143,7 +143,7 @@ class Supervisor:
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
         with contextlib.suppress(OSError):  # other commands can find the campaign from now on
-            announce(self._run_dir.path, socket_path(self._run_dir.path))
+            link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
         if not self._phases.living():
             self._setup_messages = self._launcher.setup(
                 self._campaign, self._run_dir, self._progress

@@ -16,7 +16,7 @@ from fuzztui.cli.origins import another, has_begun, newest, remember
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run, with_output
-from fuzztui.remote.address import announce, announced, socket_path, withdraw
+from fuzztui.remote.address import link_to_run, socket_path, supervised_runs, withdraw
 from fuzztui.remote.lock import RunLock
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError, Unfit
 
@@ -59,7 +59,7 @@ def begin(run, file):
 @contextlib.contextmanager
 def alive(run):
     lock, path = RunLock(run), socket_path(run)
-    announce(run, path)
+    link_to_run(run, path)
     try:
         yield
     finally:
@@ -225,7 +225,7 @@ def test_from_elsewhere_what_runs_is_found(project, tmp_path, monkeypatch, capsy
             find_run(twin)
         with pytest.raises(CliError, match=rf"no run in .*running elsewhere: .*{run}"):
             find_run(None)
-    announce(run, socket_path(run))  # its supervisor was killed
+    link_to_run(run, socket_path(run))  # its supervisor was killed
     assert find_run(file) == project / "runs/c"
 
 
@@ -382,8 +382,8 @@ def test_one_that_is_being_prepared_is_found_and_a_dead_ones_link_is_removed(
         monkeypatch.undo()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "xdg"))
     (tmp_path / "xdg").mkdir(mode=0o700)
-    announce(scratch, socket_path(scratch))
+    link_to_run(scratch, socket_path(scratch))
     link = socket_path(scratch).with_suffix(".run")
     assert link.is_symlink()
-    assert scratch not in announced()
+    assert scratch not in supervised_runs()
     assert not link.is_symlink()

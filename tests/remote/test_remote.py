@@ -16,7 +16,13 @@ import pytest
 
 from fuzztui.cli import ctl, main
 from fuzztui.cli.output import DONE, NOT_RUNNING
-from fuzztui.remote.address import MAX_ADDRESS, announced, publish, published, socket_path
+from fuzztui.remote.address import (
+    MAX_ADDRESS,
+    read_socket_path,
+    socket_path,
+    supervised_runs,
+    write_socket_path,
+)
 from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, running, trouble
 from fuzztui.remote.lock import LockHeld, RunLock
 from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
@@ -76,18 +82,18 @@ def test_a_living_supervisor_leaves_word_of_what_its_log_cannot_say(run):
     lock = RunLock(run)
     taken = (run / "supervisor/lock").stat().st_size
     assert trouble(run) == ""
-    lock.tell("the campaign log cannot be written: Disk quota exceeded (\u00e4)")
+    lock.note_trouble("the campaign log cannot be written: Disk quota exceeded (\u00e4)")
     assert trouble(run) == "the campaign log cannot be written: Disk quota exceeded (\u00e4)"
     assert running(run) == os.getpid()
-    lock.tell("\u00e4" * 1000)
+    lock.note_trouble("\u00e4" * 1000)
     assert trouble(run) == "\u00e4" * 240
-    lock.tell("no space")
+    lock.note_trouble("no space")
     assert trouble(run) == "no space"
     # Written over in place: on a full disk there is room for nothing else.
     assert (run / "supervisor/lock").stat().st_size == taken
-    lock.tell("")
+    lock.note_trouble("")
     assert trouble(run) == ""
-    lock.tell("the last words of one that died")
+    lock.note_trouble("the last words of one that died")
     lock.release()
     assert trouble(run) == ""
 
@@ -135,12 +141,12 @@ def test_a_symlink_is_not_our_directory(tmp_path, monkeypatch):
 
 
 def test_what_is_published_is_read_back(run):
-    assert published(run) is None
-    publish(run, Path("/tmp/x/y.sock"))
-    assert published(run) == Path("/tmp/x/y.sock")
+    assert read_socket_path(run) is None
+    write_socket_path(run, Path("/tmp/x/y.sock"))
+    assert read_socket_path(run) == Path("/tmp/x/y.sock")
     for wrong in ("", "relative", "/a\0b"):
         (run / "supervisor/socket").write_text(wrong)
-        assert published(run) is None
+        assert read_socket_path(run) is None
 
 
 # --------------------------------------------------------------- server and client
@@ -302,11 +308,11 @@ def test_clients_that_vanish_or_never_read_block_nobody(fake):
 
 def test_a_socket_that_went_away_comes_back(fake):
     shutil.rmtree(fake.server.path.parent)  # as logind does at logout
-    assert fake.run.resolve() not in announced()
+    assert fake.run.resolve() not in supervised_runs()
     with pytest.raises(NotYet):
         ControlClient(fake.run, "test")
     fake.do(fake.server.listen())
-    assert fake.run.resolve() in announced()
+    assert fake.run.resolve() in supervised_runs()
     client = ControlClient(fake.run, "test")
     assert client.send(Pause()).ok
     client.close()
@@ -315,7 +321,7 @@ def test_a_socket_that_went_away_comes_back(fake):
 def test_nobody_there(run):
     with pytest.raises(NotRunning):
         ControlClient(run, "test")
-    publish(run, run / "stale.sock")
+    write_socket_path(run, run / "stale.sock")
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(str(run / "stale.sock"))
     stale.close()
@@ -324,16 +330,16 @@ def test_nobody_there(run):
 
 
 def test_runs_are_found_by_what_lies_beside_their_sockets(run):
-    assert run.resolve() not in announced()
+    assert run.resolve() not in supervised_runs()
     fake = Fake(run)
     link = fake.server.path.with_suffix(".run")
-    assert run.resolve() in announced()
+    assert run.resolve() in supervised_runs()
     link.unlink()  # swept out of /tmp, as it is old
-    assert run.resolve() not in announced()
+    assert run.resolve() not in supervised_runs()
     fake.do(fake.server.listen())
-    assert run.resolve() in announced()
+    assert run.resolve() in supervised_runs()
     fake.close()
-    assert run.resolve() not in announced()
+    assert run.resolve() not in supervised_runs()
     assert list(link.parent.iterdir()) == []
 
 
@@ -343,10 +349,10 @@ def test_nobody_else_tells_us_of_runs(run, tmp_path, monkeypatch):
     try:
         with monkeypatch.context() as other:
             other.setattr(os, "getuid", lambda: 12345)
-            assert run.resolve() not in announced(), "the directory is another user's"
+            assert run.resolve() not in supervised_runs(), "the directory is another user's"
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
         (tmp_path / "fuzztui").symlink_to(shared)
-        assert run.resolve() not in announced()
+        assert run.resolve() not in supervised_runs()
     finally:
         fake.close()
 
@@ -367,7 +373,7 @@ def test_a_stale_socket_is_replaced(run):
 @pytest.mark.slow
 def test_ctl_waits_for_a_supervisor_that_has_only_begun(run, monkeypatch, capsys):
     (run / "log").mkdir()
-    publish(run, run / "former.sock")  # what the supervisor before it has left
+    write_socket_path(run, run / "former.sock")  # what the supervisor before it has left
     fake = Fake(run, listening=False)
     said = []
 
@@ -395,7 +401,7 @@ def test_a_supervisor_that_goes_away_is_an_error_in_words(run):
     fake = Fake(run)
     client = ControlClient(run, "test")
     fake.close()
-    with pytest.raises(RemoteError, match="went away"):
+    with pytest.raises(RemoteError, match="connection"):
         client.send(Pause())
     client.close()
 
