@@ -38,7 +38,7 @@ from rows import Rows
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
-from fuzztui.session import Keeper, LiveClock, ReplayClock, Session
+from fuzztui.session import CheckpointKeeper, LiveClock, ReplayClock, Session
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SkipEntry
 from fuzztui.wire.events import (
@@ -236,7 +236,7 @@ def generate(run: Path, events: int, hours: float, mutants: int) -> float:
     start = time.perf_counter()
     writer = LogWriter(run / "log")
     session = Session(run, LiveClock())
-    keeper = Keeper(run / "log", session)
+    keeper = CheckpointKeeper(run / "log", session)
     batch = []
     both = heapq.merge(
         campaign(events, hours),

@@ -1,10 +1,10 @@
-"""A log source, a clock and a state: what a screen looks at, live or in replay.
+"""Log, clock and state together: what a screen polls, live or in replay.
 
-There is one path: records that the clock allows are folded into the state, a
-bounded number at a time. Going back, or far forward, starts from a checkpoint.
-Checkpoints come from the log directory; where they are missing, damaged or too
-far apart they are made in memory as the log is folded, which is only slower. Where a
-long log has none, a live session can write them (:meth:`Session.draft`).
+Live and replay work in the same way: records that the clock allows are folded into the
+state, a bounded number at a time. Going back, or far forward, starts from a checkpoint.
+Checkpoints come from the log directory; if they are missing, damaged or too far apart,
+the session makes them in memory while it folds the log, which is only slower. If a long
+log has none, a live session can write them (:meth:`Session.draft`).
 """
 
 from __future__ import annotations
@@ -29,45 +29,46 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.wire.events import CampaignStarted
 
-__all__ = ["Clock", "Keeper", "LiveClock", "ReplayClock", "Session"]
+__all__ = ["CheckpointKeeper", "Clock", "LiveClock", "ReplayClock", "Session"]
 
 POLL_RECORDS = 5000
 POLL_S = 0.03
-"""What one :meth:`Session.poll` does at most, whichever comes first."""
+"""Records, and seconds, after which one :meth:`Session.poll` returns; whichever comes first."""
 
 SEEK_S = 0.3
-"""What one :meth:`Session.seek` in a replay does at most; polls do the rest."""
+"""Seconds after which one :meth:`Session.seek` in a replay returns; polls do the rest."""
 
 CHECK_S = 0.01
-"""What one poll spends on looking for damage, until the whole log is verified: 10 MB of it."""
+"""Seconds per poll for verifying the log (10 MB of it), until all of it is verified."""
 
 BATCH = 250
 
 WORTH_A_JUMP = 2 * EVERY
-"""Restoring a checkpoint costs about as much as folding a few hundred records."""
+"""Records to fold from which restoring a checkpoint is worth it: that costs as much as folding
+a few hundred."""
 
 
 LONG = 20_000
-"""Records without checkpoints that take long to fold: about half a second."""
+"""Records without checkpoints that take long to fold, about half a second."""
 
 
 class Clock(Protocol):
-    """Says which campaign time may be seen."""
+    """Decides up to which campaign time a session shows."""
 
     def now(self) -> float:
-        """Campaign time in seconds; infinity: everything there is."""
+        """Campaign time in seconds; infinity: no limit."""
 
 
 class LiveClock:
-    """Everything that has happened may be seen at once."""
+    """Shows everything that has happened, at once."""
 
     def now(self) -> float:
-        """The end of time."""
+        """Infinity: no limit."""
         return math.inf
 
 
 class ReplayClock:
-    """Campaign time at ``speed`` times real time, from ``t`` seconds on."""
+    """Campaign time that runs ``speed`` times as fast as real time, from ``t`` seconds on."""
 
     def __init__(
         self,
@@ -89,31 +90,31 @@ class ReplayClock:
         return self._t + (self._monotonic() - self._since) * self.speed
 
     def pause(self) -> None:
-        """Stand still."""
+        """Stop the clock."""
         self.jump(self.now())
         self.paused = True
 
     def resume(self) -> None:
-        """Run on from where it stands."""
+        """Start the clock again."""
         self.jump(self.now())
         self.paused = False
 
     def set_speed(self, speed: float) -> None:
-        """Run ``speed`` (not below 0) times as fast as real time from now on."""
+        """Run ``speed`` times as fast as real time from now on; a negative speed counts as 0."""
         self.jump(self.now())
         self.speed = max(0.0, speed)
 
     def jump(self, t: float) -> None:
-        """Go to campaign time ``t``, running or not as before."""
+        """Set the campaign time to ``t``; a paused clock stays paused."""
         self._t = max(0.0, t)
         self._since = self._monotonic()
 
 
 class Session:
-    """Opens a run, a log directory or a log file; raises LogError, OSError.
+    """Log, clock and state of a run, a log directory or a log file. Raises LogError, OSError.
 
     A live session (``LiveClock``) begins at the last checkpoint and follows the log.
-    A replay begins at its clock's time. Nothing here is safe for two threads at once.
+    A replay begins at its clock's time. Not safe for use by two threads at once.
     """
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -126,68 +127,68 @@ class Session:
         self.chain = self._load_chain(path)
         self.state = State()
         self.behind = False
-        """More records wait than the last call was allowed to apply."""
+        """Whether records are left that the clock allows and the last call did not apply."""
         self._mark: CheckpointMark | None = None
         self._jumped = True
-        """The state was replaced since the last :class:`Changes` said so."""
+        """Whether the state was replaced since the last returned :class:`Changes`."""
         self._restore(self._best())
 
     @property
     def end_t(self) -> float:
-        """Campaign time of the last record that there is."""
+        """Campaign time of the last record of the log, in seconds."""
         return self.reader.last_t
 
     @property
     def end_seq(self) -> int:
-        """The number of the last record; 0: no record."""
+        """The number of the last record of the log; 0: no record."""
         return self.reader.last_seq
 
     @property
     def problems(self) -> list[str]:
-        """The damage of the log, as messages: with any, figures are lower bounds.
+        """Messages about damage of the log; if there are any, statistics are lower bounds.
 
-        Complete when :meth:`check` has returned; polls look for more a little each time.
+        Complete after :meth:`check`; each poll checks a further part.
         """
-        joined = ["two logs were joined: another campaign begins in the middle"]
+        joined = ["two logs were joined: another campaign begins in the middle of the log"]
         return [*self.reader.problems, *(joined if self.state.starts > 1 else [])]
 
     @property
     def is_lower_bound(self) -> bool:
-        """Whether records are missing, now or since before a repair: figures are "at least"."""
+        """Whether records are missing, now or before a repair: statistics are then "at least"."""
         return bool(self.problems) or self.state.lost > 0
 
     @property
     def is_long(self) -> bool:
-        """Whether so many records are still to be folded up to the present that it takes long."""
+        """Whether folding the remaining records of a live session takes long (:data:`LONG`)."""
         return self.mode == "live" and self.end_seq - self.state.seq >= LONG
 
     def draft(self) -> None:
-        """Have polls make the checkpoints that a long log lacks; they write them at its end.
+        """Let polls make the checkpoints that a long log lacks, and write them at its end.
 
-        That is so when the log was last written by another version, whose checkpoints are of
-        no use. A log whose writer lives, or that cannot be written, stays as it is.
+        A log lacks them if another version wrote it, whose checkpoints are unusable.
+        If the log's writer lives, or the log cannot be written, nothing is written.
         """
         if self.is_long and self._file is not None:
             self._draft = CheckpointDraft(self._file, len(self.chain.links))
             self._mark = self.chain.mark(len(self.chain.links))
 
     def save_draft(self) -> None:
-        """Write the checkpoints that were made until now; never raises."""
+        """Write the checkpoints made until now. Never raises LogError or OSError."""
         draft, self._draft = self._draft, None
         if draft is not None and not self.problems:
             with contextlib.suppress(LogError, OSError):  # a log without them is only slower
                 draft.save()
 
     def check(self, seconds: float = math.inf) -> bool:
-        """Look for damage in the whole log, for so long; False if a part of it is left.
+        """Look for damage in the log for at most ``seconds``; False if a part is left.
 
-        It takes 0.15 s for a log of 130 MB, 4.9 s for one of an earlier version. Raises
-        LogError, OSError.
+        The whole log takes 0.15 s if it has 130 MB, 4.9 s if it is of an earlier version.
+        Raises LogError, OSError.
         """
         return self.reader.check(time.monotonic() + seconds)
 
     def poll(self) -> Changes:
-        """Apply what the clock allows, a bounded amount (see ``behind``)."""
+        """Apply records that the clock allows, a bounded number of them (see ``behind``)."""
         self.reader.refresh()
         self.reader.check(time.monotonic() + CHECK_S)
         if isinstance(self.clock, ReplayClock) and self.clock.now() > self.end_t:
@@ -200,8 +201,8 @@ class Session:
     def seek(self, t: float) -> Changes:
         """Show the campaign as it was at ``t`` seconds.
 
-        A replay continues from there; without checkpoints it may take a few polls to
-        arrive (``behind``). A live session returns to the present at the next poll.
+        A replay continues from there; without checkpoints it may need a few polls to get
+        there (``behind``). A live session returns to the present at the next poll.
         """
         self.reader.refresh()
         t = min(max(0.0, t), self.end_t)
@@ -211,7 +212,7 @@ class Session:
         return self._advance(t, math.inf, None)
 
     def _advance(self, target: float, deadline: float, limit: int | None) -> Changes:
-        """Bring the state to ``target``, until ``deadline`` or ``limit`` records are used up."""
+        """Bring the state to time ``target``; stop at ``deadline``, or after ``limit`` records."""
         best = self._best(target)
         ahead = self.chain.links[best - 1].cost - self.state.cost if best else 0
         if target < self.state.t or ahead >= WORTH_A_JUMP:
@@ -240,27 +241,27 @@ class Session:
     # -------------------------------------------------------- checkpoints
 
     def _best(self, target: float | None = None) -> int:
-        """Which link (from 1; 0: the beginning) is the last one not after ``target``."""
+        """The number of the last link not after ``target`` (from 1; 0: the beginning)."""
         if target is None:
             target = self.clock.now()
         return self.chain.upto_t(target)
 
     def _restore(self, n: int) -> None:
-        """Go to link ``n``; to the one before if it cannot be read (any more)."""
+        """Restore link ``n``, or the last one before it that can still be read."""
         self._draft = None
         while True:
             try:
                 self.state = self.chain.restore(n)
                 break
             except CheckpointError:
-                # The links behind stand on it.
+                # The links behind depend on it.
                 del self.chain.links[n - 1 :]
                 self._mark = None
                 n -= 1
         self._jumped = True
 
     def _remember(self) -> None:
-        """Make a link in memory where the log has been folded far beyond the last one."""
+        """Make a link in memory if the log has been folded far beyond the last one."""
         if self._draft is not None and self._mark is not None:
             room = self.reader.bytes_upto(self.state.seq)
             if self._draft.due(self.state.cost - self._mark.cost, room) and self._draft.write(
@@ -283,7 +284,7 @@ class Session:
         self.chain.links.append(_link(data, mark.tables.mutants, head))
 
     def _load_chain(self, path: Path) -> Chain:
-        """The links that the log directory has, as far as they are good and of this log."""
+        """The links of the log directory that can be read and belong to this log."""
         chain = Chain()
         mutants: dict[str, Mutant] = {}
         directory = path / "log" if (path / "log").is_dir() else path
@@ -310,7 +311,7 @@ class Session:
         return chain
 
     def _is_of_this_log(self, chain: Chain) -> bool:
-        """A log that was deleted and begun again must not be shown by its old checkpoints."""
+        """Whether the links belong to this log: a deleted log may have left its checkpoints."""
         first = next(self.reader.records(limit=1), None)
         if not chain.links or first is None or not isinstance(first.event, CampaignStarted):
             return True
@@ -324,7 +325,7 @@ class Session:
 def _link(
     data: dict[str, Any], before: Mapping[str, Mutant], head: Callable[[], dict[str, Any]]
 ) -> Link:
-    """A link of a checkpoint; ``before`` are the mutants as of the one before it."""
+    """The link of a checkpoint; ``before``: the mutants in the previous checkpoint."""
     rows = tables(data, before)
     return Link(data["seq"], data["cost"], data["t"], rows, data["recent"], head)
 
@@ -339,12 +340,12 @@ def _head(file: CheckpointFile, n: int) -> Callable[[], dict[str, Any]]:
     return head
 
 
-class Keeper:
-    """Writes checkpoints of a live session's state: for the log's one writer.
+class CheckpointKeeper:
+    """Writes checkpoints of a live session's state; for the log's only writer.
 
-    Open a :class:`Session` on the run, poll it to the end, then fold every record
-    that you append into ``session.state`` and call :meth:`keep` after each
-    successful flush of everything that is in the state.
+    The caller opens a :class:`Session` on the run, polls it to the end, folds each
+    appended record into ``session.state``, and calls :meth:`keep` after each flush
+    that has written all records in the state.
     """
 
     def __init__(self, directory: Path, session: Session) -> None:
@@ -360,7 +361,7 @@ class Keeper:
                 self._mark = CheckpointMark()
 
     def keep(self) -> bool:
-        """Write a checkpoint if one is due; never raises. True if it did."""
+        """Write a checkpoint if one is due; True if it was written. Never raises."""
         writer, state = self._writer, self._state
         if writer is None or not writer.due(state.cost - self._mark.cost):
             return False
@@ -370,7 +371,7 @@ class Keeper:
         return True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the checkpoint file."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None

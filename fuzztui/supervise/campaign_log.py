@@ -15,7 +15,7 @@ from fuzztui.log.reader import LogError, LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.observe.relay import Offsets, relayed
-from fuzztui.session import Keeper, LiveClock, Session
+from fuzztui.session import CheckpointKeeper, LiveClock, Session
 from fuzztui.supervise.clock import CampaignClock
 from fuzztui.wire.events import Event, Message, Record
 
@@ -57,7 +57,7 @@ class CampaignLog:
                 "and start again"
             ) from None
         self.state = session.state
-        self._keeper = Keeper(run_dir.log, session)
+        self._keeper = CheckpointKeeper(run_dir.log, session)
         self.clock = CampaignClock(run_dir.clock, self._writer.last_t)
         self.writable = True
         self._retry_at = 0.0

@@ -22,7 +22,7 @@ from fuzztui.log.writer import LogWriter
 from fuzztui.model import checkpoint
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Mutant
-from fuzztui.session import Keeper, LiveClock, ReplayClock, Session
+from fuzztui.session import CheckpointKeeper, LiveClock, ReplayClock, Session
 from fuzztui.tui import _opening
 from fuzztui.wire.events import CampaignEnded, CampaignStarted, EntrySaved, Stats
 
@@ -150,7 +150,7 @@ def test_good_ones_are_kept_and_the_missing_ones_added(run):
 def test_the_file_of_a_living_writer_is_left_alone(run):
     session = drafting(run)
     writer = LogWriter(run / "log")
-    keeper = Keeper(run / "log", to_end(Session(run, LiveClock())))
+    keeper = CheckpointKeeper(run / "log", to_end(Session(run, LiveClock())))
     before = (run / "log" / CHECKPOINTS).stat().st_ino
     to_end(session)
     assert (run / "log" / CHECKPOINTS).stat().st_ino == before
@@ -188,7 +188,7 @@ def test_a_writer_whose_good_checkpoints_were_replaced_begins_anew(run):
     session = to_end(Session(run, LiveClock()))
     path = run / "log" / CHECKPOINTS
     path.unlink()
-    keeper = Keeper(run / "log", session)
+    keeper = CheckpointKeeper(run / "log", session)
     assert path.read_bytes() == b""
     writer = LogWriter(run / "log")
     for n in range(2 * WORK):

@@ -19,7 +19,7 @@ from fuzztui.log.files import CHECKPOINTS, SEALED
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
-from fuzztui.session import Keeper, LiveClock, Session
+from fuzztui.session import CheckpointKeeper, LiveClock, Session
 from fuzztui.wire.events import (
     CampaignEnded,
     CampaignStarted,
@@ -74,7 +74,7 @@ def whole(request, tmp_path_factory):
         m.setattr(CheckpointWriter, "_log_size", lambda self: 1 << 40)
         writer = LogWriter(run / "log")
         session = Session(run, LiveClock())
-        keeper = Keeper(run / "log", session)
+        keeper = CheckpointKeeper(run / "log", session)
         for n, event in enumerate(events()):
             apply(session.state, [writer.append(event, n / 10)])
             writer.flush()

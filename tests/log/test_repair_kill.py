@@ -17,7 +17,7 @@ from fuzztui.log.files import CHECKPOINTS, SEALED, list_tails, tail_name
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
-from fuzztui.session import Keeper, LiveClock, Session
+from fuzztui.session import CheckpointKeeper, LiveClock, Session
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Message, RecordsLost
@@ -30,7 +30,7 @@ def write_log(directory, at_rest):
     """Five members; ``at_rest``: of a writer that closed the log; else killed with two tails."""
     writer = LogWriter(directory)
     session = Session(directory, LiveClock())
-    keeper = Keeper(directory, session)
+    keeper = CheckpointKeeper(directory, session)
     for n in range(57 if at_rest else 68):
         record = writer.append(Message("info", f"{n} " + "x" * (n * 7919 % 300)), n / 10)
         apply(session.state, [record])

@@ -22,7 +22,7 @@ from fuzztui.log.writer import LogWriter
 from fuzztui.model.checkpoint import SCHEMA
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, State
-from fuzztui.session import Keeper, LiveClock, ReplayClock, Session
+from fuzztui.session import CheckpointKeeper, LiveClock, ReplayClock, Session
 from fuzztui.wire.events import (
     CampaignStarted,
     EntryDescribed,
@@ -85,7 +85,7 @@ def write(run, n, *, keep=True, seed=0):
     writer = LogWriter(run / "log")
     session = Session(run, LiveClock())
     drain(session)
-    keeper = Keeper(run / "log", session) if keep else None
+    keeper = CheckpointKeeper(run / "log", session) if keep else None
     for t, event in happenings(n, seed):
         apply(session.state, [writer.append(event, t + 0.0)])
         if writer.last_seq % 10 == 0:
@@ -391,7 +391,7 @@ def test_damaged_checkpoints_are_only_slower(run):
         write_on = Session(run, LiveClock())
         drain(write_on)
         assert write_on.state == expected, name
-        keeper = Keeper(run / "log", write_on)
+        keeper = CheckpointKeeper(run / "log", write_on)
         keeper.keep()
         keeper.close()
         again = Session(run, LiveClock())
@@ -407,7 +407,7 @@ def test_a_fifo_or_directory_in_their_place(run):
         session = Session(run, LiveClock())
         drain(session)
         assert session.state == folded(run)
-        keeper = Keeper(run / "log", session)
+        keeper = CheckpointKeeper(run / "log", session)
         assert not keeper.keep()
         keeper.close()
         path.unlink() if make is os.mkfifo else path.rmdir()
@@ -419,7 +419,7 @@ def test_checkpoints_of_another_version_are_made_anew(run, monkeypatch):
     assert not session.chain.links
     drain(session)
     assert session.state == folded(run)
-    keeper = Keeper(run / "log", session)
+    keeper = CheckpointKeeper(run / "log", session)
     assert keeper.keep()
     keeper.close()
     assert len(Session(run, LiveClock()).chain.links) == 1
@@ -459,7 +459,7 @@ def test_checkpoints_beyond_the_log_are_cut_off(run):
     writer = LogWriter(log)
     live = Session(run, LiveClock())
     drain(live)
-    Keeper(log, live).close()
+    CheckpointKeeper(log, live).close()
     assert all(head.last < cut.first for _, head in CheckpointFile(log).pairs)
     writer.close()
 
@@ -476,7 +476,7 @@ def test_a_full_disk_only_costs_the_checkpoint(run, monkeypatch):
     (run / "log" / CHECKPOINTS).unlink()
     session = Session(run, LiveClock())
     drain(session)
-    keeper = Keeper(run / "log", session)
+    keeper = CheckpointKeeper(run / "log", session)
 
     def full(fd, data):
         os.write(fd, data[:100])
