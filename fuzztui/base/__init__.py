@@ -1,1 +1,1 @@
-"""Helpers without any knowledge of campaigns: files, text, bounds. Standard library only."""
+"""Helpers that do not depend on campaigns: files, text, bounds. Standard library only."""

@@ -1,4 +1,4 @@
-"""Replace a file as a whole: a reader sees the old content or the new, never a part of either.
+"""Replace a file atomically: a reader sees the old content or the new, never a part of either.
 
 For the supervisor, the commands and the engines: standard library only.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 __all__ = ["PART", "replace_bytes", "replace_text", "replacing"]
 
 PART = ".part-"
-"""Prefix of the files that content is written to before the rename; a number follows."""
+"""Prefix of files with content that is not renamed yet; a number follows."""
 
 _MAX_PARTS = 100
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
@@ -38,16 +38,16 @@ def replace_bytes(
 
 @contextlib.contextmanager
 def replacing(path: Path, folder: Path | None = None, *, sync: bool = False) -> Iterator[int]:
-    """Give the descriptor of an empty file, which is renamed to ``path`` at the end; mode 0600.
+    """Yield the descriptor of an empty file, which is renamed to ``path`` at the end; mode 0600.
 
     The file is open for reading and writing, and locked (flock) until it is closed at the end:
     a duplicate of the descriptor keeps it open and locked.
     ``folder``: where the content is written first, on the same file system; the folder of
     ``path`` if None. ``sync``: wait until the content, and then the name, are on the disk.
-    Raises OSError; ``path`` is then as it was, unless only the last wait failed.
+    Raises OSError; ``path`` is then unchanged, unless only the last wait failed.
 
     A kill in between leaves at most one :data:`PART` file, which the next call for the same
-    folder writes over and renames: such files do not pile up.
+    folder overwrites and renames: such files do not accumulate.
     """
     fd, part = _open_part(path.parent if folder is None else folder)
     try:
@@ -75,35 +75,35 @@ def _sync_folder(path: Path) -> None:
 
 
 def _open_part(folder: Path) -> tuple[int, Path]:
-    """The first part file that no living writer and no other user has, locked. Raises OSError."""
+    """Open and lock the first part file that no living writer and no other user has."""
     for number in range(_MAX_PARTS):
         part = folder / f"{PART}{number}"
         try:
             fd, new = _open_new_or_left(part)
-        except FileNotFoundError:  # no folder, or renamed by its writer just now
+        except FileNotFoundError:  # no folder, or its writer renamed it just now
             if not folder.exists():
                 raise
             continue
         except OSError as e:
             # A symlink, FIFO or directory that someone else made, or another user's part.
-            if _in_the_way(part) or (isinstance(e, PermissionError) and os.path.lexists(part)):
+            if _is_not_regular(part) or (isinstance(e, PermissionError) and os.path.lexists(part)):
                 continue
             raise
         if _is_free(fd, part, new):
             return fd, part
         os.close(fd)
-    raise FileExistsError(f"{folder}: {_MAX_PARTS} files {PART}N are in the way; remove them")
+    raise FileExistsError(f"{folder}: {_MAX_PARTS} files {PART}N cannot be used; remove them")
 
 
 def _open_new_or_left(part: Path) -> tuple[int, bool]:
-    """The file, and whether it was made now."""
+    """The descriptor of the file, and whether the file is new."""
     try:
         return os.open(part, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600), True
     except FileExistsError:
         return os.open(part, _FLAGS), False
 
 
-def _in_the_way(part: Path) -> bool:
+def _is_not_regular(part: Path) -> bool:
     try:
         return not stat.S_ISREG(part.lstat().st_mode)
     except OSError:
@@ -113,17 +113,17 @@ def _in_the_way(part: Path) -> bool:
 def _is_free(fd: int, part: Path, new: bool) -> bool:
     """Whether the open file is regular, still named ``part``, and locked for this writer.
 
-    The kernel drops the lock of a writer that dies, whose file is then free again. What another
-    user's writer left is not: the replaced file would be that user's.
+    The kernel releases the lock of a writer that dies, so that its file is free again. A file
+    of another user is never free: the replaced file would belong to that user.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks: one writer a folder at a time
+    except OSError:  # a file system without locks: only one writer per folder is safe
         pass
     try:
-        # The writer before may have renamed the file between our open and our lock.
+        # The previous writer may have renamed the file between the open and the lock.
         found = os.fstat(fd)
         usable = stat.S_ISREG(found.st_mode) and (new or found.st_uid == os.geteuid())
         return usable and os.path.samestat(found, part.lstat())

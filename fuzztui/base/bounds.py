@@ -1,10 +1,9 @@
-"""Bounds of numbers: in fields of events and commands, and in files.
+"""Bounds of numbers in events, commands and files.
 
-All code that reads numbers which a target, an engine or another program may have written uses them.
-A number out of bounds is never clamped. In a record, an event or a command the whole line is
-refused (:mod:`fuzztui.wire.codec`); in a file of figures that another program writes, that figure
-counts as absent (:func:`whole`, :func:`real`); a JSON file of fuzztui's counts as damaged as a
-whole (:func:`loads`).
+All code that reads numbers of a target, an engine or another program uses them. A number out of
+bounds is never clamped. In a record, an event or a command it makes the whole line invalid
+(:mod:`fuzztui.wire.codec`). In a statistics file of another program that number counts as absent
+(:func:`whole`, :func:`real`). In a JSON file of fuzztui it makes the file damaged (:func:`loads`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 Count = int
-"""The annotation of a number of things, bytes or milliseconds: 0 or more; -1 is unknown."""
+"""Annotation of a number of things, bytes or milliseconds: 0 or more; -1: unknown."""
 
 LARGEST: Final = 2**63 - 1
 
@@ -37,11 +36,11 @@ RANGES: Final[dict[str, tuple[float, float]]] = {
     "Count": (-1, LARGEST),
     "float": (-1.0, float(LARGEST)),
 }
-"""The smallest and the largest value by annotation. An ``int`` names or numbers something; a
-``float`` is a time in seconds, a rate or a part, and -1 where it is unknown."""
+"""The smallest and the largest value by annotation. An ``int`` is an id or an index; a ``float``
+is a time in seconds, a rate or a share; -1: unknown."""
 
 MAX_LEVELS: Final = 32
-"""Lists and objects within each other."""
+"""Nesting depth of lists and objects."""
 
 _PLAIN: Final = (str, bool, type(None))
 _INT, _FLOAT = RANGES["int"], RANGES["float"]
@@ -56,11 +55,11 @@ def whole(value: Any, otherwise: int = -1) -> int:
 def real(value: Any, otherwise: float = -1.0) -> float:
     """``value`` as a float if it is a number from 0 to :data:`LARGEST`, else ``otherwise``."""
     sound = type(value) in (int, float) and 0 <= value <= _FLOAT[1]
-    return float(value) + 0.0 if sound else otherwise  # + 0.0: -0.0 is drawn with its sign
+    return float(value) + 0.0 if sound else otherwise  # + 0.0: -0.0 would be shown with its sign
 
 
 def is_sound(value: Any, levels: int = MAX_LEVELS) -> bool:
-    """Whether all numbers in JSON data are within bounds, and it is not nested too deeply."""
+    """Whether all numbers in JSON data are within bounds, and the data is not nested too deeply."""
     if isinstance(value, _PLAIN):
         return True
     if isinstance(value, int):
@@ -68,7 +67,7 @@ def is_sound(value: Any, levels: int = MAX_LEVELS) -> bool:
     if isinstance(value, float):
         return -_FLOAT[1] <= value <= _FLOAT[1]  # no NaN either
     values = value.values() if isinstance(value, dict) else value
-    # Most are strings: without a call for each it takes half the time.
+    # Most values are strings: without a call for each of them this takes half the time.
     return levels > 0 and all(type(v) is str or is_sound(v, levels - 1) for v in values)
 
 
@@ -79,15 +78,15 @@ def loads(text: str | bytes | bytearray) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not is_sound(data):
-        raise ValueError("a number in it is too large, or lists and objects are nested too deeply")
+        raise ValueError("a number is too large, or lists and objects are nested too deeply")
     return data
 
 
 def all_fit(annotation: str, values: Collection[Any]) -> bool:
-    """Whether each of the values, of JSON data, may be in a field with this annotation.
+    """Whether each of the values, from JSON data, fits into a field with this annotation.
 
-    A whole column is checked at a time: of many rows it takes a tenth of what one check for
-    each value does. Numbers may be sums of such as :func:`is_sound` lets pass.
+    Checks a whole column at once: for many rows this takes a tenth of the time of one check per
+    value. Numbers can be sums of numbers that :func:`is_sound` accepts.
     """
     if not values:
         return True
@@ -108,4 +107,4 @@ def all_fit(annotation: str, values: Collection[Any]) -> bool:
     if annotation.startswith("dict[str, "):
         items = chain.from_iterable(value.values() for value in values) if kinds == {dict} else ()
         return kinds == {dict} and all_fit(inner[len("str, ") : -1], [*items])
-    raise TypeError(f"no JSON data is {annotation}")
+    raise TypeError(f"{annotation}: not an annotation of JSON data")

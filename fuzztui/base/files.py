@@ -1,7 +1,7 @@
-"""Reading files that a target or a stranger could have tampered with.
+"""Read files that a target or another program may have tampered with.
 
-Whatever runs in an instance's directory runs as the same user: a FIFO in a file's
-place must not block, a symlink not lead elsewhere, an endless file not fill memory.
+A target runs as the same user and can change the instance's directory: a FIFO must not
+block the reader, a symlink must not be followed, an endless file must not fill memory.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MAX_JSON = 16 << 20
 
 
 def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
-    """A file descriptor, if ``path`` is a regular file. Raises OSError."""
-    # O_CREAT makes 0600: what a campaign finds is its owner's business.
+    """Open a regular file and return its descriptor. Raises OSError, also for any other file."""
+    # O_CREAT with mode 0600: findings are private to the campaign's owner.
     fd = os.open(path, flags | _FLAGS, 0o600)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
@@ -43,7 +43,7 @@ def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
 
 
 def read_regular(path: Path | str, limit: int, offset: int = 0) -> bytes:
-    """At most ``limit`` bytes from ``offset`` on. Raises OSError."""
+    """Return at most ``limit`` bytes from ``offset`` on. Raises OSError."""
     fd = open_regular(path)
     try:
         return os.pread(fd, limit, offset)
@@ -60,7 +60,7 @@ def read_if_regular(path: Path | str, limit: int) -> bytes | None:
 
 
 def read_tail(path: Path, limit: int) -> str:
-    """The last ``limit`` bytes as text; "" for what cannot be read."""
+    """The last ``limit`` bytes as text; an empty string if the file cannot be read."""
     try:
         size = path.lstat().st_size
         return read_regular(path, limit, max(0, size - limit)).decode(errors="replace")
@@ -69,7 +69,7 @@ def read_tail(path: Path, limit: int) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """A small file of ours that holds one JSON object; None when it does not."""
+    """The JSON object in a small file of fuzztui; None if the file has none or cannot be read."""
     try:
         data = loads(read_regular(path, _MAX_JSON))
     except (OSError, ValueError, RecursionError):
@@ -78,7 +78,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file, or a directory with all in it; of a symlink only itself. Raises OSError."""
+    """Delete a file, a directory with its content, or a symlink itself. Raises OSError."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -86,13 +86,13 @@ def remove(path: Path) -> None:
 
 
 def check_writable(directory: Path) -> None:
-    """Raise OSError if nothing can be written there. A full disk often has room for names."""
+    """Raise OSError if no data can be written there: a full disk may still create empty files."""
     with tempfile.TemporaryFile(dir=directory) as probe:
         probe.write(b"?" * 4096)
 
 
 def status(path: Path) -> os.stat_result | None:
-    """``lstat``, None when there is nothing."""
+    """The result of ``lstat``; None if that fails."""
     try:
         return path.lstat()
     except OSError:

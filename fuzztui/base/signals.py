@@ -1,4 +1,4 @@
-"""Signals by name, and what a finding is called of which nothing but its signal is known."""
+"""Names of signals; signatures and titles of findings of which only the signal is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNTRIED = " (by its file name; fuzztui has not run it)"
 
 
 def signal_name(number: int) -> str:
-    """``SIGSEGV`` for 11; ``signal 70`` for one that this system has no name for."""
+    """``SIGSEGV`` for 11; ``signal 70`` if this system has no name for the signal."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -19,15 +19,15 @@ def signal_name(number: int) -> str:
 
 
 def signal_signature(number: int) -> str:
-    """The signature of a finding that was not run: one for all with that signal."""
+    """The signature of all findings with this signal that were not run."""
     return _BY_SIGNAL + signal_name(number).replace(" ", "-")
 
 
 def signal_title(number: int) -> str:
-    """Its title, which says so."""
+    """The title of these findings, which mentions that they were not run."""
     return signal_name(number) + _UNTRIED
 
 
 def is_by_signal(signature: str) -> bool:
-    """Whether it says no more than that: its findings may well have many causes."""
+    """Whether a signature is only a signal, so that its findings may have many causes."""
     return signature.startswith(_BY_SIGNAL)

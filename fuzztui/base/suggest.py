@@ -1,4 +1,4 @@
-"""Names that a mistyped one may mean."""
+"""Suggest names for a mistyped one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 __all__ = ["meant", "near", "near_last"]
 
 _LONGEST = 80
-"""Characters of a name that are compared: it takes their square."""
+"""Characters of a name that are compared; the time grows with the square of their number."""
 
 
 def near(name: str, known: Iterable[str], most: int = 1, least: float = 0.6) -> list[str]:
-    """At most ``most`` of the names, the most alike first; in another case they are as good.
+    """At most ``most`` of the known names, the most similar first; upper and lower case are equal.
 
-    ``least``: how alike they must be, from 0 to 1.
+    ``least``: the smallest similarity, from 0 to 1.
     """
     by_folded: dict[str, str] = {}
     for one in known:
@@ -24,9 +24,9 @@ def near(name: str, known: Iterable[str], most: int = 1, least: float = 0.6) -> 
 
 
 def near_last(name: str, known: Iterable[str], before: str = ".", most: int = 1) -> list[str]:
-    """Of names with parts (``module.Type``): those alike as a whole, else in their last part.
+    """Similar names with parts (``module.Type``): similar as a whole, or else in the last part.
 
-    ``before``: what stands between the parts.
+    ``before``: the separator of the parts.
     """
     names = list(known)
     if found := near(name, names, most, 0.7):
@@ -37,6 +37,6 @@ def near_last(name: str, known: Iterable[str], before: str = ".", most: int = 1)
 
 
 def meant(names: Iterable[str]) -> str:
-    """The end of a sentence about a name that there is not; "" where there is none to offer."""
+    """The end of an error about an unknown name: "; did you mean a or b?"; empty without names."""
     offered = " or ".join(names)
     return f"; did you mean {offered}?" if offered else ""

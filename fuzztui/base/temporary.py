@@ -1,4 +1,4 @@
-"""Temporary files and directories, with errors that name the place and what to do."""
+"""Temporary files and directories, with errors that name the directory and what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def temporary_directory(
 ) -> tempfile.TemporaryDirectory[str]:
     """Make a directory that is removed at the end. Raises OSError.
 
-    ``place``: where, if not among the temporary files.
+    ``place``: its parent directory; the one of temporary files if None.
     """
     if place is not None:
         return tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
@@ -32,7 +32,7 @@ def temporary_file() -> IO[bytes]:
 
 
 def temporary_place() -> Path:
-    """The directory of temporary files. Raises OSError if none can be written."""
+    """The directory of temporary files. Raises OSError if none is writable."""
     with _explained():
         return Path(tempfile.gettempdir())
 
@@ -45,7 +45,7 @@ def _explained() -> Iterator[None]:
         why = e.strerror or str(e)
         raise OSError(
             e.errno,
-            f"no temporary files can be made: {why}; make room there, or set TMPDIR to a"
-            " directory that can be written",
+            f"cannot create temporary files: {why}; free space there, or set TMPDIR to a"
+            " writable directory",
             os.environ.get("TMPDIR") or "/tmp",
         ) from None

@@ -1,4 +1,4 @@
-"""Text for users: of targets and files, harmless for a terminal; numbers of things, ages."""
+"""Text for users: untrusted text escaped for a terminal; numbers, lists, times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
 
 def visible_char(ch: str) -> str:
-    """An escape that names one character and has none but printable ASCII in it."""
+    """An escape sequence for one character, in printable ASCII."""
     if ch in _SHORT:
         return _SHORT[ch]
     code = ord(ch)
@@ -22,9 +22,9 @@ def visible_char(ch: str) -> str:
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """``text`` without control bytes, escapes and bidirectional overrides.
+    """``text`` with control characters and bidirectional overrides escaped.
 
-    ``lines``: line ends stay; else the result is one line.
+    ``lines``: newlines stay; otherwise the result is one line.
     """
     return "".join(
         ch if ch.isprintable() or (lines and ch == "\n") else visible_char(ch) for ch in text
@@ -32,21 +32,21 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 
 def brief(text: str, limit: int = 500) -> str:
-    """:func:`visible` on one line of ``limit`` characters at most, an ellipsis where it is cut.
+    """:func:`visible` on one line of at most ``limit`` characters, cut with an ellipsis.
 
-    For text out of a log, where a title may have a megabyte.
+    For text from a log, which may contain a title of a megabyte.
     """
     shown = visible(text[: limit + 1])
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
 
 def whole_seconds(seconds: float) -> int:
-    """Whole seconds to be drawn: of any number, NaN and infinity too, one from 0 to 1e12."""
+    """Whole seconds to show, from 0 to 1e12, for any number including NaN and infinity."""
     return int(min(max(0, seconds), _MAX_S))  # in this order NaN is 0
 
 
 def clock(seconds: float) -> str:
-    """A point or a span of campaign time, ``h:mm:ss`` or ``3d 04:05:06``."""
+    """A point in campaign time or a duration: ``h:mm:ss`` or ``3d 04:05:06``."""
     s = whole_seconds(seconds)
     days, s = divmod(s, 86400)
     text = f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}"
@@ -54,12 +54,12 @@ def clock(seconds: float) -> str:
 
 
 def several(n: int, one: str, many: str = "") -> str:
-    """An exact number: ``1 hang``, ``3 hangs``; ``many`` if that is not ``one`` and an s."""
+    """A number of things: ``1 hang``, ``3 hangs``. ``many``: the plural; ``one`` + s if empty."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 2 more``; "" of none."""
+    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 2 more``; empty without names."""
     if not names:
         return ""
     left = len(names) - most
@@ -68,7 +68,7 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 
 def ago(seconds: float) -> str:
-    """``12 s``, ``5 min``, ``3 h``, ``4 days``."""
+    """An age as text: ``12 s``, ``5 min``, ``3 h``, ``4 days``."""
     seconds = min(max(0, seconds), _MAX_S)
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
