@@ -81,7 +81,8 @@ async def test_a_target_in_words(drive):
         await d.press("7", "t")
         assert d.table is not d.screen.table
         assert d.screen.table.current.location == "thumbs/app.py:18:then"
-        for words in ("12% of the trials reach its decision", "31 of 250", "another branch of its decision",
+        for words in ("12% of the trials reach its decision", "31 of 250",
+                      "another branch of its decision",
                       "when its condition holds", "decided by: distance, type",
                       "   0  pathlib.Path  14%"):  # fmt: skip
             assert words in details(d), words
