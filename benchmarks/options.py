@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["parse"]
-
 ROWS = Path("runs/benchmarks")
 """Where rows are kept unless ``--results`` names another file."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping, Sequence
 
-__all__ = ["installed"]
-
 
 def installed(python: str, modules: Mapping[str, str]) -> list[str]:
     """The peers that ``python`` can import; prints which ones are skipped, and how to get them.

@@ -16,8 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Rows"]
-
 
 class Rows:
     """The results file of the benchmark ``name``; several processes may add to it."""

@@ -15,8 +15,6 @@ from fuzztui.engines.base.spec import Spec, read_spec
 from fuzztui.engines.execute.descriptors import allow_descriptors
 from fuzztui.engines.process.apart import apart
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Run an engine instance; exit statuses are in docs/house.md."""

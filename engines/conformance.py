@@ -22,8 +22,6 @@ from fuzztui.engines.kinds import KINDS, EngineKind, kind_named
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import SkipEntry
 
-__all__ = ["Conformance", "violations"]
-
 TARGET: Final = """
 from fuzztui.generators import Source, generator
 

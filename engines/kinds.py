@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = [
-    "BASE_COMMANDS", "GROUP", "KINDS", "EngineKind", "Option", "UnknownKind", "kind_named",
-    "plugin_names",
-]  # fmt: skip
-
 GROUP: Final = "fuzztui.engines"
 """The entry point group of engines in other packages."""
 

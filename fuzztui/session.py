@@ -29,8 +29,6 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.wire.events import CampaignStarted
 
-__all__ = ["CheckpointKeeper", "Clock", "LiveClock", "ReplayClock", "Session"]
-
 POLL_RECORDS = 5000
 POLL_S = 0.03
 """Records, and seconds, after which one :meth:`Session.poll` returns; whichever comes first."""

@@ -8,8 +8,6 @@ import statistics
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-__all__ = ["interval", "mann_whitney", "median", "percentile", "ratio", "relative", "table"]
-
 _RESAMPLES = 2000
 
 

@@ -28,8 +28,6 @@ from fuzztui.engines.mutants.program import CannotSwap, Probing, Program, Python
 from subjects import Subject
 from subjects.runs import Instance
 
-__all__ = ["Loaded", "Seen", "load"]
-
 
 @dataclass(frozen=True)
 class Seen:

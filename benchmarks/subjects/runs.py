@@ -16,8 +16,6 @@ from typing import Any
 
 from subjects import Subject
 
-__all__ = ["Instance", "RunFailed", "Score", "call", "environment", "queue_of", "score", "stop"]
-
 _REPOSITORY = Path(__file__).resolve().parent.parent.parent
 _LIVE: set[subprocess.Popen[bytes]] = set()
 

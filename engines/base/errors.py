@@ -2,18 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CANNOT_START",
-    "LIMITED",
-    "RECYCLE",
-    "RESTART",
-    "CannotStart",
-    "Limited",
-    "RecycleWorker",
-    "RestartWorker",
-    "Stopping",
-]  # fmt: skip
-
 CANNOT_START = 3
 """Exit status of an engine that cannot start; restarting would not help."""
 

@@ -14,11 +14,6 @@ from fuzztui.base.bounds import loads
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.kinds import KINDS, EngineKind, UnknownKind, kind_named
 
-__all__ = [
-    "LOAD_LIMIT_S", "PROTO", "TRACE", "TRACE_SIGNAL", "EngineSpec", "OracleSpec", "Spec",
-    "TargetSpec", "read_spec",
-]  # fmt: skip
-
 PROTO = 1
 """The supported version of ``spec.json``."""
 

@@ -22,8 +22,6 @@ from fuzztui.wire.events import (
     MutantState,
 )
 
-__all__ = ["EventLog", "ReportedEvents", "read_reported"]
-
 _PENDING_LIMIT = 10_000
 """Events that wait in memory while the file cannot be written."""
 

@@ -10,8 +10,6 @@ from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import loads
 from fuzztui.engines.inputs.candidate import Candidate, from_label
 
-__all__ = ["Rescue", "Unsafe"]
-
 
 class Rescue:
     """The file ``.rescue``: an input that the next worker runs before other candidates.

@@ -18,8 +18,6 @@ from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store
 
-__all__ = ["Reporter"]
-
 _STATS_EVERY_S: Final = 1.0
 _PLOT_EVERY_S: Final = 5.0
 _FIRST_MS: Final = 5000

@@ -18,8 +18,6 @@ from fuzztui.base.atomic import PART, replace_bytes
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 
-__all__ = ["CRASHES", "HANGS", "QUEUE", "Store", "candidate_tail", "entry_ids"]
-
 QUEUE: Final = "queue"
 CRASHES: Final = "crashes"
 HANGS: Final = "hangs"

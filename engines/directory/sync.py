@@ -18,8 +18,6 @@ from fuzztui.base.files import read_if_regular
 from fuzztui.engines.directory.store import QUEUE, Store, entry_ids
 from fuzztui.engines.inputs.candidate import Candidate
 
-__all__ = ["Sync"]
-
 _EVERY_S: Final = 5.0
 """Seconds between two readings of the peers' queues."""
 _U32: Final = struct.Struct("<I")

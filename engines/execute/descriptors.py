@@ -8,8 +8,6 @@ from typing import Final
 
 from fuzztui.engines.base.errors import CannotStart
 
-__all__ = ["allow_descriptors", "high_copy"]
-
 _HIGH_FD: Final = 200
 """Targets often close or replace low descriptors."""
 _MIN_FILES: Final = 48

@@ -17,8 +17,6 @@ from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.guard import Guard, TrialTimeout
 
-__all__ = ["Execution", "Executor", "Observer", "Outcome"]
-
 _T = TypeVar("_T")
 
 _LASTING: Final = (str, bytes)

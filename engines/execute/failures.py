@@ -13,17 +13,6 @@ from typing import Final
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.frames import Stack, is_engine
 
-__all__ = [
-    "Failure",
-    "failure_of",
-    "hang_of",
-    "hang_text",
-    "last_place",
-    "printable",
-    "title_of",
-    "traceback_text",
-]
-
 _DETAIL_LIMIT: Final = 8000
 _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
 

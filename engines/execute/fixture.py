@@ -12,8 +12,6 @@ from typing import Final, TextIO
 from fuzztui.engines.base.errors import Limited
 from fuzztui.engines.execute.limits import Limits
 
-__all__ = ["Fixture"]
-
 _LOG_LIMIT: Final = 16 << 20
 
 

@@ -22,8 +22,6 @@ from typing import Any, Final, Literal, NoReturn
 
 from fuzztui.engines.execute.pipe import Pipe
 
-__all__ = ["Death", "StopWatch", "Tell", "has_ended", "how_it_ended", "in_child", "stopped_by"]
-
 Tell = Callable[[Any], None]
 """Send a value to the parent; raises ValueError or TypeError if it is not JSON data."""
 

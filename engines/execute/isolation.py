@@ -19,9 +19,6 @@ from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import loads
 from fuzztui.engines.base.errors import RestartWorker
 
-__all__ = ["Isolation", "SuspectMutants", "digest", "read_index", "write_index"]
-
-
 _MAX_FLAKY: Final = 5000
 """Flaky inputs that are kept: with an unstable target, nearly every input is flaky."""
 

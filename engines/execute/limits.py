@@ -21,8 +21,6 @@ from resource import (
 )
 from typing import Final
 
-__all__ = ["Limits", "lowered_by", "lowered_signature", "lowered_text"]
-
 _NEEDED: Final = {
     RLIMIT_FSIZE: ("RLIMIT_FSIZE", "files can no longer be written"),
     RLIMIT_NOFILE: ("RLIMIT_NOFILE", "files can no longer be opened"),

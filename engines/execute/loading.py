@@ -22,8 +22,6 @@ from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target, application_packages, load_target
 
-__all__ = ["LoadedTarget", "form_of", "load", "lowered_on_import"]
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedTarget:

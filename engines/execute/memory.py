@@ -6,8 +6,6 @@ import resource
 from pathlib import Path
 from typing import Final
 
-__all__ = ["used_up"]
-
 _LEFT: Final = 1 / 8
 """Share of the limit below which the free address space counts as used up."""
 

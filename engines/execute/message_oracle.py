@@ -9,8 +9,6 @@ from typing import Final
 from fuzztui.engines.execute.failures import qualified
 from fuzztui.engines.instrument.guard import TrialTimeout
 
-__all__ = ["MessageOracle", "without_numbers"]
-
 _MAX_SEARCHED: Final = 10_000
 _MAX_TEXT: Final = 80
 _NUMBER: Final = re.compile(r"\d+")

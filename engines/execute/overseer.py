@@ -8,8 +8,6 @@ from typing import Final
 
 from fuzztui.engines.execute.forks import StopWatch
 
-__all__ = ["Overseer", "stopped_text"]
-
 _LOOK_S: Final = 0.2
 
 

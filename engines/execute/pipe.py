@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from fuzztui.engines.execute.descriptors import high_copy
 
-__all__ = ["Pipe"]
-
 _LINE_LIMIT: Final = 16 << 20
 """Bytes of unread text without a newline that are dropped; a message may have half as many."""
 

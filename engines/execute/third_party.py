@@ -24,8 +24,6 @@ from typing import Any, Final, TypeAlias
 import fuzztui
 from fuzztui.engines.execute.executor import Execution
 
-__all__ = ["KEPT", "Functions", "Lines", "library_files", "third_party"]
-
 KEPT: Final = ".third_party"
 """The file in the instance directory."""
 

@@ -11,8 +11,6 @@ from typing import Any
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.descriptors import high_copy
 
-__all__ = ["Say", "answering"]
-
 Say = Callable[[Mapping[str, Any]], None]
 
 

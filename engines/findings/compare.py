@@ -19,8 +19,6 @@ from typing import Any, Final
 from fuzztui.engines.inputs.shape import ATOMS, ItemOrder, Value, shape_of, type_name
 from fuzztui.engines.instrument.guard import TrialTimeout
 
-__all__ = ["same"]
-
 _MAX_PAIRS: Final = 20_000
 """Most pairs of unordered items that are compared with each other in one comparison."""
 

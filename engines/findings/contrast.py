@@ -7,8 +7,6 @@ from typing import Final
 
 from fuzztui.engines.inputs.shape import without_addresses
 
-__all__ = ["cut", "from_difference", "long_repr"]
-
 _LEAD: Final = 3
 """1 / this share of the text is shown from before the difference."""
 

@@ -23,8 +23,6 @@ from fuzztui.engines.inputs.shape import ATOMS, UNRUN, ItemOrder, shape_of, type
 from fuzztui.engines.instrument.guard import TrialTimeout
 from fuzztui.engines.instrument.target import Target
 
-__all__ = ["DIFFERS", "Difference", "DifferentialOracle"]
-
 DIFFERS: Final = "differs"
 """The category of differences; their files are in ``crashes/``."""
 

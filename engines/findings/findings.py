@@ -17,8 +17,6 @@ from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.limit import WINDOW_TRIALS, FindingLimit
 from fuzztui.wire.events import FindingDescribed
 
-__all__ = ["Description", "Findings"]
-
 _RECOUNT_S: Final = 60.0
 """Seconds after which a changed count is reported first."""
 _MAX_UNSAVED: Final = 100_000

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import Final
 
-__all__ = ["WINDOW_TRIALS", "FindingLimit"]
-
 WINDOW_TRIALS: Final = 1_000_000
 """Executions within which at most ``most`` findings are saved. Not a time, so that a campaign
 with the same seed saves the same files on a slower machine."""

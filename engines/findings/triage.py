@@ -19,8 +19,6 @@ from fuzztui.engines.execute.failures import (
 from fuzztui.engines.findings.findings import Description
 from fuzztui.engines.instrument.frames import Stack
 
-__all__ = ["FLAKY", "UNMADE", "FailureTriage"]
-
 FLAKY: Final = "Flaky: the same input, run again at once, did not fail so."
 
 UNMADE: Final = " while the input was made"

@@ -17,8 +17,6 @@ from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.generators.text import gen_path, gen_text
 from fuzztui.engines.inputs.source import Source
 
-__all__ = ["Tar", "Zip", "gen_tar", "gen_zip"]
-
 _COMPRESSED: Final[dict[str, Callable[[bytes], bytes]]] = {
     "": bytes,
     "gz": lambda data: gzip.compress(data, 1, mtime=0),

@@ -17,8 +17,6 @@ from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.generators.text import gen_number, gen_path, gen_text, gen_word
 from fuzztui.engines.inputs.source import Source
 
-__all__ = ["Item", "S3Event", "S3Object", "World", "gen_item", "gen_s3_event", "gen_s3_object"]
-
 Item = NewType("Item", dict[str, Any])
 """A DynamoDB item in its JSON form: ``{"name": {"S": "..."}, "grade": {"N": "1.5"}}``."""
 

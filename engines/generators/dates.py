@@ -7,8 +7,6 @@ import datetime
 from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.inputs.source import Source
 
-__all__ = ["gen_date", "gen_datetime", "gen_timedelta"]
-
 
 @generator
 def gen_date(r: Source, *, low: int = 1970, high: int = 2069) -> datetime.date:

@@ -14,8 +14,6 @@ from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.generators.text import gen_number, gen_text, gen_word
 from fuzztui.engines.inputs.source import Source
 
-__all__ = ["Csv", "Json", "Xml", "gen_csv", "gen_json", "gen_value", "gen_xml"]
-
 Cell = Callable[[Source], str]
 """A generator of one cell of a table."""
 

@@ -13,8 +13,6 @@ from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.inputs.source import Source
 
-__all__ = ["Pixels", "Png", "Ppm", "gen_image", "gen_pixels", "gen_png", "gen_ppm"]
-
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _COLOURS: Final = {1: 0, 2: 4, 3: 2, 4: 6}
 """PNG's colour type by the number of bytes of a pixel: grey, with alpha, RGB, with alpha."""

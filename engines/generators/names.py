@@ -7,8 +7,6 @@ import types
 import typing
 from typing import Any, Final
 
-__all__ = ["COMMON", "name_of", "types_of"]
-
 COMMON: Final = frozenset({
     "builtins.str", "builtins.bytes", "builtins.bytearray", "builtins.int", "builtins.float",
     "builtins.bool", "builtins.complex", "builtins.object", "builtins.list", "builtins.dict",

@@ -6,8 +6,6 @@ from typing import Final
 
 from fuzztui.engines.inputs.source import Source
 
-__all__ = ["ERRONEOUS", "mistake"]
-
 ERRONEOUS: Final = 0.003
 """The probability of a mistake in the paper."""
 

@@ -20,8 +20,6 @@ from fuzztui.engines.inputs.source import Source
 if TYPE_CHECKING:
     from fuzztui.engines.inputs.typed import Typed
 
-__all__ = ["generator", "made_by", "undecorated"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _MADE: str = "__fuzztui_makes__"

@@ -9,8 +9,6 @@ from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.inputs.source import Source
 
-__all__ = ["gen_number", "gen_path", "gen_text", "gen_word"]
-
 _ODD = " \t\n\r\0\x7f\"'\\/<>&%$;,:|äßÉñжλ中あ\u00a0\u200b\u202e\ufeff\U0001f600"
 
 

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart
 
-__all__ = ["ConstantPool"]
-
 _MAX_CACHED: Final = 1024
 """Cached results for texts: a generator that draws its bounds makes many different requests."""
 

@@ -11,8 +11,6 @@ from typing import Final, Literal
 
 from fuzztui.engines.base.errors import CannotStart
 
-__all__ = ["Constant", "Constants", "read_dictionary", "tokens_of"]
-
 Context = Literal["compare", "affix", "other"]
 
 _MAX_BYTES: Final = 32

@@ -8,8 +8,6 @@ from typing import Protocol
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
 
-__all__ = ["BytesInput", "GeneratedInput", "InputForm", "TextInput"]
-
 
 class InputForm(Protocol):
     """How an input's bytes become the target's argument."""

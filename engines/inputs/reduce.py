@@ -20,8 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Attempt", "Reducer"]
-
 _MAX_RUN: Final = 8
 """Most consecutive choices whose removal is tried at every position."""
 _MAX_DISTANCE: Final = 32

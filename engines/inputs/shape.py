@@ -18,9 +18,6 @@ from enum import Enum, auto
 from itertools import islice
 from typing import Any, Final, NamedTuple, cast
 
-__all__ = ["ATOMS", "UNRUN", "ItemOrder", "Shape", "Value", "shape_of", "type_name",
-           "without_addresses"]  # fmt: skip
-
 _KNOWN_LIMIT: Final = 2000
 _POINTER: Final = 8
 _MAX_ITEMS: Final = 1 << 20

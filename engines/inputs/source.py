@@ -15,8 +15,6 @@ from fuzztui.engines.inputs.constants import ConstantPool
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Rejected", "Source"]
-
 _T = TypeVar("_T")
 
 _BLOCK = 64

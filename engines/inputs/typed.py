@@ -22,8 +22,6 @@ from fuzztui.engines.inputs import source
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Rejected, Source
 
-__all__ = ["NO_TYPES", "Annotated", "TypeStacks", "Typed", "runs"]
-
 _OWN: Final = vars(source)
 """Globals of the frames that are skipped when looking for the code that draws."""
 

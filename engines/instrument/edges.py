@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-__all__ = ["BUCKETS", "CoverageMap", "Edge", "EdgeTable", "ModuleEdges"]
-
 Mode = Literal["edges", "counts"]
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Final
 
-__all__ = ["Stack", "frames_above", "is_engine"]
-
 Stack = Sequence[tuple[CodeType, int]]
 """Code and line of each frame, outermost first."""
 

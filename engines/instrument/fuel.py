@@ -16,8 +16,6 @@ from typing import Final
 
 from fuzztui.engines.instrument.markers import marker, placed
 
-__all__ = ["FUEL_PERIOD", "add_fuel", "begin_count", "is_endless", "loops_of", "own_nodes", "turn"]
-
 FUEL_PERIOD: Final = 256
 """Iterations of a loop between two reports to the guard."""
 

@@ -17,8 +17,6 @@ from typing import Final
 from fuzztui.engines.instrument.frames import Stack, frames_above
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
 
-__all__ = ["TURNS_PER_SECOND", "Guard", "TrialTimeout"]
-
 TURNS_PER_SECOND: Final = 10_000_000
 """Iterations for each second of the time limit: about the speed of empty loops in CPython."""
 

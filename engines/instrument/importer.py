@@ -16,8 +16,6 @@ from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.instrument import Instrumenter, compile_with
 
-__all__ = ["Application", "InstrumentedModule"]
-
 _NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
 
 

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Any, Final, TypeVar
 
-__all__ = ["MARKERS", "compile_with", "marker", "placed"]
-
 # Markers are complex denormals: programs do not contain them, and the compiler does not
 # evaluate a subscript of a complex number, as it does for a string.
 _TINY: Final = 5e-324

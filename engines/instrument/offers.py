@@ -10,8 +10,6 @@ from typing import Any
 
 from fuzztui.engines.strategies import test_of
 
-__all__ = ["generators_in", "targets_in"]
-
 
 def targets_in(module: ModuleType) -> Iterator[str]:
     """Names of functions of the module, and of Hypothesis tests in it, also in classes."""

@@ -18,8 +18,6 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.offers import generators_in, targets_in
 
-__all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
-
 _MAX_SHOWN = 12
 """Functions of a module that a message lists if the named one does not exist."""
 

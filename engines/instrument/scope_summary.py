@@ -9,8 +9,6 @@ from pathlib import Path
 from fuzztui.base.text import listed, several
 from fuzztui.engines.instrument.importer import Application
 
-__all__ = ["scope_lines"]
-
 _SHOWN = 3
 """Compiled modules listed in a line."""
 

@@ -30,14 +30,6 @@ from fuzztui.engines.instrument.references import (
 from fuzztui.engines.strategies import generator_of, test_of
 from fuzztui.harness import COMPARED_WITH, check_compare
 
-__all__ = [
-    "DEFAULT_FUNCTION",
-    "Target",
-    "application_packages",
-    "load_target",
-    "search_path",
-]
-
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 DEFAULT_FUNCTION = "target"

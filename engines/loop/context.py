@@ -15,8 +15,6 @@ from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target
 from fuzztui.engines.loop.stages import SeedFile
 
-__all__ = ["Context"]
-
 
 @dataclass(frozen=True, slots=True)
 class Context:

@@ -25,8 +25,6 @@ from fuzztui.wire.commands import (
 )
 from fuzztui.wire.events import CommandApplied, CommandRejected
 
-__all__ = ["ControlReader"]
-
 _READ_LIMIT: Final = 1 << 20
 """Bytes read at once; a longer line is skipped."""
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["Corpus", "CorpusEntry", "Scheduler", "SteerError", "Steerable", "ZestScheduler"]
-
 
 @dataclass(slots=True, eq=False)
 class CorpusEntry:

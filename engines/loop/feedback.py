@@ -8,8 +8,6 @@ from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import CorpusEntry
 
-__all__ = ["CoverageFeedback", "Feedback"]
-
 
 class Feedback(Protocol):
     """One reason to keep inputs. The loop passes each execution that did not fail to each feedback.

@@ -59,8 +59,6 @@ from fuzztui.engines.loop.trim import shrink
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed
 
-__all__ = ["Loop", "Parts"]
-
 _TICK_NS: Final = 50_000_000
 _SLOW_REBUILD_S: Final = 5.0
 """Seconds between two progress messages while the queue is run again."""

@@ -10,8 +10,6 @@ from typing import Final, Protocol
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 
-__all__ = ["ChoiceMutator", "Geometric", "Havoc", "Mutator", "Splice", "WeightedMutators"]
-
 
 class Mutator(Protocol):
     """Makes a child of an entry. All randomness comes from the engine's ``rng``."""

@@ -21,8 +21,6 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, Scheduler
 from fuzztui.engines.loop.mutate import Geometric, Mutator
 
-__all__ = ["Fresh", "Mutate", "Recover", "SeedFile", "Seeds", "Stage", "list_seeds"]
-
 
 class Stage(Protocol):
     """One source of candidates."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["shrink"]
-
 
 def shrink(data: bytes, keeps: Callable[[bytes], bool], runs: int) -> bytes:
     """Remove blocks of ``data`` that ``keeps`` accepts as removed, in at most ``runs`` calls.

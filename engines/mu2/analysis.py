@@ -16,8 +16,6 @@ from fuzztui.engines.mu2.schedule import MutantSchedule
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import Program
 
-__all__ = ["Analysis"]
-
 
 @dataclass(frozen=True, slots=True)
 class Analysis:

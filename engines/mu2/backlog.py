@@ -23,8 +23,6 @@ from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import FullSchedule
 from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of
 
-__all__ = ["Backlog"]
-
 _CHUNK: Final = 32
 _CHUNK_TRIALS: Final = 2
 """Mutants that are run in one step, and the cost of a step in average trials. They bound the time

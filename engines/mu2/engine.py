@@ -43,8 +43,6 @@ from fuzztui.engines.mutants.program import Program, PythonMutant
 from fuzztui.engines.mutants.reimport import reload
 from fuzztui.engines.zest import engine as zest
 
-__all__ = ["SILENCE_TIMES", "build", "prepare"]
-
 SILENCE_TIMES: Final = 5
 """Time limits for which a child process may be silent: a single run of a mutant is shorter."""
 

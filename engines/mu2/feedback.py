@@ -14,8 +14,6 @@ from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import EPOCH
 
-__all__ = ["KillFeedback"]
-
 _MAX_KILLS_TO_TRIM: Final = 8
 """An input with more kills is not trimmed: each attempt would run all these mutants again."""
 _WIDE_EVERY: Final = 16

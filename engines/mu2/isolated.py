@@ -22,8 +22,6 @@ from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvide
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 
-__all__ = ["IsolatedResult", "IsolatedRunner", "Pair"]
-
 Pair = tuple[PythonMutant, int, bytes]
 """A mutant, a key for the input, and the input."""
 

@@ -21,8 +21,6 @@ from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
 from fuzztui.engines.inputs.shape import type_name, without_addresses
 from fuzztui.engines.instrument.guard import TrialTimeout
 
-__all__ = ["TIMEOUT", "Compare", "Guarded", "KillCriterion", "KillEvidence", "Mode"]
-
 _T = TypeVar("_T")
 
 Mode = Literal["differential", "paper", "strict"]

@@ -17,8 +17,6 @@ from fuzztui.engines.instrument.instrument import FUEL_PERIOD
 from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mutants.program import Program, PythonMutant
 
-__all__ = ["MutantExecutor", "Unstable", "allowance"]
-
 _FUEL_TIMES: Final = 3
 _AGAIN_TIMES: Final = 10
 _AGAIN_PLUS: Final = 200

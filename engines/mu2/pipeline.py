@@ -18,8 +18,6 @@ from fuzztui.engines.mu2.schedule import MutantSchedule
 from fuzztui.engines.mu2.table import MutantRecord, MutantTable
 from fuzztui.engines.mutants.program import Probing, Unit
 
-__all__ = ["Pipeline", "Tally", "Watched"]
-
 _AUDIT_ONE_IN: Final = 100
 
 

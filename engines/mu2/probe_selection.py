@@ -10,8 +10,6 @@ from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import Probing, Program
 
-__all__ = ["ProbeSelection"]
-
 _STALE: Final = 4
 _STALE_PART: Final = 8
 _COLD: Final = 24

@@ -13,8 +13,6 @@ from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.table import INVALID
 from fuzztui.wire.events import MutationStats
 
-__all__ = ["MutationReport"]
-
 _EVERY_S: Final = 2.0, 15.0
 """Seconds between reports: at first, and after :data:`_LATER_S`; a campaign may take weeks."""
 _LATER_S: Final = 600.0

@@ -18,8 +18,6 @@ from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import CannotSwap, Program
 
-__all__ = ["Kill", "Runner"]
-
 Kill = tuple[int, KillEvidence]
 """A mutant's index and how it was killed."""
 

@@ -23,8 +23,6 @@ from typing import Final, Protocol
 
 from fuzztui.engines.mu2.table import MutantRecord
 
-__all__ = ["EPOCH", "AdaptiveSchedule", "FullSchedule", "MutantSchedule"]
-
 EPOCH: Final = 128
 """Trials between two decisions whether trials have probes."""
 

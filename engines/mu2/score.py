@@ -34,8 +34,6 @@ from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mutants.program import CannotSwap, PythonMutant
 from fuzztui.engines.mutants.reimport import reload
 
-__all__ = ["score"]
-
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005
 _MAX_INPUT_BYTES: Final = 16 << 20

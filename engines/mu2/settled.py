@@ -18,8 +18,6 @@ from typing import Final
 
 from fuzztui.base.atomic import replace_text
 
-__all__ = ["NEVER", "Settled", "bits_of"]
-
 NEVER: Final = -1
 """All bits: no mutant is ever run on the input."""
 

@@ -16,8 +16,6 @@ from fuzztui.wire.commands import (
     SkipMutants,
 )
 
-__all__ = ["MutantSteering"]
-
 
 class MutantSteering:
     """Executes commands between trials; the table reports each change, so restarts keep it."""

@@ -18,8 +18,6 @@ from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 
-__all__ = ["SuspectCheck"]
-
 _REPEATS = 20
 
 

@@ -18,8 +18,6 @@ from fuzztui.engines.mutants.program import PythonMutant
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
 
-__all__ = ["ALIVE", "INVALID", "KILLED", "PENDING", "MutantRecord", "MutantTable"]
-
 PENDING: Final = "pending"
 ALIVE: Final = "alive"
 KILLED: Final = "killed"

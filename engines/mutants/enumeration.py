@@ -16,8 +16,6 @@ from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes
 from fuzztui.engines.mutants.text import ModuleText
 from fuzztui.engines.mutants.units import ModuleCode, Unit
 
-__all__ = ["Cache", "Enumeration"]
-
 Cache = functools._lru_cache_wrapper
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["Watch", "arithmetic", "empty_of", "not_empty", "not_this", "not_zero", "ordering"]
-
 Watch = Callable[[Any, Any], bool]
 """Called with both operands; the second is None if the expression has only one."""
 

@@ -7,8 +7,6 @@ from typing import Final
 
 from fuzztui.engines.mutants.infection import empty_of
 
-__all__ = ["empty_literal", "is_boolean", "is_empty", "is_sequence"]
-
 _DISPLAYS: Final = (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.Set)
 _PREDICATES: Final = frozenset(
     {"isinstance", "issubclass", "hasattr", "callable", "bool", "any", "all"}

@@ -17,8 +17,6 @@ from fuzztui.engines.instrument.target import application_packages, load_target
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program, PythonMutant
 
-__all__ = ["described", "list_mutants", "program_of"]
-
 
 def list_mutants(spec: Spec, diff: str | None = None) -> int:
     """Load the target and print its mutants as one JSON object. Returns the exit status.

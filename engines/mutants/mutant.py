@@ -14,8 +14,6 @@ from fuzztui.engines.mutants.sites import Point
 from fuzztui.engines.mutants.text import Cut, ModuleText, one_line
 from fuzztui.engines.mutants.units import Code, Unit
 
-__all__ = ["PointInfo", "PythonMutant", "before_and_after", "cuts", "mutated_node"]
-
 _F_STRINGS_HAVE_POSITIONS = sys.version_info >= (3, 12)
 
 

@@ -10,8 +10,6 @@ import ast
 import hashlib
 from collections.abc import Iterator, Sequence
 
-__all__ = ["digest", "headers", "import_name", "lambda_name"]
-
 
 def lambda_name(digest: str) -> str:
     """The name of a lambda outside of functions."""

@@ -19,16 +19,6 @@ from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.kinds import empty_literal, is_boolean, is_empty, is_sequence
 from fuzztui.engines.mutants.text import Cut, ModuleText
 
-__all__ = [
-    "DEFAULT_OPERATORS",
-    "OPERATORS",
-    "PREDICATE",
-    "TEST",
-    "VALUE",
-    "Mutation",
-    "MutationOperator",
-]
-
 # The roles of a node: how its value is used.
 VALUE: Final = "value"
 TEST: Final = "test"

@@ -17,8 +17,6 @@ from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant
 from fuzztui.engines.mutants.probes import NO_OPERAND, put_probe
 from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, UnitCompiler
 
-__all__ = ["Probing"]
-
 _Watching = Callable[[Any, Any], None] | None
 """Called with the operands of a point; None when all mutants of the point are infected."""
 

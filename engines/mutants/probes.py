@@ -16,8 +16,6 @@ from fuzztui.engines.instrument.markers import marker, placed
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
 
-__all__ = ["NO_OPERAND", "put_probe"]
-
 NO_OPERAND = object()
 """An object that is no operand (the marker ``nobody``)."""
 

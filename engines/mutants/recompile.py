@@ -20,18 +20,6 @@ from fuzztui.engines.instrument.markers import placed
 from fuzztui.engines.mutants.sites import Function, Shell
 from fuzztui.engines.mutants.text import ModuleText
 
-__all__ = [
-    "Slots",
-    "UnitPosition",
-    "flatten",
-    "future_flags",
-    "only_unit",
-    "outermost",
-    "parse_unit",
-    "shelled",
-    "strip",
-]
-
 _FUTURE: Final = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 )

@@ -16,8 +16,6 @@ from fuzztui.engines.mutants.mutant import mutated_node
 from fuzztui.engines.mutants.program import Program, PythonMutant
 from fuzztui.engines.mutants.recompile import Slots
 
-__all__ = ["reload"]
-
 
 def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) -> Target:
     """Load the target again, with ``mutant`` in the application; None: unchanged.

@@ -17,8 +17,6 @@ from fuzztui.engines.instrument.fuel import loops_of
 from fuzztui.engines.mutants.naming import digest, headers, import_name, lambda_name
 from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Mutation, MutationOperator
 
-__all__ = ["Function", "MutationScope", "Point", "Shell", "find_scopes", "find_unit"]
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

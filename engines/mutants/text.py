@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from importlib.util import decode_source
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Cut", "ModuleText", "one_line"]
-
 _MAX_CHARS: Final = 120
 _COMMENT: Final = re.compile(rb"#[^\n]*")
 _OPENED: Final = re.compile(rb"([(\[{,=:]|\breturn)\s*\Z")

@@ -32,8 +32,6 @@ from fuzztui.engines.mutants.recompile import (
 from fuzztui.engines.mutants.sites import Point, find_unit
 from fuzztui.engines.mutants.text import ModuleText
 
-__all__ = ["CannotSwap", "Code", "ModuleCode", "Prepared", "Unit", "UnitCompiler", "size_of"]
-
 _MAX_PREPARED: Final = 64
 
 Code = list[tuple[FunctionType, CodeType]]

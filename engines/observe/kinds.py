@@ -14,8 +14,6 @@ from itertools import islice
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-__all__ = ["MAX_TYPES", "UNNAMED", "Kinds", "Namer", "alternatives", "merge"]
-
 Kinds: TypeAlias = dict[str, list[Any]]
 
 UNNAMED: Final = "?"

@@ -35,8 +35,6 @@ from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
 from fuzztui.engines.observe.watch import CallTracer, Seen
 from fuzztui.engines.process.worker import limit_resources
 
-__all__ = ["observe"]
-
 _MAX_SEEDS: Final = 36
 _MAX_LOST: Final = 8
 _PATIENCE_S: Final = 40.0

@@ -15,8 +15,6 @@ from typing import Any, Final, TypeAlias
 
 from fuzztui.engines.observe.kinds import Kinds, Namer, merge
 
-__all__ = ["RETURN", "CallTracer", "Seen", "Wanted"]
-
 Wanted: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
 """Names of parameters (and :data:`RETURN`) by function, by module."""
 Seen: TypeAlias = dict[str, dict[str, Kinds]]

@@ -17,8 +17,6 @@ from fuzztui.engines.execute.forks import StopWatch, has_ended
 from fuzztui.engines.execute.overseer import stopped_text
 from fuzztui.engines.process.worker import die_with
 
-__all__ = ["apart"]
-
 _POLL_S: Final = 0.02
 
 

@@ -42,8 +42,6 @@ from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.process.worker import limit_resources
 
-__all__ = ["batch"]
-
 _CONFIRMED: Final = 16
 """Failures confirmed in a fresh child, without a refuted one, after which all are believed."""
 

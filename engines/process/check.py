@@ -39,8 +39,6 @@ from fuzztui.engines.process.samples import MAKING_S, Samples
 from fuzztui.engines.process.worker import die_with, limit_resources
 from fuzztui.engines.spoton.relations import TypeRelations
 
-__all__ = ["ready"]
-
 _PROGRESS_S: Final = 3.0
 """Seconds of loading after which a progress message is printed."""
 _MAKING_LIMIT_S: Final = 2.0 + 2 * MAKING_S

@@ -32,8 +32,6 @@ from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.process.noted import NotedInput
 
-__all__ = ["InputRunner", "TrialResult"]
-
 _MAX_RUNS: Final = 1000
 """Inputs after which a child is replaced, because targets leak memory."""
 _SILENCE_TIMES: Final = 2

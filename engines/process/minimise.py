@@ -23,8 +23,6 @@ from fuzztui.engines.inputs.reduce import Attempt, Reducer
 from fuzztui.engines.process.input_runner import InputRunner, TrialResult
 from fuzztui.engines.process.worker import limit_resources
 
-__all__ = ["minimise"]
-
 _REPEATED: Final = 3
 """Runs, each in a fresh process, that must all have the same signature before minimising starts."""
 _PROGRESS_S: Final = 0.2

@@ -39,8 +39,6 @@ from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.wire.events import InstanceHello
 
-__all__ = ["WorkerMonitor"]
-
 _POLL_S: Final = 0.05
 _STOP_GRACE_S: Final = 3.0
 """Seconds, besides twice the time limit, that a worker has to stop before it is killed."""

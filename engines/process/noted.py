@@ -9,8 +9,6 @@ from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.strategies.given import Pending
 
-__all__ = ["NotedInput"]
-
 
 class _Noted(Source):
     """A source that records where each choice begins, and normalises the bytes of each choice.

@@ -14,8 +14,6 @@ from typing import Any
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.instrument.target import search_path
 
-__all__ = ["code_of", "locate"]
-
 
 class _Unfit(Exception):
     """The module or file cannot be mutated; the message says why."""

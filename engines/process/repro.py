@@ -31,8 +31,6 @@ from fuzztui.engines.instrument.guard import Guard, TrialTimeout
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.process.apart import apart
 
-__all__ = ["reproduce"]
-
 _WELL: Final = "well"
 _FAILS: Final = "fails"
 _CANNOT_START: Final = "refused"

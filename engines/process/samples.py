@@ -22,8 +22,6 @@ from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.strategies.given import Pending
 
-__all__ = ["MAKING_S", "Samples"]
-
 MAKING_S: Final = 1.0
 """Seconds after which no further input is made."""
 

@@ -51,8 +51,6 @@ from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.loop import Loop, Parts
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 
-__all__ = ["die_with", "limit_resources", "work"]
-
 _PR_SET_PDEATHSIG: Final = 1
 
 

@@ -18,8 +18,6 @@ from typing import Final
 from fuzztui.engines.spoton.goals import Goal
 from fuzztui.engines.spoton.relations import TypeRelations
 
-__all__ = ["Distances", "TypeStats", "label_of", "unify"]
-
 MATCH: Final = 3 / 4
 MISS: Final = 4 / 3
 MAX_FACTOR: Final = 8.0

@@ -37,8 +37,6 @@ from fuzztui.engines.spoton.types_file import TYPES, TypesFile
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.analysed import stale_words
 
-__all__ = ["FORM", "build", "fit"]
-
 FORM: Final = TypedInput
 """The form of this engine's inputs (``engines/process/worker.py``)."""
 

@@ -15,8 +15,6 @@ from fuzztui.engines.spoton.goals import Goal, Goals
 from fuzztui.engines.spoton.mutator import TYPED
 from fuzztui.wire.analysed import have_changed
 
-__all__ = ["GoalFeedback", "Mode"]
-
 Mode = Literal["frontier", "global"]
 
 _EACH: Final = 32

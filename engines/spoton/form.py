@@ -10,8 +10,6 @@ from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.inputs.typed import Annotated, Typed, TypeStacks
 from fuzztui.engines.strategies.given import Pending
 
-__all__ = ["TypedInput"]
-
 
 class TypedInput(GeneratedInput):
     """Inputs that are a generator's choices; a child's choices are found by execution index.

@@ -17,8 +17,6 @@ from typing import Final, cast
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.wire.analysed import analysis_of
 
-__all__ = ["AnalysisFile", "Goal", "Goals", "read_document"]
-
 _EXCEPT: Final = "except"
 """A branch whose decision is not proved by other covered branches: usually no handler runs."""
 

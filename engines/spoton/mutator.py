@@ -18,8 +18,6 @@ from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric
 from fuzztui.engines.spoton.distances import Distances, label_of
 from fuzztui.engines.spoton.relations import TypeRelations
 
-__all__ = ["TYPED", "Choices", "TypedMutator"]
-
 TYPED: Final = "typed:"
 """Prefix of the type's name in the label of a child of a targeted mutation."""
 

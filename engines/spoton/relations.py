@@ -13,8 +13,6 @@ from typing import Final
 
 from fuzztui.engines.inputs.typed import TypeStacks
 
-__all__ = ["TypeRelations"]
-
 _BUILT_IN: Final = ("builtins.", "hypothesis.", "dataclasses._")
 """Prefixes of types that strategies use internally; no application depends on them."""
 

@@ -17,8 +17,6 @@ from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.types_file import TYPES, TypesFile
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
-__all__ = ["TargetingCommands"]
-
 _NEAR: Final = 3
 """Names that are suggested for an unknown one."""
 

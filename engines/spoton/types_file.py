@@ -35,8 +35,6 @@ from fuzztui.engines.spoton.distances import TypeStats
 from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.mutator import TypedMutator
 
-__all__ = ["TYPES", "TypesFile"]
-
 TYPES: Final = ".types"
 """Name of the file in the instance's directory."""
 

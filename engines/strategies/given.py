@@ -15,8 +15,6 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import library, try_out, unlike
 
-__all__ = ["GivenTest", "Pending"]
-
 _SEEDED: Final = random.Random(0).getstate()
 
 

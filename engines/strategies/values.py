@@ -17,8 +17,6 @@ from fuzztui.engines.inputs.source import Source
 if TYPE_CHECKING:
     from hypothesis.internal.intervalsets import IntervalSet
 
-__all__ = ["Alphabet", "block", "boolean", "integer", "real", "text"]
-
 _NARROW: Final = 128
 """Size of a range of integers up to which each integer has the same probability. Numbers of
 elements and of alternatives are such ranges: the application's constants must not affect them."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["common_head", "common_tail"]
-
 
 def common_head(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
     """The number of equal bytes after these positions, at most ``most``."""

@@ -15,8 +15,6 @@ from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 from fuzztui.wire.mixture import Mixture
 
-__all__ = ["AT", "PERIOD", "Bandit", "MixtureState"]
-
 AT: Final = {name: number for number, name in enumerate(ARMS)}
 """The number of a mutator by its name."""
 

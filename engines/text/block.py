@@ -18,8 +18,6 @@ from typing import Final
 
 from fuzztui.engines.text.table import ARMS
 
-__all__ = ["BLOCK", "SIZE", "MutatorCounters", "StatsBlock", "Writer", "read_block"]
-
 BLOCK: Final = ".text"
 """Name of the file in an instance's directory."""
 

@@ -16,8 +16,6 @@ from typing import Final
 from fuzztui.engines.text.fragments import key_of
 from fuzztui.engines.text.syntax import Spans
 
-__all__ = ["GuardedParser"]
-
 _NOW: Final = ".parsing"
 _NEVER: Final = ".unparsed"
 _PARSE_S: Final = 10.0

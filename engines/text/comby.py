@@ -23,8 +23,6 @@ from typing import Any, Final
 from fuzztui.base.files import read_if_regular
 from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, spread, trimmed
 
-__all__ = ["Comby", "CombyTemplate", "is_comby"]
-
 MISSING: Final = (
     "comby is not on PATH: install it (comby.dev), or write the template for ast-grep, with $A"
     " for :[a]"

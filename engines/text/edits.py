@@ -7,8 +7,6 @@ from typing import Final, TypeVar
 
 from fuzztui.engines.text.alike import common_head, common_tail
 
-__all__ = ["MAX_EDITS", "MAX_SPAN", "Edit", "spread", "trimmed"]
-
 MAX_SPAN: Final = 4096
 MAX_EDITS: Final = 64
 

@@ -35,8 +35,6 @@ from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.mixture import Mixture
 
-__all__ = ["build", "fit"]
-
 COMBY: Final = ".comby-found"
 
 

@@ -22,18 +22,6 @@ from fuzztui.engines.text.alike import common_head, common_tail
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.syntax import MAX_INPUT, MAX_NAME, Edit, Span, Spans
 
-__all__ = [
-    "SPAN",
-    "EntryFragments",
-    "Fragment",
-    "Fragments",
-    "Pool",
-    "SpliceRecipient",
-    "balanced",
-    "key_of",
-    "packed",
-]  # fmt: skip
-
 MAX_A_KIND: Final = 200
 MAX_FRAGMENTS: Final = 4 << 20
 """Bytes of all fragments."""

@@ -20,8 +20,6 @@ from fuzztui.engines.text.fragments import Fragments, SpliceRecipient, balanced
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 
-__all__ = ["Applies", "TextMixture", "arms_of"]
-
 STACKS: Final = 4
 """Number of possible stack sizes: 2^0 to 2^3 steps."""
 

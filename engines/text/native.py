@@ -12,8 +12,6 @@ from typing import Any, Final, Protocol
 from fuzztui.engines.text.reference import ReferenceMutators, Rng
 from fuzztui.engines.text.table import NAMES
 
-__all__ = ["MutatorLibrary", "Native", "UnfitError", "load"]
-
 
 class MutatorLibrary(Protocol):
     """The text mutators and the bandit; ``reference.py`` describes the functions."""

@@ -26,8 +26,6 @@ from typing import Final
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.engines.text.fragments import SPAN, Fragment, Pool
 
-__all__ = ["dump", "write"]
-
 MAGIC: Final = b"fuzztui pool 1\n\0"
 
 _HEADER: Final = struct.Struct("<16sQ8IQ")

@@ -11,8 +11,6 @@ from typing import Final
 
 from fuzztui.engines.text.table import OPERATORS, TextMutator, TextMutatorKind
 
-__all__ = ["ReferenceMutators", "Rng", "apply", "weights"]
-
 _MASK: Final = 2**64 - 1
 
 

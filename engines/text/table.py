@@ -13,20 +13,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-__all__ = [
-    "ARMS",
-    "BALANCED",
-    "FRAGMENT",
-    "HAVOC",
-    "NAMES",
-    "OPERATORS",
-    "TABLE",
-    "TEMPLATE",
-    "TextMutator",
-    "TextMutatorKind",
-    "parse",
-]  # fmt: skip
-
 TABLE: Final = Path(__file__).with_name("operators.h")
 
 

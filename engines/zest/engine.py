@@ -18,8 +18,6 @@ from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, WeightedMutators
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds
 
-__all__ = ["build"]
-
 _SHRINK_RUNS: Final = 64
 
 

@@ -18,8 +18,6 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.process.identity import MARK_RUN
 
-__all__ = ["build_environment", "build_target", "printed_line", "telling_lines"]
-
 _MARK = ".built"
 _MAX_LINE = 300
 _SHOWN = 10

@@ -51,8 +51,6 @@ from fuzztui.triage.afl import AflTriage as FindingTriage
 from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, CancelMinimise, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message
 
-__all__ = ["AflFuzz", "has_work"]
-
 _DEFAULTS = {
     "AFL_SKIP_CPUFREQ": "1",
     "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",

@@ -13,15 +13,6 @@ from pathlib import Path
 
 from fuzztui.base.files import open_regular, read_tail
 
-__all__ = [
-    "begin_log",
-    "finished_by_itself",
-    "reason_of",
-    "refusal_of",
-    "shortage_of",
-    "shorten_log",
-]
-
 _TAIL = 256 * 1024
 _START = "fuzztui: starts "
 

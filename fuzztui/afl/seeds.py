@@ -11,8 +11,6 @@ from pathlib import Path
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import SupervisorError
 
-__all__ = ["gather_seeds"]
-
 _MADE_UP = "made-up"
 _TEXT = b"0\n"
 

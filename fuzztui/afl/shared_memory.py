@@ -12,8 +12,6 @@ from pathlib import Path
 
 from fuzztui.process.identity import ProcessId, boot_id, boot_time
 
-__all__ = ["remove_segments"]
-
 _TABLE = Path("/proc/sysvipc/shm")
 _IPC_RMID = 0
 _SLACK_S = 5.0

@@ -30,8 +30,6 @@ from fuzztui.observe.stats_reader import StatsFile
 from fuzztui.process.identity import ProcessId
 from fuzztui.wire.events import Message, Stats
 
-__all__ = ["Gauges", "parse_gauges", "statsd_port"]
-
 MAX_PACKET = 4096
 PACKETS_AT_ONCE = 64
 EVERY_S = 0.9

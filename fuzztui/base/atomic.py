@@ -12,8 +12,6 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["PART", "replace_bytes", "replace_text", "replacing"]
-
 PART = ".part-"
 """Prefix of files with content that is not renamed yet; a number follows."""
 

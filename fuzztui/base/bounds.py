@@ -14,18 +14,6 @@ from itertools import chain
 from math import isnan
 from typing import Any, Final
 
-__all__ = [
-    "LARGEST",
-    "MAX_LEVELS",
-    "RANGES",
-    "Count",
-    "all_fit",
-    "is_sound",
-    "loads",
-    "real",
-    "whole",
-]
-
 Count = int
 """Annotation of a number of things, bytes or milliseconds: 0 or more; -1: unknown."""
 

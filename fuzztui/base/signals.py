@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 
-__all__ = ["is_by_signal", "signal_name", "signal_signature", "signal_title"]
-
 _BY_SIGNAL = "by-signal-"
 _UNTRIED = " (by its file name; fuzztui has not run it)"
 

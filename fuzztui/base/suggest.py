@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["meant", "near", "near_last"]
-
 _LONGEST = 80
 """Characters of a name that are compared; the time grows with the square of their number."""
 

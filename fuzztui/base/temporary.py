@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-__all__ = ["temporary_directory", "temporary_file", "temporary_place"]
-
 
 def temporary_directory(
     prefix: str = "fuzztui-", place: Path | None = None

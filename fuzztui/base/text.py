@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["ago", "brief", "clock", "listed", "several", "visible", "visible_char", "whole_seconds"]
-
 _MAX_S = 1e12
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}

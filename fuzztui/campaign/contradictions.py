@@ -11,8 +11,6 @@ from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
 
-__all__ = ["contradictions"]
-
 MIN_MEMORY = 64 << 20
 MAX_DICTIONARIES = 4
 

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-__all__ = ["MOPT", "OPTIONS", "Options", "parse_options", "split_options", "spread"]
-
 MOPT = "-L"
 """The option for MOpt, AFL++'s mutation scheduler; afl-fuzz rejects it with custom mutators."""
 

@@ -12,8 +12,6 @@ import tomli_w
 from fuzztui.base.atomic import replace_text
 from fuzztui.campaign.model import Campaign
 
-__all__ = ["FrozenCampaign", "Tables", "run_of", "write_frozen"]
-
 FROZEN = "campaign.toml"
 """File name of the frozen copy in the run directory."""
 

@@ -11,8 +11,6 @@ from typing import Any
 from fuzztui.campaign.errors import CampaignError, Problem
 from fuzztui.campaign.frozen import FrozenCampaign, run_of
 
-__all__ = ["refuse_idle_keys"]
-
 
 def refuse_idle_keys(loaded: FrozenCampaign) -> None:
     """Raise :class:`CampaignError` with every key of the file that would have no effect.

@@ -11,9 +11,6 @@ import fuzztui
 from fuzztui.base.files import check_writable
 from fuzztui.engines.kinds import KINDS, kind_named
 
-__all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "Unfit", "prepare_run"]
-
-
 LATEST = 200
 """How many of the newest turns are searched for turns in progress; thousands may be over."""
 

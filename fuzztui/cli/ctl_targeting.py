@@ -16,8 +16,6 @@ from fuzztui.model.targeting import aim, targets_left, types, weights
 from fuzztui.targeting.analysis.document import DocumentError, TargetingAnalysis
 from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
-__all__ = ["ban", "ignore", "pin", "targeted", "unban", "unignore", "unpin", "weigh"]
-
 _NEAR = 3
 """Maximum number of similar names that an error suggests."""
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from fuzztui.cli.output import DAMAGED, DONE, say
 from fuzztui.session import Session
 
-__all__ = ["finish", "forget", "report", "watch"]
-
 MAX_LINES = 5
 """Maximum number of problems of one log that are printed."""
 

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "CAMPAIGN",
-    "DESCRIPTION",
-    "EXIT_CODES",
-    "GROUPS",
-    "CommandHelp",
-    "described",
-    "examples",
-]
-
 CAMPAIGN = "CAMPAIGN.toml"
 """Name of the command without a name, whose first argument is a campaign file."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from fuzztui.base.text import visible
 from fuzztui.tui.labels.targeting import brief_location, brief_type, fewer
 
-__all__ = ["MIN_ROOM", "all_of", "nearest", "place"]
-
 NEAREST = 3
 """Maximum number of types, if not all fit."""
 

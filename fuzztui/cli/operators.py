@@ -15,8 +15,6 @@ from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, arms, blend, opera
 from fuzztui.model.state import State
 from fuzztui.wire.mixture import CLASSES, percentage
 
-__all__ = ["COLUMNS", "mixture_rows", "operators", "table"]
-
 _ORDER: dict[str, Callable[[MutatorRow], Any]] = {
     "pays": lambda a: a.order,
     "found": lambda a: a.found,

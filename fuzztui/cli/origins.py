@@ -25,8 +25,6 @@ from fuzztui.cli.output import USAGE, CliError, say, still_run
 from fuzztui.remote.address import supervised_runs
 from fuzztui.remote.client import running
 
-__all__ = ["another", "has_begun", "is_run", "newest", "refuse_other_run", "remember"]
-
 
 def is_run(path: Path) -> bool:
     """Whether a directory looks like a run of fuzztui (``log/`` alone is not sufficient)."""

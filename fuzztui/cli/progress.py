@@ -9,8 +9,6 @@ from collections.abc import Callable
 from fuzztui.base.text import visible
 from fuzztui.cli.output import duration
 
-__all__ = ["Counter", "Estimate"]
-
 _EVERY_S = 0.1
 _SHOWN_FROM_S = 1.0
 

@@ -13,8 +13,6 @@ from fuzztui.base.suggest import meant, near
 from fuzztui.campaign import Campaign
 from fuzztui.cli.output import DONE, USAGE, CliError, say
 
-__all__ = ["SAMPLES", "campaign_files_like", "installation", "missing", "named", "samples"]
-
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
 _RENAMED = {

@@ -30,8 +30,6 @@ from fuzztui.targeting.analysis import (
 )
 from fuzztui.tui.labels.targeting import short_names
 
-__all__ = ["summary", "table", "targets"]
-
 _LOCATION = 0.45
 """Share of a line for the location of a goal, if the line does not fit."""
 

@@ -26,8 +26,6 @@ from fuzztui.model.targeting import types as types_of
 from fuzztui.tui.labels.targeting import brief_type, short_names
 from fuzztui.wire.mixture import percentage
 
-__all__ = ["aim_rows", "left_table", "types", "types_table"]
-
 LIKELIEST = 2
 """Number of most probable types that ``status`` lists."""
 

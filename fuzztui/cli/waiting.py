@@ -10,8 +10,6 @@ from typing import Self
 
 from fuzztui.cli.output import say
 
-__all__ = ["Waiting"]
-
 SILENT_S = 1.0
 """Seconds without a message after which the elapsed seconds are shown."""
 

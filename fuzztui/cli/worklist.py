@@ -39,17 +39,6 @@ from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, Mutant, State
 from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text
 
-__all__ = [
-    "diff_of",
-    "folded_slots",
-    "kill_matrix",
-    "stage_rows",
-    "turn_details",
-    "turn_dict",
-    "worklist_rows",
-    "worklist_table",
-]
-
 _LIVE = PHASES.index("done") + 1
 """The first ``_LIVE`` items of ``PHASES`` are the progress of a mutant without problems."""
 

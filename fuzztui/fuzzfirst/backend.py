@@ -21,9 +21,6 @@ from fuzztui.fuzzfirst.reach import BuildReach, reach_by_gcov
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.triage.program import keeps_shadow
 
-__all__ = ["MutantBackend", "backend_for"]
-
-
 MIN_MEMORY = 1 << 30
 """Lower bound of a mutant's memory limit, in bytes, if the campaign sets no limit."""
 

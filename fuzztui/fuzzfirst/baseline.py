@@ -29,8 +29,6 @@ from fuzztui.fuzzfirst.wrappers import Tools, find_tools
 from fuzztui.process.execute import ProcessMark, ProcessResult
 from fuzztui.process.identity import boot_id
 
-__all__ = ["Baseline"]
-
 MIN_LIMIT_S = 60.0
 TIMES_BASELINE = 20
 BASELINE_LIMIT_S = 6 * 3600.0

@@ -11,14 +11,6 @@ from fuzztui.model.fuzzfirst import MIN_LEFT, budget, queue
 from fuzztui.model.selectors import running_time
 from fuzztui.model.state import State
 
-__all__ = [
-    "ADAPTIVE_FACTOR",
-    "parallel_mutants",
-    "plan_of",
-    "spent_on_mutants",
-    "wants_mutants",
-]
-
 ADAPTIVE_FACTOR = 3
 """An adaptive campaign allows a mutant this many times the budget of one mutant."""
 

@@ -26,8 +26,6 @@ from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.process.execute import ProcessResult
 
-__all__ = ["Build", "MutantBuilder", "directory_name"]
-
 
 @dataclass(frozen=True, slots=True)
 class Build:

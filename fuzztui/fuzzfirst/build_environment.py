@@ -19,8 +19,6 @@ from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.fuzzfirst.wrappers import Tools
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 
-__all__ = ["BuildEnvironment"]
-
 _HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inc", ".inl", ".tcc", ".ipp"})
 
 

@@ -20,8 +20,6 @@ from fuzztui.base.text import visible
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
-__all__ = ["BuildTree", "BuildTreeError", "mutated"]
-
 MAX_BYTES = 2 << 30
 MAX_FILES = 200_000
 MAX_SOURCE = 64 << 20

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from fuzztui.base.files import read_regular
 
-__all__ = ["Call", "read_calls", "sources_of"]
-
 MAX_CALLS = 20_000
 _MAX_RECORD = 4 << 20
 

@@ -11,8 +11,6 @@ from fuzztui.instances import life
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 
-__all__ = ["CampaignStopping", "MutantPhaseContext", "ReportStep"]
-
 ReportStep = Callable[[str], None]
 """Called with a message about each step that takes time."""
 

@@ -32,8 +32,6 @@ from fuzztui.model.fuzzfirst import AT_WORK
 from fuzztui.model.state import State
 from fuzztui.observe.afl_names import ADDED
 
-__all__ = ["Corpora", "TurnResult", "turn_instances", "turn_number"]
-
 _SLOT = re.compile(r"m([0-9]+)")
 
 _FROM_SEEDS = re.compile(",orig:(?!id:)")

@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["DuplicateMutants", "digest_of"]
-
 ORIGINAL = "original"
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from fuzztui.afl.build import printed_line, telling_lines
 from fuzztui.process.execute import ProcessResult
 
-__all__ = ["FailedBuilds", "made"]
-
 KEPT = 200
 """Number of logs that are kept."""
 

@@ -24,8 +24,6 @@ from fuzztui.wire.commands import (
 from fuzztui.wire.events import Event, MutantPositions, MutantProgress, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
 
-__all__ = ["worklist_handlers"]
-
 
 def worklist_handlers(state: State, record: Callable[..., None]) -> Mapping[str, Handler]:
     """Return the handlers for the mutants of a fuzz-first campaign, by command name."""

@@ -13,8 +13,6 @@ from fuzztui.base.bounds import loads
 from fuzztui.base.files import open_regular
 from fuzztui.campaign.rundir import SupervisorError
 
-__all__ = ["JsonLines"]
-
 
 class JsonLines:
     """Reads and appends rows. Raises :class:`SupervisorError` for errors of the file."""

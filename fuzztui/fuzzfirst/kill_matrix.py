@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from fuzztui.fuzzfirst.json_lines import JsonLines
 
-__all__ = ["KillMatrix", "killed_by"]
-
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 

@@ -37,8 +37,6 @@ from fuzztui.wire.events import (
     PhaseStarted,
 )
 
-__all__ = ["MutantPhase"]
-
 _NEWS = (CampaignState, MutantProgress, MutantState, MutantPositions, MutantsFound)
 """Events that can change the worklist."""
 

@@ -12,8 +12,6 @@ from fuzztui.fuzzfirst.build_tree import BuildTree
 from fuzztui.fuzzfirst.duplicates import digest_of
 from fuzztui.fuzzfirst.program_files import companions, settle, shared_objects
 
-__all__ = ["Product"]
-
 
 class Product:
     """The program in every build tree that is a copy of ``origin``.

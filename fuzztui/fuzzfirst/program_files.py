@@ -12,8 +12,6 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["companions", "settle", "shared_objects"]
-
 MAX_BYTES = 64 << 20
 MAX_FILES = 2000
 

@@ -16,8 +16,6 @@ from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import open_sandbox
 
-__all__ = ["MAX_OUTPUT", "Outputs"]
-
 MAX_OUTPUT = 1 << 20
 """Bytes of a program's output that are compared."""
 

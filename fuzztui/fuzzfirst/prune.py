@@ -16,20 +16,6 @@ from fuzztui.fuzzfirst.batch import CHUNK, BatchRunner, InputResult, Progress, s
 from fuzztui.fuzzfirst.scratch import read_input
 from fuzztui.observe.afl_names import parse_name
 
-__all__ = [
-    "Input",
-    "Pruned",
-    "file_name",
-    "gather",
-    "gather_aside",
-    "gather_seeds",
-    "lay_out",
-    "prune",
-    "put_aside",
-    "run_all",
-    "write_whole",
-]
-
 SEED = "seed:"
 
 _SEED_NAME = re.compile(r"([A-Za-z0-9._-]+)\+(?:(crashes|hangs)\+)?([0-9]{6,10})")

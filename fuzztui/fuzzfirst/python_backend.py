@@ -35,8 +35,6 @@ from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.process.execute import ProcessMark
 
-__all__ = ["PythonBackend"]
-
 MIN_LIMIT_S = 10.0
 TIMES_BASELINE = 20
 """Time limit of a mutant's import, as a multiple of the original's import."""

@@ -23,8 +23,6 @@ from fuzztui.fuzzfirst.scratch import read_input, scratch, sweep_scratch
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 
-__all__ = ["BatchReply", "PythonBatch", "ask"]
-
 LOAD_S = 120.0
 """Time limit of the target's import, in seconds, as in a campaign."""
 

@@ -9,8 +9,6 @@ from fuzztui.fuzzfirst.batch import Progress, silent
 from fuzztui.fuzzfirst.prune import Input
 from fuzztui.fuzzfirst.python_batch import PythonBatch
 
-__all__ = ["PythonOutputs"]
-
 
 class PythonOutputs:
     """As :class:`~fuzztui.fuzzfirst.program_output.Outputs`, for Python functions.

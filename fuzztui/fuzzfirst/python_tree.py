@@ -8,8 +8,6 @@ from pathlib import Path
 
 from fuzztui.campaign.rundir import SupervisorError
 
-__all__ = ["copy_package"]
-
 MAX_BYTES = 64 << 20
 MAX_FILES = 10_000
 """Limits of a package, because each mutant is a copy."""

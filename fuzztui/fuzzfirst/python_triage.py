@@ -18,8 +18,6 @@ from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.state import State
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 
-__all__ = ["TransferTriage"]
-
 
 class TransferTriage:
     """As :class:`~fuzztui.instances.launcher.Triage`, for the findings in ``out/handed``."""

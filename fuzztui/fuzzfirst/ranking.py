@@ -16,8 +16,6 @@ from fuzztui.fuzzfirst.reach import BuildReach
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.process.execute import ProcessMark, execute
 
-__all__ = ["Ranking"]
-
 _LIMIT_S = 7 * 86400.0
 _LONGEST_LINE = 1 << 20
 _FIELDS = ("id", "file", "line", "operator", "before", "after")

@@ -26,8 +26,6 @@ from fuzztui.fuzzfirst.source_mutants.generate import Generated, MutantError, ge
 from fuzztui.fuzzfirst.source_mutants.rank import Metric, rank, rank_as_universalmutator, shuffled
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
-__all__ = ["RankingProcess"]
-
 _TOLD = 200
 
 

@@ -32,8 +32,6 @@ from fuzztui.process.reaper import own_children
 from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import open_sandbox
 
-__all__ = ["BuildReach", "python_functions", "reach_by_gcov"]
-
 LIMIT_S = 6 * 3600.0
 MAX_SEEDS = 2000
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from fuzztui.base.files import read_regular
 from fuzztui.campaign.rundir import SupervisorError
 
-__all__ = ["MAX_INPUT", "read_input", "scratch", "sweep_scratch"]
-
 MAX_INPUT = 1 << 20
 """Maximum size of an input in bytes, as in AFL."""
 

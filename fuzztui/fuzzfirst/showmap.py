@@ -27,8 +27,6 @@ from fuzztui.fuzzfirst.scratch import read_input, scratch
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.program import TargetProgram
 
-__all__ = ["InputResult", "Pass", "Showmap", "Unrunnable"]
-
 START_S = 30.0
 """Seconds that the fork server may take to start."""
 

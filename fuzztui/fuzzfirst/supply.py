@@ -25,8 +25,6 @@ from fuzztui.model.fuzzfirst import head
 from fuzztui.model.state import Mutant
 from fuzztui.wire.events import Message, MutantProgress, MutantsFound, MutantState, PhaseStarted
 
-__all__ = ["MutantSupply"]
-
 LISTED_EVERY_S = 0.5
 """Seconds between two records of ranked mutants."""
 

@@ -24,9 +24,6 @@ from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.observe.afl_names import parse_name
 
-__all__ = ["Transfer", "Transferred", "transferred_by_turn"]
-
-
 TRACELESS = 20
 """Crashes, and hangs, without a trace that one transfer keeps: they cannot be distinguished."""
 

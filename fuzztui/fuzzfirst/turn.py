@@ -29,8 +29,6 @@ from fuzztui.process.identity import marked
 from fuzztui.process.reaper import children
 from fuzztui.wire.events import Message, MutantProgress, MutantState
 
-__all__ = ["Turn", "TurnResources", "turn_directories"]
-
 AGAIN_S = 5.0
 """Seconds between two attempts of a step that fails for a temporary reason."""
 

@@ -11,8 +11,6 @@ from fuzztui.fuzzfirst.context import MutantPhaseContext
 from fuzztui.model.fuzzfirst import budget, fuzzed_for, share_of
 from fuzztui.model.state import Mutant
 
-__all__ = ["UNWANTED", "TurnBudget"]
-
 UNWANTED = ("skipped", "equivalent")
 """Mutant states set by a user that end the mutant's turn."""
 

@@ -17,8 +17,6 @@ from pathlib import Path
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.process.reaper import own_children
 
-__all__ = ["Tools", "find_tools"]
-
 _PAIRS = ("afl-cc", "afl-clang-fast", "afl-clang-lto", "afl-gcc-fast", "afl-clang", "afl-gcc")
 _NAMES = (*_PAIRS, "afl-c++", "afl-clang-fast++", "afl-clang-lto++", "afl-g++-fast", "afl-g++")
 

@@ -20,8 +20,6 @@ from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.process.identity import MARK_INSTANCE, MARK_RUN, kill_marked
 
-__all__ = ["NoAnswer", "ask"]
-
 _MAX_STDERR = 64 * 1024
 
 

@@ -15,8 +15,6 @@ from fuzztui.engines.base.diagnostic import Diagnostic
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.inprocess.ask import NoAnswer, ask
 
-__all__ = ["Ready", "ready", "unknown_aliases"]
-
 _LEEWAY_S = 30.0
 """Seconds for everything except importing the target: start the interpreter, answer."""
 

@@ -13,8 +13,6 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.process.library import text_library
 
-__all__ = ["python_of", "spec_near", "write_spec"]
-
 
 def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
     """Write the ``spec.json`` of the instance in ``directory`` to ``path``. Raises OSError."""

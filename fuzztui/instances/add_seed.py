@@ -23,8 +23,6 @@ from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.wire.commands import AddSeed
 
-__all__ = ["MAX_SEED", "add_seed", "seeder"]
-
 MAX_SEED = 1 << 20
 """Bytes; AFL reads no larger file."""
 

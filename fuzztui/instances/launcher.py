@@ -13,8 +13,6 @@ from fuzztui.model.state import Instance, State
 from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.wire.events import Event, FindingSaved, InstanceHello, Message
 
-__all__ = ["Handler", "Launch", "Launcher", "Progress", "Triage", "instance_names", "trials_share"]
-
 Progress = Callable[[str, float], None]
 """Called with a message and the part (0 to 1) of a handler's work that is done; -1: unknown."""
 

@@ -26,8 +26,6 @@ from fuzztui.model.state import Instance
 from fuzztui.observe.relay import end_torn_line
 from fuzztui.wire.events import Event, InstanceHello, InstanceState, Message, Stats
 
-__all__ = ["TERM_GRACE_S", "EndReason", "InstanceLife", "LifeContext"]
-
 MAX_SILENT_ENDS = 5
 """Consecutive ends without a sign of life after which an instance is marked failed."""
 

@@ -20,8 +20,6 @@ from fuzztui.process.identity import (
     kill_marked,
 )
 
-__all__ = ["EngineProcess", "last_reason"]
-
 _NAME = "process.json"
 _POLL_S = 0.2
 _TAIL = 64 * 1024

@@ -20,8 +20,6 @@ from fuzztui.base.atomic import replace_bytes
 from fuzztui.log.blocks import CHANGES, HEAD, RecordRange, SealedBlock, pack, unpack, walk
 from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, open_regular, read_at, write_all
 
-__all__ = ["EVERY", "CheckpointDraft", "CheckpointFile", "CheckpointWriter"]
-
 EVERY = 1000
 """Work between checkpoints, in ordinary records: a seek folds at most this many, in about 15 ms.
 In a day's log of 4 million events checkpoints take 40% of the log's own size (every 2000: 20%, but

@@ -9,8 +9,6 @@ from pathlib import Path
 from fuzztui.log.checkpoints import CheckpointFile
 from fuzztui.log.files import CHECKPOINTS, STALE, LogError, open_regular, read_at
 
-__all__ = ["last_noted_record"]
-
 _OFFSETS = "supervisor/offsets.json"
 _MAX_BYTES = 1 << 24
 

@@ -7,8 +7,6 @@ import re
 import stat
 from pathlib import Path
 
-__all__ = ["SEALED", "LogError", "list_tails", "open_regular", "read_at", "write_all"]
-
 SEALED = "campaign.jsonl.gz"
 CHECKPOINTS = "checkpoints.gz"
 STALE = "checkpoints.gz.stale"

@@ -14,8 +14,6 @@ from fuzztui.log.files import LogError, open_regular, write_all
 from fuzztui.log.lines import Problems, decode_lines
 from fuzztui.log.plain import PIECE, PlainLog
 
-__all__ = ["GzipLog"]
-
 _GIB = 1 << 30
 _LIMIT = "FUZZTUI_UNPACK_GIB"
 

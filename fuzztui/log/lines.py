@@ -12,16 +12,6 @@ from fuzztui.log.blocks import RecordRange
 from fuzztui.wire.codec import CodecError, decode_record, record_from_json
 from fuzztui.wire.events import Record, RecordsLost
 
-__all__ = [
-    "Problems",
-    "decode_lines",
-    "first_of",
-    "is_possible",
-    "missing_text",
-    "span_of",
-    "upto_t",
-]
-
 MAX_PROBLEMS = 100
 """The number of messages about one log."""
 

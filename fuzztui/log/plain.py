@@ -12,8 +12,6 @@ from fuzztui.log.lines import Problems, decode_lines, span_of
 from fuzztui.wire.codec import CodecError, decode_record
 from fuzztui.wire.events import Record
 
-__all__ = ["LONGEST_LINE", "PIECE", "PlainLog"]
-
 PIECE = 4 << 20
 """Bytes per read."""
 

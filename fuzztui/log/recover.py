@@ -50,8 +50,6 @@ from fuzztui.log.salvage import Recovered, recover
 from fuzztui.wire.codec import CodecError, decode_record, encode_record
 from fuzztui.wire.events import Record, RecordsLost
 
-__all__ = ["Leftover", "Mended", "lock", "mend"]
-
 _COPY = 1 << 20
 
 

@@ -8,8 +8,6 @@ from fuzztui.log.blocks import SealedBlock, unpack_damaged
 from fuzztui.log.lines import Problems, decode_lines
 from fuzztui.wire.events import Record
 
-__all__ = ["Recovered", "recover"]
-
 
 @dataclass(frozen=True, slots=True)
 class Recovered:

@@ -35,8 +35,6 @@ from fuzztui.log.plain import LONGEST_LINE, PIECE, PlainLog
 from fuzztui.log.salvage import Recovered, recover
 from fuzztui.wire.events import Record
 
-__all__ = ["RecordSource", "RunLog", "open_source"]
-
 _first = attrgetter("first")
 
 

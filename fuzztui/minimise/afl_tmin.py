@@ -25,8 +25,6 @@ from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
 from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import Sandbox, open_sandbox
 
-__all__ = ["judged_by_oracle", "minimise", "minimiser"]
-
 CHECK_S = 1.0
 """Minimum time limit of a run, in seconds: with AFL++'s own tight limit, a slow run would count as
 another outcome."""

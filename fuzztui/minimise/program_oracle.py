@@ -11,8 +11,6 @@ from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.engines.loop.trim import shrink
 from fuzztui.oracle.judge import OracleJudge
 
-__all__ = ["minimise_by_oracle"]
-
 RUNS = 100_000
 """Maximum number of runs; more than the time limit allows."""
 

@@ -22,8 +22,6 @@ from fuzztui.minimise.turns import InTurn, rewrite
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.afl import MAX_INPUT
 
-__all__ = ["engine_minimiser", "minimise_by_engine"]
-
 LONGEST_S: Final = 600.0
 """Seconds after which the engine stops."""
 

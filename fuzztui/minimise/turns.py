@@ -17,8 +17,6 @@ from fuzztui.triage.afl import MAX_INPUT
 from fuzztui.triage.program import find_file
 from fuzztui.wire.commands import CancelMinimise, Command, Minimise
 
-__all__ = ["InTurn", "instance_of", "minimised_path", "rewrite"]
-
 _numbers = itertools.count(1)
 
 

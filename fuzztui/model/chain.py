@@ -21,8 +21,6 @@ from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, Tables, he
 from fuzztui.model.state import RECENT_RECORDS, State
 from fuzztui.wire.codec import decode_record
 
-__all__ = ["Chain", "Link"]
-
 
 @dataclass(frozen=True, slots=True)
 class Link:

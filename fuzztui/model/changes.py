@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fuzztui.model.state import Changes, Instance, State
 
-__all__ = ["ChangesBuilder", "instance"]
-
 
 class ChangesBuilder:
     """Builds a :class:`~fuzztui.model.state.Changes`."""

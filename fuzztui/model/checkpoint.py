@@ -41,17 +41,6 @@ from fuzztui.model.state import (
 from fuzztui.wire.codec import decode_record, encode_record
 from fuzztui.wire.events import MutationStats, MutatorStats, Record, TargetingStats
 
-__all__ = [
-    "SCHEMA",
-    "CheckpointError",
-    "CheckpointMark",
-    "Tables",
-    "from_json",
-    "head_to_state",
-    "tables",
-    "to_json",
-]
-
 
 class CheckpointError(ValueError):
     """The data is not a checkpoint of this version: a cache that cannot be used."""

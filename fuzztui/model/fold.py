@@ -60,8 +60,6 @@ from fuzztui.wire.events import (
     Unknown,
 )
 
-__all__ = ["FOLD_VERSION", "apply"]
-
 FOLD_VERSION = 12
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 

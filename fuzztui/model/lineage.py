@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from fuzztui.model.state import Entry, Finding, State
 
-__all__ = ["entry_of", "identity", "parent_of", "write_down"]
-
 
 def identity(row: Entry | Finding) -> str:
     """Return the name of a row that renumbering keeps: ``"instance/original file name"``."""

@@ -20,16 +20,6 @@ from fuzztui.model.state import MUTANT_STATES, Mutant, State
 from fuzztui.model.stats import count, finite, series
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats
 
-__all__ = [
-    "bare",
-    "changed",
-    "mutant_runs",
-    "mutant_state",
-    "mutants_found",
-    "mutation_stats",
-    "put",
-]
-
 _names = tuple(f.name for f in fields(Mutant))
 _values = attrgetter(*_names)
 _index = {name: i for i, name in enumerate(_names)}

@@ -8,8 +8,6 @@ from typing import Any
 from fuzztui.model.progress import tally
 from fuzztui.model.state import MUTANT_STATES, State
 
-__all__ = ["Summary", "mutants_dict", "mutants_summary", "score_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:

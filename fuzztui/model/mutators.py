@@ -21,27 +21,6 @@ from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.events import MutatorStats
 from fuzztui.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, class_of
 
-__all__ = [
-    "FEW",
-    "MILLION",
-    "MixtureSetting",
-    "MixtureSummary",
-    "MutatorRow",
-    "arms",
-    "best",
-    "blend",
-    "changed",
-    "mean_of",
-    "mixture_dict",
-    "mixture_set",
-    "operator_figures",
-    "operators_dict",
-    "pending_mixtures",
-    "settings",
-    "shares",
-    "turn_over",
-]
-
 MILLION = 1_000_000
 
 FEW = 3

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import HANDED
 
-__all__ = ["FUZZLESS", "ORACLE", "to_look_at"]
-
 ORACLE = "oracle"
 """The id of this instance and the name of its directory."""
 

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-__all__ = ["AT_WORK", "PHASES", "WAITING", "phase", "tally", "together", "verdict"]
-
 
 class Progressing(Protocol):
     """The attributes of :class:`fuzztui.model.state.Mutant` that this module reads."""

@@ -17,14 +17,6 @@ from fuzztui.wire.events import (
     FindingSaved,
 )
 
-__all__ = [
-    "entries_seeded",
-    "entry_described",
-    "entry_saved",
-    "finding_described",
-    "finding_saved",
-]
-
 
 def _entry(state: State, name: str, number: int) -> Entry:
     key = f"{name}/{number}"

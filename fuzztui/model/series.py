@@ -12,8 +12,6 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["LIMIT", "Series"]
-
 LIMIT = 512
 """Maximum number of points; after the first halving a series keeps at least half as many."""
 

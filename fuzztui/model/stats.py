@@ -16,18 +16,6 @@ from fuzztui.model.series import Series
 from fuzztui.model.state import Instance, State
 from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats, Synced
 
-__all__ = [
-    "count",
-    "finite",
-    "instance_hello",
-    "instance_state",
-    "resources",
-    "series",
-    "shift",
-    "stats",
-    "synced",
-]
-
 IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished", "failed"})
 """Instance states without executions: the rate is 0."""
 

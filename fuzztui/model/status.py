@@ -27,8 +27,6 @@ from fuzztui.model.selectors import (
 from fuzztui.model.state import Instance, State
 from fuzztui.model.targeting import aim_dict
 
-__all__ = ["status_dict"]
-
 
 def status_dict(state: State) -> dict[str, Any]:
     """The object of ``fuzztui status --json``: JSON data. ``null`` is what nobody reports."""

@@ -17,21 +17,6 @@ from fuzztui.wire.analysed import stale_words
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.events import TargetingStats
 
-__all__ = [
-    "Aim",
-    "TargetRow",
-    "TypeRow",
-    "aim",
-    "aim_dict",
-    "pending_types",
-    "reached_share",
-    "stale",
-    "targets_left",
-    "types",
-    "types_dict",
-    "weights",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TypeRow:

@@ -20,20 +20,6 @@ from fuzztui.wire.commands import (
 )
 from fuzztui.wire.events import GoalsUncovered, TargetingStats
 
-__all__ = [
-    "MAX_LEFT",
-    "MAX_LOCATION",
-    "MAX_NAME",
-    "MAX_NEAREST",
-    "MAX_TYPES",
-    "MILLION",
-    "Steering",
-    "steered",
-    "steering_of",
-    "type_figures",
-    "uncovered",
-]
-
 MILLION = 1_000_000
 
 MAX_LEFT = 1000

@@ -13,8 +13,6 @@ from fuzztui.model.state import State
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.events import MutantPositions, MutantProgress, PhaseStarted
 
-__all__ = ["mutant_places", "mutant_stage", "stage_started"]
-
 _FUZZING = "fuzzing"
 _OVER = ("done", "refused")
 

@@ -33,8 +33,6 @@ from fuzztui.observe.queues import Queues
 from fuzztui.process.death_journal import DeathJournal
 from fuzztui.process.helper import CANNOT
 
-__all__ = ["FragmentCollector"]
-
 EVERY_S: Final = 1.0
 WRITE_S: Final = 2.0
 CATCH_UP_S: Final = 30.0

@@ -10,8 +10,6 @@ from fuzztui.engines.text.syntax import idle
 from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["CollectorProcess"]
-
 
 class CollectorProcess(HelperProcess):
     """The process of :mod:`fuzztui.mutators.fragments`. Call :meth:`run` in a task.

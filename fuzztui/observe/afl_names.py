@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 
 from fuzztui.engines.text.table import ARMS, BALANCED
 
-__all__ = ["ADDED", "AflFileName", "parse_name"]
-
 ADDED = "added"
 """The passive instance with the seeds that were added while the campaign ran."""
 

@@ -35,8 +35,6 @@ from fuzztui.wire.events import (
     Message,
 )
 
-__all__ = ["DirectoryObserver", "ObservedBatch"]
-
 FINDS_AT_ONCE = 2000
 """Most files of one directory in one poll; the rest follows in the next poll."""
 

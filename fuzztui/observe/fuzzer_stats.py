@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from fuzztui.base import bounds
 from fuzztui.wire.events import Stats
 
-__all__ = ["MAX_SIZE", "own_rate", "parse_stats", "to_stats", "whole"]
-
 MAX_SIZE = 64 * 1024
 """Bytes of the file that are read; AFL's has about 2,000."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
         WatchDescriptor,
     )
 
-__all__ = ["Watcher", "file_system", "is_remote"]
-
 _CLOSE_WRITE, _MOVED_TO = 0x8, 0x80
 _DELETE_SELF, _MOVE_SELF = 0x400, 0x800
 _ONLYDIR, _DONT_FOLLOW = 0x01000000, 0x02000000

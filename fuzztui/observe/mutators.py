@@ -14,8 +14,6 @@ from fuzztui.engines.text.table import ARMS
 from fuzztui.wire.events import MutatorStats
 from fuzztui.wire.mixture import Mixture
 
-__all__ = ["MutatorBlock", "stats_of"]
-
 LOOK_S = 0.25
 """Seconds between two reads of the block."""
 

@@ -11,8 +11,6 @@ from collections import deque
 from dataclasses import dataclass
 from itertools import islice
 
-__all__ = ["FILES_S", "MIN_S", "UNKNOWN", "Pace"]
-
 UNKNOWN = -1.0
 
 FILES_S = 150.0

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from fuzztui.base.files import read_regular
 from fuzztui.wire.events import Synced
 
-__all__ = ["Peers"]
-
 SOON_S = 5.0
 """Seconds between two reads while there is no peer yet."""
 

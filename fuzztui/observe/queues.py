@@ -17,8 +17,6 @@ from typing import Final
 from fuzztui.base.files import read_if_regular
 from fuzztui.observe.scan import Listing
 
-__all__ = ["Found", "QueueReader", "Queues"]
-
 AGAIN: Final = 1000
 """Known files of a queue that are checked again in each pass: AFL++ trims entries in place."""
 

@@ -35,8 +35,6 @@ from fuzztui.wire.events import (
     Unknown,
 )
 
-__all__ = ["Logged", "Offsets", "Relay", "end_torn_line", "relayed"]
-
 CHUNK = 256 * 1024
 """Bytes that are read at once."""
 

@@ -18,8 +18,6 @@ from fuzztui.observe.afl_names import parse_name
 from fuzztui.observe.scan import SHARE, Known, Listing, NewFile
 from fuzztui.wire.events import EntrySaved, FindingSaved, Message
 
-__all__ = ["CATEGORIES", "SavedInputs", "Watching", "entry_event", "origin_of"]
-
 CATEGORIES = {"crashes": "crash", "hangs": "hang"}
 
 CHECK_S = 0.5

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["Known", "Listing", "NewFile"]
-
 SHARE = 0.02
 """The part of one core that listing one directory may cost."""
 

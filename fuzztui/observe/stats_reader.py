@@ -13,8 +13,6 @@ from fuzztui.base.files import read_regular
 from fuzztui.observe.fuzzer_stats import MAX_SIZE, parse_stats, to_stats
 from fuzztui.wire.events import Message, Stats
 
-__all__ = ["FileStats", "StatsFile", "StatsSource"]
-
 EVERY_S = 0.5
 
 

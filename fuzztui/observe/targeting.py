@@ -22,8 +22,6 @@ from fuzztui.model.targeting_fold import MAX_LOCATION, MAX_NAME, MAX_NEAREST
 from fuzztui.wire.commands import MAX_WEIGHT
 from fuzztui.wire.events import GoalsUncovered, TargetingStats
 
-__all__ = ["TypesFileReader", "TypesSnapshot", "parse"]
-
 LOOK_S = 0.25
 """Seconds between two reads of the file."""
 

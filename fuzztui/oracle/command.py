@@ -15,8 +15,6 @@ from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.program import TargetProgram, keeps_shadow, repro_command_line
 from fuzztui.triage.sandbox import open_sandbox
 
-__all__ = ["MAX_OUTPUT", "PATIENCE", "OracleCommand", "OracleReply", "oracle_commands"]
-
 MAX_OUTPUT: Final = 1 << 20
 """Bytes kept of stdout and of stderr; the rest of stdout only enters a hash."""
 

@@ -23,8 +23,6 @@ from fuzztui.engines.findings.differential import DIFFERS
 from fuzztui.oracle.command import PATIENCE, OracleCommand, OracleReply, oracle_commands
 from fuzztui.process.execute import ProcessMark
 
-__all__ = ["OracleFinding", "OracleJudge", "differing", "suspicious"]
-
 _SHOWN: Final = 60
 _TITLE: Final = 150
 _REPORTED: Final = 2000

@@ -12,8 +12,6 @@ from fuzztui.model.oracle import ORACLE
 from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.events import Event, Stats
 
-__all__ = ["OracleProcess"]
-
 TELL_S = 2.0
 """Minimum seconds between two reports of the backlog; an empty one is reported at once."""
 

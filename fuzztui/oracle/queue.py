@@ -45,8 +45,6 @@ from fuzztui.process.helper import CANNOT
 from fuzztui.triage.examine import printable
 from fuzztui.triage.sandbox import remove_sandboxes
 
-__all__ = ["OracleQueue"]
-
 EVERY_S: Final = 1.0
 AT_ONCE: Final = 1000
 """Most entries of one queue in one pass over all queues."""

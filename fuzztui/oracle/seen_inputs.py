@@ -10,8 +10,6 @@ from typing import Final
 
 from fuzztui.base.files import open_regular
 
-__all__ = ["SeenInputs"]
-
 _KEY: Final = struct.Struct("<Q")
 _MAX_SIZE: Final = 64 << 20
 

@@ -17,8 +17,6 @@ from typing import Final
 
 from fuzztui.base.files import read_if_regular, replace_text
 
-__all__ = ["DeathJournal"]
-
 _MAX_DEATHS: Final = 10_000
 _KEY: Final = struct.Struct("<Q")
 _DEATHS: Final = re.compile(rb"^([0-9a-f]{16}) ([1-9])$", re.MULTILINE)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["ErrorReporter"]
-
 _MAX_ERRORS = 20
 
 

@@ -18,8 +18,6 @@ from pathlib import Path
 from fuzztui.engines.execute.forks import StopWatch, has_ended
 from fuzztui.process.identity import MARK_INSTANCE, MARK_RUN, kill_marked
 
-__all__ = ["ProcessMark", "ProcessResult", "children", "execute"]
-
 KEPT = 128 * 1024
 """Bytes of output kept from the beginning, and the same number from the end."""
 

@@ -21,8 +21,6 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["CANNOT", "HelperProcess"]
-
 CANNOT: Final = 3
 """Exit status of a helper process that must not be started again."""
 

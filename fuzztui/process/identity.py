@@ -19,11 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "MARK_INSTANCE", "MARK_RUN", "ProcessId", "boot_id", "boot_time", "check_proc", "descendants",
-    "kill_marked",
-]  # fmt: skip
-
 MARK_RUN = "FUZZTUI_RUN"
 """Environment variable: absolute path of the run that a process belongs to."""
 

@@ -18,8 +18,6 @@ from pathlib import Path
 import fuzztui
 from fuzztui.base.temporary import temporary_place
 
-__all__ = ["STEER", "TEXT", "Library", "steering_library", "text_library"]
-
 FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra", "-shared", "-fPIC")
 
 _FOR = (*FLAGS, os.uname().machine)

@@ -11,8 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["Reaper", "children", "own_children"]
-
 _lock = threading.Lock()
 _threads = 0
 """Number of threads that are inside :func:`own_children`."""

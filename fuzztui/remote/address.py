@@ -18,16 +18,6 @@ from pathlib import Path
 from fuzztui.base.atomic import replace_text
 from fuzztui.remote.lock import running
 
-__all__ = [
-    "MAX_ADDRESS",
-    "link_to_run",
-    "read_socket_path",
-    "socket_path",
-    "supervised_runs",
-    "withdraw",
-    "write_socket_path",
-]
-
 MAX_ADDRESS = 107
 """Bytes in a Unix socket's address on Linux (``sun_path`` less its final NUL)."""
 

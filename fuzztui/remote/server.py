@@ -31,8 +31,6 @@ from fuzztui.remote.protocol import (
 from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import Command
 
-__all__ = ["ControlServer", "Ticket"]
-
 MAX_CLIENTS = 64
 MAX_PENDING = 256
 MAX_UNREAD = 1 << 20

@@ -19,8 +19,6 @@ from fuzztui.session import CheckpointKeeper, LiveClock, Session
 from fuzztui.supervise.clock import CampaignClock
 from fuzztui.wire.events import Event, Message, Record
 
-__all__ = ["CampaignLog"]
-
 OFFSETS_EVERY_S = 1.0
 RETRY_S = 1.0
 

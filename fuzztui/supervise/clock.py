@@ -18,8 +18,6 @@ from typing import Any
 from fuzztui.base.files import read_json, replace_text
 from fuzztui.process.identity import boot_id
 
-__all__ = ["CampaignClock"]
-
 
 class CampaignClock:
     """Campaign time, see :meth:`now`.

@@ -45,8 +45,6 @@ from fuzztui.wire.events import (
     Event,
 )
 
-__all__ = ["CommandRouter"]
-
 SUPERVISOR = "fuzztui"
 """``by`` of commands that the supervisor itself sends to an engine."""
 

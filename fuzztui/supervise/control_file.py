@@ -20,8 +20,6 @@ from fuzztui.wire.commands import (
     WeighType,
 )
 
-__all__ = ["append", "contains", "missed_commands"]
-
 _MAX_CONTROL = 64 << 20
 """Bytes of a file that are read."""
 

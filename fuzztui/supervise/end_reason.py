@@ -9,8 +9,6 @@ from fuzztui.fuzzfirst.context import CampaignStopping
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 
-__all__ = ["StopRequest", "natural_end"]
-
 
 class StopRequest:
     """Whether the campaign is being ended. Belongs to the running event loop."""

@@ -34,9 +34,6 @@ from fuzztui.targeting.run_analysis import analyse, analyse_again
 from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message
 
-__all__ = ["launcher_for"]
-
-
 CANNOT_START = 3
 """Exit status of an in-process engine that must not be started again (docs/house.md)."""
 

@@ -8,8 +8,6 @@ from fuzztui.instances.life import EndReason
 from fuzztui.model.selectors import totals
 from fuzztui.model.state import State
 
-__all__ = ["CampaignLimits", "spent"]
-
 LATE_S = 60.0
 """Seconds by which the mutant phase may exceed the campaign's budget, for its last transfer."""
 

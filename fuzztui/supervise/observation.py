@@ -17,8 +17,6 @@ from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.wire.events import Message
 
-__all__ = ["ObservationLoop"]
-
 
 class ObservationLoop:
     """Observes the instances, one pass at a time, and records events in the order observed.

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 
 from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit
 
-__all__ = ["StarterPipe"]
-
 _POLL_S = 0.2
 
 

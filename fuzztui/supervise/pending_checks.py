@@ -12,8 +12,6 @@ from fuzztui.instances.launcher import Triage
 from fuzztui.oracle.process import OracleProcess
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["PendingChecks"]
-
 MAX_WAIT_S: Final = 10.0
 """Seconds by which pending checks may delay the end of a campaign."""
 

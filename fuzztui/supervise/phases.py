@@ -18,8 +18,6 @@ from fuzztui.supervise.observation import ObservationLoop
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.wire.events import InstanceHello, PhaseStarted
 
-__all__ = ["CampaignPhases"]
-
 
 class CampaignPhases:
     """The instances of a campaign, phase by phase. Call :meth:`run` once."""

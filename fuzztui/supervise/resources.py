@@ -9,8 +9,6 @@ import psutil
 
 from fuzztui.wire.events import Resources
 
-__all__ = ["ResourceMeter"]
-
 
 class ResourceMeter:
     """Measures process trees; ``cpu`` is 0 in the first measurement of a tree.

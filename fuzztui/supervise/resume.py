@@ -28,8 +28,6 @@ from fuzztui.wire.events import (
     SupervisorStarted,
 )
 
-__all__ = ["CampaignStartup"]
-
 
 class CampaignStartup:
     """Starts, resumes or adopts a campaign. Call :meth:`take_up` once."""

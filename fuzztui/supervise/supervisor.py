@@ -61,8 +61,6 @@ from fuzztui.wire.events import (
     Stats,
 )
 
-__all__ = ["Supervisor"]
-
 OBSERVE_S = 0.1
 """Seconds between two passes over the directories; less when inotify reports something."""
 

@@ -15,8 +15,6 @@ from fuzztui.process.error_reporter import ErrorReporter
 from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.events import Event
 
-__all__ = ["AT_LEAST_S", "Tasks"]
-
 AT_LEAST_S: Final = 0.05
 """Minimum seconds between two rounds of a task that can be woken."""
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from fuzztui.base.files import check_writable
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["Notice", "WriteCheck"]
-
 
 class Notice:
     """Joins the messages of several parts into one: :class:`RunLock` has room for one."""

@@ -21,8 +21,6 @@ from fuzztui.targeting.analysis.modules import ModuleSource
 from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.events import Message
 
-__all__ = ["analyse", "analyse_again"]
-
 MAX_ANALYSES: Final = 2
 """Maximum number of analyses at one start, while the user keeps editing sources."""
 

@@ -30,8 +30,6 @@ from fuzztui.triage.program import TargetProgram, find_file
 from fuzztui.triage.sandbox import open_sandbox, remove_sandboxes
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 
-__all__ = ["AflTriage", "category_of", "examine_file"]
-
 REST = 0.5
 MIN_REST_S, MAX_REST_S = 0.05, 0.5
 """Rest after each finding, as a part of the time that it took, within bounds (in seconds)."""

@@ -17,8 +17,6 @@ from fuzztui.triage.sandbox import Sandbox
 from fuzztui.triage.sanitizer import Report, parse_report
 from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, signature
 
-__all__ = ["Reproduction", "examine_crash", "examine_hang", "examine_other", "printable"]
-
 MIN_HANG_S = 0.5
 """Minimum seconds before the stack of a hang is read: on a busy machine, programs start slowly."""
 

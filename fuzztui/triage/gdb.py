@@ -20,8 +20,6 @@ from fuzztui.process.identity import ProcessId, descendants
 from fuzztui.triage.sandbox import Sandbox
 from fuzztui.triage.signature import Frame
 
-__all__ = ["Backtrace", "crash_stack", "gdb_path", "hang_stacks", "parse_backtraces"]
-
 START_S = 20.0
 """Seconds for gdb itself, for example to read large symbol tables."""
 

@@ -16,8 +16,6 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.fleet import OPTIONS
 from fuzztui.campaign.rundir import SupervisorError
 
-__all__ = ["TargetProgram", "find_file", "keeps_shadow", "repro_command_line"]
-
 HANG_S = 1.0
 """Minimum seconds of a hang for AFL++ (its hang_tmout)."""
 

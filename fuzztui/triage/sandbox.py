@@ -17,8 +17,6 @@ from fuzztui.base.temporary import temporary_directory
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.program import TargetProgram
 
-__all__ = ["Sandbox", "open_sandbox", "remove_sandboxes"]
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from fuzztui.triage.signature import Frame
 
-__all__ = ["Report", "parse_report"]
-
 MAX_LINE = 2000
 MAX_LINES = 20_000
 MAX_NAME = 200

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-__all__ = ["Frame", "common", "cycle", "relevant_frames", "signature"]
-
 DEPTH = 3
 """Number of functions in a signature, from the innermost outwards."""
 

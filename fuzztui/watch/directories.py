@@ -10,8 +10,6 @@ from pathlib import Path
 
 from fuzztui.observe.afl_names import ADDED, parse_name
 
-__all__ = ["Trees", "WatchError", "WatchedDirectory", "is_instance"]
-
 MAX_INSTANCES = 1000
 
 MAX_NAMED = 3

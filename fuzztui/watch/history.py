@@ -19,8 +19,6 @@ from fuzztui.watch.queue import WatchedQueue, choose
 from fuzztui.watch.stats import FIRST_AFL, of_row
 from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceState, Stats
 
-__all__ = ["Times", "began", "ended", "found_at", "history"]
-
 ROWS = 6_000
 """Rows of plot_data for all instances together; a series of the model has at most 512 points."""
 

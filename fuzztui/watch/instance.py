@@ -31,8 +31,6 @@ from fuzztui.wire.events import (
     Stats,
 )
 
-__all__ = ["STOPPED", "WatchedInstance", "with_signal"]
-
 STALE_S = 180.0
 """Age of statistics above which a running instance counts as stalled: AFL writes each minute."""
 

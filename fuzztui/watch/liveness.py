@@ -8,8 +8,6 @@ import os
 
 from fuzztui.observe.inotify import file_system, is_remote
 
-__all__ = ["held", "process_is"]
-
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _STOPPED = frozenset("Tt")

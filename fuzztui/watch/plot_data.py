@@ -17,8 +17,6 @@ from fuzztui.base.bounds import real, whole
 from fuzztui.base.files import open_regular
 from fuzztui.wire.codec import MAX_T
 
-__all__ = ["Plot", "PlotRow"]
-
 ROW_BYTES = 512
 """Upper bound of a row's length, in bytes."""
 

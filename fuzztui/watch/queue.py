@@ -15,8 +15,6 @@ from heapq import nlargest
 
 from fuzztui.observe.afl_names import parse_name
 
-__all__ = ["Numbered", "WatchedQueue", "choose", "number_of"]
-
 MAX_ANCESTORS = 5_000
 """Maximum number of ancestors chosen from one queue."""
 

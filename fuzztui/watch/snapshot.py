@@ -15,8 +15,6 @@ from fuzztui.watch.instance import WatchedInstance, with_signal
 from fuzztui.watch.watcher import campaign_started, campaign_state
 from fuzztui.wire.events import CampaignEnded, CampaignState, Event, Record, Stats
 
-__all__ = ["Snapshot", "snapshot"]
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

@@ -19,8 +19,6 @@ from fuzztui.observe.stats_reader import StatsFile
 from fuzztui.watch.plot_data import Plot, PlotRow
 from fuzztui.wire.events import Stats
 
-__all__ = ["WatchedStats"]
-
 FIRST_AFL = 1384000000
 """Unix time of AFL's first release, in November 2013: no campaign started before."""
 

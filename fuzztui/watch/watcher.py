@@ -32,8 +32,6 @@ from fuzztui.wire.events import (
     Stats,
 )
 
-__all__ = ["CampaignWatcher", "campaign_started", "campaign_state"]
-
 LOOK_S, LOOK_EACH_S = 2.0, 0.08
 """Seconds between two passes over everything, plus seconds for each instance: redrawing a screen of
 50 instances every second costs more than all else. AFL writes a row every five seconds."""

@@ -7,8 +7,6 @@ from hashlib import sha256
 
 from fuzztui.base.text import listed
 
-__all__ = ["analysis_of", "have_changed", "remedy", "stale_words"]
-
 
 def analysis_of(modules: Mapping[str, str]) -> str:
     """Return eight hex digits that identify an analysis; an empty string if ``modules`` is empty.

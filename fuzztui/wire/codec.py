@@ -25,17 +25,6 @@ from fuzztui.base.bounds import RANGES, is_sound
 from fuzztui.wire.commands import COMMAND_NAMES, Command
 from fuzztui.wire.events import EVENT_KINDS, Event, Record, Unknown
 
-__all__ = [
-    "CodecError",
-    "decode_command",
-    "decode_event",
-    "decode_record",
-    "encode_command",
-    "encode_event",
-    "encode_record",
-    "record_from_json",
-]
-
 MAX_T = 1e12
 """Seconds; every campaign time is less."""
 

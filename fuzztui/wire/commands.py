@@ -13,36 +13,6 @@ from typing import ClassVar
 
 from fuzztui.wire.mixture import Mixture
 
-__all__ = [
-    "COMMAND_NAMES",
-    "MAX_WEIGHT",
-    "MUTANT_COMMANDS",
-    "TYPE_COMMANDS",
-    "AddSeed",
-    "CancelMinimise",
-    "Command",
-    "DemoteEntry",
-    "ExactPass",
-    "IgnoreGoal",
-    "MarkEquivalent",
-    "Minimise",
-    "MoveMutants",
-    "Pause",
-    "PinGoal",
-    "PromoteEntry",
-    "PromoteMutants",
-    "RequeueMutants",
-    "ResetEntry",
-    "Resume",
-    "SetMixture",
-    "SetTargetedShare",
-    "SkipCurrent",
-    "SkipEntry",
-    "SkipMutants",
-    "Stop",
-    "WeighType",
-]
-
 MAX_WEIGHT = 1_000_000
 """The largest weight of a type."""
 

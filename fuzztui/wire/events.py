@@ -20,42 +20,6 @@ from typing import Any, ClassVar, Final
 
 from fuzztui.base.bounds import Count
 
-__all__ = [
-    "ALL_GONE",
-    "DIRECTORY_GONE",
-    "EVENT_KINDS",
-    "BudgetSet",
-    "CampaignEnded",
-    "CampaignStarted",
-    "CampaignState",
-    "CommandApplied",
-    "CommandIssued",
-    "CommandProgress",
-    "CommandRejected",
-    "EntriesSeeded",
-    "EntryDescribed",
-    "EntrySaved",
-    "Event",
-    "FindingDescribed",
-    "FindingSaved",
-    "GoalsUncovered",
-    "InstanceHello",
-    "InstanceState",
-    "Message",
-    "MutantPositions",
-    "MutantProgress",
-    "MutatorStats",
-    "PhaseStarted",
-    "Record",
-    "RecordsLost",
-    "Resources",
-    "Stats",
-    "SupervisorStarted",
-    "Synced",
-    "TargetingStats",
-    "Unknown",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Event:

@@ -9,20 +9,6 @@ from __future__ import annotations
 from math import ceil, floor, fsum
 from typing import Final, NamedTuple
 
-__all__ = [
-    "CLASSES",
-    "MAX_ARMS",
-    "MAX_NAME",
-    "STACK",
-    "STEPS",
-    "Mixture",
-    "class_of",
-    "completed",
-    "moved",
-    "percentage",
-    "stuck",
-]
-
 CLASSES: Final = ("havoc", "text", "splice")
 """The classes of steps, in the order of reports and screens."""
 

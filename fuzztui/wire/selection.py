@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, Protocol, TypeVar
 
-__all__ = ["KEYS", "Selection", "SelectionError", "parse_selection", "selection_of"]
-
 KEYS: Final = ("file", "function", "operator", "line", "state", "stage")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import psutil
 
-__all__ = ["commands"]
-
 
 def commands() -> str:
     """The command lines of all processes that are not zombies, one a line."""

@@ -11,8 +11,6 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-__all__ = ["examples", "load_profile"]
-
 _ALL = 100
 
 

@@ -12,8 +12,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["VARIABLE", "pythons"]
-
 VARIABLE = "FUZZTUI_TEST_PYTHONS"
 
 

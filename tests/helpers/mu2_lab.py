@@ -32,8 +32,6 @@ from fuzztui.engines.mu2.schedule import FullSchedule, MutantSchedule
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.table import MutantTable
 
-__all__ = ["Lab"]
-
 
 class Lab:
     """``source`` defines ``run(data)``. Static mutants cannot be made here: see the e2e tests."""

@@ -14,8 +14,6 @@ from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program, PythonMutant
 
-__all__ = ["Subject"]
-
 
 class Subject:
     """A module ``subject`` that was instrumented and scanned."""

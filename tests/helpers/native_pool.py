@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from fuzztui.engines.text.reference import Rng
 
-__all__ = ["NativeHost", "NativePool"]
-
 _SEGMENTS: Final = 32
 _MOST: Final = ctypes.c_size_t(-1).value
 

@@ -20,8 +20,6 @@ from fuzztui.engines.text.poolfile import (
 )  # fmt: skip
 from fuzztui.engines.text.syntax import Edit
 
-__all__ = ["MAX_BYTES", "PoolError", "parse"]
-
 MAX_BYTES: Final = 64 << 20
 
 

@@ -25,8 +25,6 @@ from fuzztui.wire.codec import (
 from fuzztui.wire.commands import COMMAND_NAMES
 from fuzztui.wire.events import EVENT_KINDS, Event, Record, Unknown
 
-__all__ = ["random_log", "write_log"]
-
 EVIL = "[/x][bold red]\x1b[2J\x1b]0;pwn\x07\u202e\u200b\ud800\tend\n"
 TEXTS = [
     "",

@@ -7,8 +7,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["HOME", "shared"]
-
 HOME = "FUZZTUI_TESTS_SHARED"
 """The variable that names the directory; the process that starts the workers makes it."""
 

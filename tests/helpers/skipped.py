@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["advice"]
-
 PACKAGES = (
     (r"afl|sanitizers", "afl++"),
     (r"C compiler", "gcc libc6-dev"),

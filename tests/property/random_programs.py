@@ -6,8 +6,6 @@ import math
 import random
 from typing import Final
 
-__all__ = ["PRELUDE", "VALUES", "Writer", "is_legal"]
-
 PRELUDE: Final = """
 class Odd:
     def __init__(self, n): self.n = n

@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["changed_lines"]
-
 _FOLDER: Final = Path(__file__).parent / "rules"
 
 _COMMENTS: Final = (("/*", "*/"), ("{-", "-}"))

@@ -17,8 +17,6 @@ from pathlib import Path
 from fuzztui.fuzzfirst.source_mutants.generate import MutantError, language_of, read_source
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
-__all__ = ["Check", "default_command"]
-
 TIMEOUT_S = 60.0
 """Time limit of one compilation, in seconds."""
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from fuzztui.fuzzfirst.source_mutants.apply import changed_lines
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant, squeezed
 
-__all__ = ["LANGUAGES", "Generated", "MutantError", "generate", "language_of", "read_source"]
-
 LANGUAGES = {
     ".c": "c", ".h": "c",
     ".cpp": "cpp", ".c++": "cpp", ".cc": "cpp", ".cxx": "cpp", ".hpp": "cpp", ".hh": "cpp",

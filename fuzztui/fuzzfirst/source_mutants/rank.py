@@ -21,8 +21,6 @@ from fuzztui.fuzzfirst.source_mutants.text import DELETED, SourceMutant, edit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["COMPATIBLE", "Metric", "Pick", "rank", "rank_as_universalmutator", "shuffled"]
-
 _ROWS_BYTES = 64 << 20
 """Bytes for the cache of rows of edit distances."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DELETED", "SourceMutant", "edit", "squeezed"]
-
 DELETED = "...==>.../*...*/..."
 """The :func:`edit` of a statement that was commented out."""
 

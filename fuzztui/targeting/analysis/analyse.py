@@ -30,8 +30,6 @@ from fuzztui.targeting.analysis.types import Module, Types, find_types, is_telli
 from fuzztui.targeting.analysis.unify import unify
 from fuzztui.targeting.analysis.untyped import untyped
 
-__all__ = ["FURTHEST", "MAX_TYPES", "analyse"]
-
 MAX_TYPES = 32
 """Maximum number of types kept for a goal: the nearest."""
 

@@ -23,8 +23,6 @@ from fuzztui.targeting.analysis.modules import (
 )
 from fuzztui.targeting.analysis.request import Request, TargetsError
 
-__all__ = ["AnalysedApplication", "Reference", "gather", "spec_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reference:

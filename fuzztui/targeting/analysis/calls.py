@@ -9,8 +9,6 @@ from fuzztui.targeting.analysis.graph import NOTHING
 from fuzztui.targeting.analysis.operators import OperatorFlow
 from fuzztui.targeting.analysis.types import is_telling
 
-__all__ = ["Calls"]
-
 _NARROWING = frozenset({"isinstance", "issubclass"})
 
 

@@ -12,8 +12,6 @@ from typing import Final
 
 from fuzztui.targeting.analysis.document import AnalysedConstant
 
-__all__ = ["constants"]
-
 _LONGEST: Final = 1024
 """Maximum length of a constant: longer texts are queries, templates or messages."""
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from fuzztui.engines.instrument.instrument import Instrumenter
 from fuzztui.targeting.analysis.places import Key, key, span
 
-__all__ = ["Branch", "Decision", "decisions"]
-
 
 @dataclass(slots=True)
 class Branch:

@@ -8,16 +8,6 @@ from dataclasses import dataclass, field
 
 from fuzztui.targeting.analysis.graph import Graph
 
-__all__ = [
-    "Condition",
-    "Function",
-    "FunctionNode",
-    "NameScope",
-    "define",
-    "own_nodes",
-    "parameters",
-]
-
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _PROPERTIES = frozenset({"property", "cached_property"})

@@ -7,16 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = [
-    "VERSION",
-    "AnalysedConstant",
-    "AnalysedGoal",
-    "AnalysedModule",
-    "DocumentError",
-    "Influence",
-    "TargetingAnalysis",
-]
-
 VERSION = 1
 
 

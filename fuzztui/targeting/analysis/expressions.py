@@ -11,8 +11,6 @@ from fuzztui.targeting.analysis.definitions import Condition, Function
 from fuzztui.targeting.analysis.graph import NOTHING
 from fuzztui.targeting.analysis.places import Key, key, span
 
-__all__ = ["Expressions"]
-
 
 class Expressions(Calls):
     """Adds all kinds of expressions, and assignments, which some contain."""

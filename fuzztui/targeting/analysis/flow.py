@@ -30,8 +30,6 @@ from fuzztui.targeting.analysis.overlay import RETURN
 from fuzztui.targeting.analysis.places import Key
 from fuzztui.targeting.analysis.types import Types
 
-__all__ = ["Flow"]
-
 _MAX_NAMESAKES = 8
 """Maximum number of methods, or attributes, considered for a name on an object of unknown type."""
 

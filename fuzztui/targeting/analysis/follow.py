@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from fuzztui.targeting.analysis.expressions import Expressions
 from fuzztui.targeting.analysis.places import key
 
-__all__ = ["ModuleFlow"]
-
 
 class ModuleFlow(Expressions):
     """Adds one module's statements, each by the method of its node class."""

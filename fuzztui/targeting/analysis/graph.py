@@ -14,8 +14,6 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["NOTHING", "Graph"]
-
 NOTHING = 0
 """The node of constants: no type, no edges."""
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-__all__ = ["Interpreter", "ModuleSource", "ask_interpreter", "find_module", "find_package", "read"]
-
 _QUESTION = """
 import importlib.util, json, os, sys
 path, names = json.loads(sys.argv[1])

@@ -10,8 +10,6 @@ from fuzztui.targeting.analysis.application import AnalysedApplication, Referenc
 from fuzztui.targeting.analysis.overlay import functions_of
 from fuzztui.targeting.analysis.request import Request, TargetsError
 
-__all__ = ["has", "unsure"]
-
 _AT_RUN_TIME = frozenset({
     "__dict__", "__getattr__", "eval", "exec", "globals", "locals", "modules", "setattr", "vars",
 })  # fmt: skip

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from fuzztui.targeting.analysis.mypyapi import mypy_types, nodes
 
-__all__ = ["Never", "never_taken"]
-
 Never = tuple[str, int, int, str]
 """Class of the decision's node in ``ast``, its line and column, and the kind of the branch."""
 

@@ -24,8 +24,6 @@ from fuzztui.targeting.analysis.definitions import parameters
 from fuzztui.targeting.analysis.overlay import RETURN, functions_of, returned_type
 from fuzztui.targeting.analysis.request import Request
 
-__all__ = ["observe", "unannotated"]
-
 _INPUTS = 64
 _PATIENCE_S = 60.0
 """Time limit of all runs together, in seconds."""

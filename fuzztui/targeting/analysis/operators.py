@@ -13,8 +13,6 @@ from fuzztui.targeting.analysis.graph import NOTHING
 from fuzztui.targeting.analysis.places import span
 from fuzztui.targeting.analysis.values import Values
 
-__all__ = ["OperatorFlow"]
-
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
     ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift",

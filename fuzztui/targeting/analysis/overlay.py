@@ -15,11 +15,6 @@ from typing import TypeVar
 from fuzztui.targeting.analysis.definitions import parameters
 from fuzztui.targeting.analysis.places import Span
 
-__all__ = [
-    "RETURN", "Overlay", "annotate", "annotated", "by_full_names", "functions_of", "imported",
-    "returned_type",
-]  # fmt: skip
-
 RETURN = "return"
 """The key of a function's result among its parameters."""
 

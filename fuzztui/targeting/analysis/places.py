@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-__all__ = ["Key", "Span", "key", "span"]
-
 Span = tuple[int, int, int, int]
 """Line (from 1) and column (from 0, in UTF-8 bytes) of the start and the end."""
 

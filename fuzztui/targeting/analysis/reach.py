@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 
 from fuzztui.targeting.analysis.definitions import Function, own_nodes
 
-__all__ = ["reached"]
-
 
 def reached(
     functions: Iterable[Function], trees: Mapping[str, ast.Module], entry: str

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Request", "TargetsError"]
-
 
 class TargetsError(Exception):
     """The analysis is impossible; the message is for users and names the campaign key."""

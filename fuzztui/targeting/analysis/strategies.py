@@ -9,8 +9,6 @@ from typing import Final
 from fuzztui.targeting.analysis.definitions import parameters
 from fuzztui.targeting.analysis.overlay import by_full_names, functions_of, imported
 
-__all__ = ["given_types", "made_type"]
-
 _MAKE: Final = {
     "dates": "datetime.date",
     "datetimes": "datetime.datetime",

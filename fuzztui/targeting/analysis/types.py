@@ -30,8 +30,6 @@ from fuzztui.targeting.analysis.mypyapi import (
 from fuzztui.targeting.analysis.never import Never, never_taken
 from fuzztui.targeting.analysis.places import Span
 
-__all__ = ["Module", "Types", "find_types", "is_telling"]
-
 # Too common to distinguish parts of an input: the paper leaves out primitive types, strings and
 # java.lang. Of containers, the types of their elements count.
 _COMMON = frozenset({

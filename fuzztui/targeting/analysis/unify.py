@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from fuzztui.engines.spoton.distances import unify as distances_of
 from fuzztui.targeting.analysis.document import Influence
 
-__all__ = ["unify"]
-
 
 def unify(targets: Iterable[Sequence[Influence]]) -> tuple[Influence, ...]:
     """Return the paper's D, nearest first: a type's distance is that of the goal with most types.

@@ -11,8 +11,6 @@ from fuzztui.targeting.analysis.application import AnalysedApplication
 from fuzztui.targeting.analysis.mypyapi import stub_distribution_name
 from fuzztui.targeting.analysis.types import Types
 
-__all__ = ["untyped"]
-
 _STUBS: Final = {"boto3": "boto3-stubs", "botocore": "botocore-stubs"}
 """Stub packages that mypy does not suggest."""
 _MOST: Final = 5

@@ -10,8 +10,6 @@ from fuzztui.targeting.analysis.flow import Flow
 from fuzztui.targeting.analysis.graph import NOTHING
 from fuzztui.targeting.analysis.places import Key, span
 
-__all__ = ["Values"]
-
 
 class Values:
     """Adds nodes of expressions, each by the method of its node class."""

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from fuzztui.tui.base.canvas import TextSpan
 
-__all__ = ["Part", "apportion", "parted_bar"]
-
 
 class Part(NamedTuple):
     """One part; ``label`` is drawn in its middle if there is room."""

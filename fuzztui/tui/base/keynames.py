@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["key_name"]
-
 _NAMES = {
     "question_mark": "?",
     "slash": "/",

@@ -12,8 +12,6 @@ from textual.dom import DOMNode
 
 from fuzztui.tui.base.palette import Palette
 
-__all__ = ["Painter", "painter"]
-
 
 class Painter(Protocol):
     """All that a widget needs."""

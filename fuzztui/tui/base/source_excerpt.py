@@ -8,9 +8,6 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["CHANGED", "MAX_BYTES", "SourceExcerpt", "around", "lines_of", "load", "read",
-           "substitute"]  # fmt: skip
-
 MAX_BYTES = 4 << 20
 """Maximal size of a source file; a larger one is not read."""
 

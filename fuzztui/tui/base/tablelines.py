@@ -15,8 +15,6 @@ from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.rows import Rows
 from fuzztui.tui.base.text import cell_len, fit, plain
 
-__all__ = ["cut", "header_line", "row_line"]
-
 T = TypeVar("T")
 
 

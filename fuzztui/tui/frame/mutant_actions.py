@@ -15,8 +15,6 @@ from fuzztui.tui.frame.action_context import (
     why_not_steer_mutants,
 )
 
-__all__ = ["MUTANTS"]
-
 MUTANTS = (
     Action(
         "mutant.promote", ("u",), "Promote",

@@ -16,8 +16,6 @@ from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, IgnoreGoal
 
-__all__ = ["ECHO_S", "PendingCommands"]
-
 SETTLE_S = 0.4
 """Seconds to wait for a further key press before a command is sent."""
 

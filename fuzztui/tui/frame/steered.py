@@ -13,8 +13,6 @@ from fuzztui.tui.labels.latest_saved import LatestSaved
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.commands import Command
 
-__all__ = ["SteeredScreen", "unchanged"]
-
 T = TypeVar("T")
 P = TypeVar("P")
 

@@ -7,8 +7,6 @@ from textual.message import Message
 from fuzztui.tui.base.canvas import Canvas
 from fuzztui.tui.labels.status import Status
 
-__all__ = ["ChoiceStrip", "StatusCanvas"]
-
 
 class StatusCanvas(Canvas):
     """A canvas that draws ``self._status``, the status of the last :meth:`show`."""

@@ -7,8 +7,6 @@ from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.actions import BY_ID
 
-__all__ = ["TableTabs"]
-
 OTHER = "types.other"
 """The action that switches between the tables."""
 

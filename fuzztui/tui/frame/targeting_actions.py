@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
-__all__ = ["STEP", "PendingTargeting", "TargetingContext"]
-
 STEP = 0.05
 """Share of mutations by which one key press changes the targeted share."""
 

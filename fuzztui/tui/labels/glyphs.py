@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["DIFFERS", "FINDING_SIGNS"]
-
 DIFFERS: Final = "differs"
 FINDING_SIGNS: Final = {"crash": "✗", "hang": "▲", DIFFERS: "≠"}
 """Glyph by category; the category is also the name of the style."""

@@ -13,8 +13,6 @@ from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import title
 
-__all__ = ["LatestSaved", "latest_lines"]
-
 MAX_LOOKED_AT = 20_000
 """Number of latest entries that are searched after a seek."""
 

@@ -15,8 +15,6 @@ from fuzztui.model.lineage import identity, parent_of
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
 
-__all__ = ["Lineage", "ParentEntry", "origin_of", "parents_brief", "parents_text"]
-
 MAX_STEPS = 1000
 """Maximal number of ancestors that are searched for a mutant."""
 

@@ -8,8 +8,6 @@ from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.wire.mixture import CLASSES, percentage
 
-__all__ = ["SIGNS", "mixture_bar"]
-
 SIGNS = {"havoc": ("▓", "rate"), "text": ("█", "edge"), "splice": ("▒", "corpus")}
 """Fill character and style of each mutator class."""
 

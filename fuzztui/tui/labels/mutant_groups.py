@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from fuzztui.model.state import Mutant
 from fuzztui.wire.selection import KEYS, Selection, SelectionError, parse_selection
 
-__all__ = ["Filter", "MutantGroup", "one", "parse_filter", "scopes"]
-
 
 @dataclass(frozen=True, slots=True)
 class MutantGroup:

@@ -7,18 +7,6 @@ from dataclasses import dataclass, replace
 
 from fuzztui.model.state import Mutant
 
-__all__ = [
-    "SIGNS",
-    "MutantGlyph",
-    "brief_change",
-    "brief_place",
-    "place",
-    "rank",
-    "sides",
-    "sign",
-    "steer_text",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class MutantGlyph:

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from fuzztui.wire.mixture import class_of
 
-__all__ = ["Effect", "effect_of"]
-
 
 class Effect(NamedTuple):
     """What a mutator does, with an example; empty strings if there is none."""

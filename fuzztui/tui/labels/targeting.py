@@ -13,21 +13,6 @@ from typing import Any
 from fuzztui.tui.base import format
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
-__all__ = [
-    "ARMS",
-    "answer_text",
-    "brief_location",
-    "brief_type",
-    "fewer",
-    "named_by",
-    "pending_label",
-    "place_of",
-    "short_names",
-    "targeting_command_text",
-    "type_label",
-    "weight_text",
-]
-
 _MAX_PARTS = 8
 """Maximal number of parts of a shortened name: hostile names have a hundred."""
 

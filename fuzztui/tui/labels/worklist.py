@@ -23,8 +23,6 @@ from fuzztui.model.mutation_score import score_of
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 
-__all__ = ["STAGES", "FuzzfirstSummary", "Worklist", "progress_glyph", "progress_label"]
-
 STAGES: dict[str, MutantGlyph] = {
     sign.state: sign
     for sign in (

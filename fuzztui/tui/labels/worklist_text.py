@@ -11,19 +11,6 @@ from fuzztui.tui.base import format
 from fuzztui.tui.labels.mutants import SIGNS
 from fuzztui.tui.labels.worklist import FuzzfirstSummary
 
-__all__ = [
-    "BROUGHT",
-    "allowed",
-    "earlier_text",
-    "eta_text",
-    "remaining_text",
-    "spent_text",
-    "transferred_text",
-    "turn_text",
-    "used_text",
-    "verdict",
-]
-
 BROUGHT = (
     ("entries", "entry", "entries"),
     ("edges", "edge", "edges"),

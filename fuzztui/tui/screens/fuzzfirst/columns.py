@@ -14,8 +14,6 @@ from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.worklist import progress_glyph, progress_label
 from fuzztui.tui.labels.worklist_text import verdict
 
-__all__ = ["WorklistColumnContext", "worklist_columns"]
-
 
 class WorklistColumnContext(Protocol):
     """What the columns need from the screen, which knows the time and the whole worklist."""

@@ -26,8 +26,6 @@ from fuzztui.tui.labels.mutants import brief_change, place, sides
 from fuzztui.tui.labels.worklist import progress_glyph
 from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text, verdict
 
-__all__ = ["TurnDetail", "change_of_line", "worklist_mutant_lines"]
-
 MAX_ADDED = 8
 """Maximal number of lines that replace one line."""
 

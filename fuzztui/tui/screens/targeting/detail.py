@@ -20,8 +20,6 @@ from fuzztui.tui.labels.targeting import ARMS, weight_text
 from fuzztui.tui.screens.targeting.columns import sign_of
 from fuzztui.wire.commands import WeighType
 
-__all__ = ["goal_lines", "no_goals_lines", "no_types_lines", "type_lines"]
-
 TARGETS = 12
 """Maximal number of listed goals of a type."""
 

@@ -18,8 +18,6 @@ from fuzztui.tui.base.source_excerpt import (
 )
 from fuzztui.wire.analysed import analysis_of
 
-__all__ = ["load"]
-
 MAX_TARGETS = 64 << 20
 """Maximal size of a ``targets.json`` that is read."""
 

@@ -15,8 +15,6 @@ from fuzztui.tui.labels.targeting import brief_location, brief_type
 from fuzztui.tui.screens.targeting.columns import IGNORED, PINNED
 from fuzztui.wire.analysed import have_changed, remedy
 
-__all__ = ["AimStrip", "fitting", "targeted_spans", "uncovered_spans"]
-
 KEYS = " [ ]"
 """Keys that change the targeted share."""
 

@@ -22,8 +22,6 @@ from fuzztui.tui.screens.targeting.columns import (
     type_columns,
 )
 
-__all__ = ["TypeTables"]
-
 
 class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
     """A screen with both tables. Subclasses fill them."""
