@@ -22,7 +22,7 @@ lint: $(INSTALLED) ## ruff, format check, mypy, import contracts; changes nothin
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p fuzztui
-	$(BIN)/mypy benchmarks/*.py
+	$(BIN)/mypy benchmarks/*.py experiments/*.py
 	$(BIN)/lint-imports
 
 format: $(INSTALLED) ## format the code, and fix what ruff can fix

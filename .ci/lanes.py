@@ -113,6 +113,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     # Around the product.
     "sample_campaigns": SAMPLES + DOCS,
     "benchmarks": BENCHMARKS + DOCS,
+    "experiments": BENCHMARKS + DOCS,
     "docs": DOCS,
     ".github": DOCS,
     ".gitignore": DOCS,

@@ -22,9 +22,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-from options import parse
-from rows import Rows
-from subjects.figures import ratio, table
+from lab.figures import ratio, table
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.remote.client import running
 

@@ -35,9 +35,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from options import parse
-from rows import Rows
-from subjects.figures import median, percentile, ratio, table
+from lab.figures import median, percentile, ratio, table
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.log.reader import LogReader
 from fuzztui.remote.client import running

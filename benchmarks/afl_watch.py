@@ -35,9 +35,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
-from options import parse
-from rows import Rows
-from subjects.figures import median, percentile, ratio
+from lab.figures import median, percentile, ratio
+from lab.options import parse
+from lab.rows import Rows
 
 HERE = Path(__file__).parent
 FULL_S = 120.0

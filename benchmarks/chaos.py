@@ -62,9 +62,9 @@ from faults.campaigns import GROUPS, SUBJECTS
 from faults.clock import build
 from faults.inject import FAULTS
 from faults.series import PRIVATE, run_series
-from options import parse
-from rows import Rows
-from subjects.figures import table
+from lab.figures import table
+from lab.options import parse
+from lab.rows import Rows
 
 Job = dict[str, Any]
 

@@ -18,9 +18,9 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
-from options import parse
-from rows import Rows
-from subjects.figures import median, table
+from lab.figures import median, table
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply

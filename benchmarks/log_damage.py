@@ -30,8 +30,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.cli import main as fuzztui
 

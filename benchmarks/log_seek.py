@@ -32,8 +32,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter

@@ -19,14 +19,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from options import parse
-from rows import Rows
-from subjects import Subject, choose
-from subjects.figures import table
-from subjects.runs import Instance, queue_of
+from lab.figures import table
+from lab.options import parse
+from lab.rows import Rows
+from lab.runs import Instance, queue_of
+from lab.subjects import Subject, choose
 
 if TYPE_CHECKING:
-    from subjects.inprocess import Loaded, Seen
+    from lab.inprocess import Loaded, Seen
 
     from fuzztui.engines.mutants.program import Probing
 
@@ -36,7 +36,7 @@ KEYS = ["subject", "inputs", "pruned", "wrong", "infected", "kills"]
 
 def exhaustive(subject: Subject, count: int, seconds: float) -> list[object]:
     """Up to ``count`` inputs, as many as fit into the time; one row of figures."""
-    from subjects.inprocess import load
+    from lab.inprocess import load
 
     corpus = queue_of(subject, 3000)
     loaded = load(subject)

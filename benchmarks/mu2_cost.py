@@ -27,11 +27,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from options import parse
-from rows import Rows
-from subjects import Subject, choose
-from subjects.figures import table
-from subjects.runs import queue_of
+from lab.figures import table
+from lab.options import parse
+from lab.rows import Rows
+from lab.runs import queue_of
+from lab.subjects import Subject, choose
 
 from fuzztui.engines.execute.executor import Execution
 
@@ -63,7 +63,7 @@ class Ladder:
     """Trials of one subject with more or less pruning."""
 
     def __init__(self, subject: Subject, trials: int, seconds: float) -> None:
-        from subjects.inprocess import load
+        from lab.inprocess import load
 
         self.seconds = seconds
         corpus = queue_of(subject, trials)

@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
+from lab.zest_targets import TARGETS, Target
 from zest_cost import inputs_of, load
-from zest_targets import TARGETS, Target
 
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard

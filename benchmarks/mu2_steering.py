@@ -20,10 +20,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from options import parse
-from rows import Rows
-from subjects import Subject, choose
-from subjects.figures import percentile, table
+from lab.figures import percentile, table
+from lab.options import parse
+from lab.rows import Rows
+from lab.subjects import Subject, choose
 
 from fuzztui.remote.client import ControlClient, RemoteError, running
 from fuzztui.wire.commands import Command, PromoteMutants, RequeueMutants, SkipMutants

@@ -40,8 +40,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir

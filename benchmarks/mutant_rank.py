@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 
 if TYPE_CHECKING:
     from fuzztui.fuzzfirst.source_mutants.text import SourceMutant

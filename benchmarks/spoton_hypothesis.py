@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.engines.generators import generator
 from fuzztui.engines.inputs.source import Source

@@ -30,9 +30,9 @@ from pathlib import Path
 from statistics import median
 
 import psutil
-from options import parse
-from rows import Rows
-from subjects.figures import ratio, table
+from lab.figures import ratio, table
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.process.library import text_library
 

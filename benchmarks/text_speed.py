@@ -33,8 +33,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.engines.text import native, reference
 from fuzztui.engines.text.table import NAMES

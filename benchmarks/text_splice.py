@@ -27,8 +27,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 
 from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, balanced

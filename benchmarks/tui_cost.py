@@ -27,9 +27,9 @@ import time
 from pathlib import Path
 
 import psutil
-from options import parse
-from rows import Rows
-from subjects.figures import ratio
+from lab.figures import ratio
+from lab.options import parse
+from lab.rows import Rows
 
 CLOCK = """
 import time

@@ -17,8 +17,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 from textual.app import ComposeResult
 from textual.widgets import DataTable
 

@@ -24,9 +24,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from options import parse
-from rows import Rows
-from zest_targets import TARGETS, Target
+from lab.options import parse
+from lab.rows import Rows
+from lab.zest_targets import TARGETS, Target
 
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Executor

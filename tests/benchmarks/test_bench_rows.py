@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from options import parse
-from rows import Rows
+from lab.options import parse
+from lab.rows import Rows
 
 
 def test_rows_are_kept_at_once_and_told_by_what_made_them(tmp_path):

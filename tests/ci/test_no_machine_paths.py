@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (
-    "tests", "benchmarks", "fuzztui", "engines", "sample_campaigns", "docs",
+    "tests", "benchmarks", "experiments", "fuzztui", "engines", "sample_campaigns", "docs",
     ".ci", ".github",
 )  # fmt: skip
 FILES = [

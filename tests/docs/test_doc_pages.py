@@ -90,7 +90,9 @@ def test_measured_figures_are_those_of_the_results():
 @pytest.mark.parametrize("page", list(readme.pages()), ids=lambda page: page.name)
 def test_no_benchmark_is_quoted_outside_of_the_measured_blocks(page):
     rest = re.sub(r"<!-- measured: .*?<!-- end: ", "", page.read_text(), flags=re.DOTALL)
-    assert re.findall(r"benchmarks/\w+\.py", rest) == [], "its figures belong into results.toml"
+    assert re.findall(r"(?:benchmarks|experiments)/\w+\.py", rest) == [], (
+        "its figures belong into results.toml"
+    )
 
 
 def test_a_figure_that_is_not_in_the_results_is_a_mistake():
@@ -102,7 +104,7 @@ def test_a_figure_that_is_not_in_the_results_is_a_mistake():
 ONLY_PARSE = """\
 import runpy, sys
 sys.path.insert(0, {folder!r})
-import options
+import lab.options as options
 parse = options.parse
 def only_parse(*args, **smoke):
     parse(*args, **smoke)

@@ -1,4 +1,4 @@
-"""Each benchmark runs: its smoke mode takes its whole path, with tiny budgets."""
+"""Each benchmark and experiment runs: its smoke mode takes its whole path, with tiny budgets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+ROOT = Path(__file__).resolve().parents[2]
 TOOLS = {"afl_tree.py", "readme.py"}
 """Programs there that measure nothing."""
 
 PROGRAMS = sorted(
-    file.stem
-    for file in BENCHMARKS.glob("*.py")
+    file
+    for folder in ("benchmarks", "experiments")
+    for file in (ROOT / folder).glob("*.py")
     if file.name not in TOOLS and "__main__" in file.read_text()
 )
 
@@ -30,11 +31,11 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_smoke(name, tmp_path):
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_smoke(program, tmp_path):
     results = tmp_path / "rows.jsonl"
     done = subprocess.run(
-        [sys.executable, BENCHMARKS / f"{name}.py", "--smoke", "--results", results],
+        [sys.executable, program, "--smoke", "--results", results],
         cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
     said = done.stdout + done.stderr
@@ -43,7 +44,7 @@ def test_smoke(name, tmp_path):
     assert done.returncode == 0, said
     rows = [json.loads(line) for line in results.read_text().splitlines()]
     assert rows
-    assert {row["run"]["benchmark"] for row in rows} == {name}
+    assert {row["run"]["benchmark"] for row in rows} == {program.stem}
     # Hypothesis keeps what it knows of sources where it runs.
     left = {path.name for path in tmp_path.iterdir()} - {results.name, ".hypothesis"}
     assert not left, "the working directory is the user's"

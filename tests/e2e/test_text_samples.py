@@ -109,7 +109,7 @@ def test_the_benchmark_goes_on_where_it_was(user):
 
     def benchmark(*words: str) -> str:
         done = subprocess.run(
-            [sys.executable, TOP / "benchmarks/text_targets.py", "--targets", "mujs",
+            [sys.executable, TOP / "experiments/text_targets.py", "--targets", "mujs",
              "--seconds", "4", "--repeat", "1", "--work", work, *words],
             env=user.env, capture_output=True, text=True, check=False, timeout=400,
         )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any, Final
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.targeting.analysis import Request, TargetsError, find_targets
-from subjects.runs import RunFailed, call
+from lab.runs import RunFailed, call
 
 __all__ = ["SAMPLES", "VARIANTS", "Handler", "RunFailed", "find", "prepared", "run"]
 

@@ -25,8 +25,8 @@ from fuzztui.engines.mu2.engine import prepare
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mutants.program import CannotSwap, Probing, Program, PythonMutant
-from subjects import Subject
-from subjects.runs import Instance
+from lab.runs import Instance
+from lab.subjects import Subject
 
 
 @dataclass(frozen=True)

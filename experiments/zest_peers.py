@@ -5,7 +5,7 @@ under *our* instrumentation and the branches that it covers are counted. Repeate
 ``--repeat`` seeds; medians are shown.
 
     python -m pip install -e '.[bench]'
-    python benchmarks/zest_peers.py --seconds 30
+    python experiments/zest_peers.py --seconds 30
 
 The peers are those of ``--python``; one that is not installed there is skipped.
 
@@ -33,10 +33,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from options import parse
-from peers import installed
-from rows import Rows
-from zest_targets import TARGETS, Target
+from lab.options import parse
+from lab.peers import installed
+from lab.rows import Rows
+from lab.zest_targets import TARGETS, Target
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -7,7 +7,7 @@ the application's constants, which both engines then get; with a choice for each
 pixel, as in the paper, and with one block of all. What counts is trials, which do not
 depend on how busy the machine is. A cell ends when the branch is covered, or at its cap.
 
-    python benchmarks/spoton_section2.py --repeat 20 --at-once 2
+    python experiments/spoton_section2.py --repeat 20 --at-once 2
 
 Results are kept in ``--results`` line by line: started again, it does what is missing.
 Goals: simple, no constants: spoton covers all, at half of zest's trials or less; chained, with
@@ -32,10 +32,10 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from options import parse
-from rows import Rows
-from subjects.figures import mann_whitney, table
-from subjects.runs import RunFailed, environment
+from lab.figures import mann_whitney, table
+from lab.options import parse
+from lab.rows import Rows
+from lab.runs import RunFailed, environment
 
 from fuzztui.campaign import Campaign, load
 from fuzztui.inprocess.spec import write_spec

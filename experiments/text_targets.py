@@ -5,7 +5,7 @@ the same time, so many repetitions, one afl-fuzz on one core. Two runs go at a t
 that belongs to it (supervisor, harvester) on a core of its own, and the configurations take turns,
 so that a busy moment of the machine meets all of them.
 
-    python benchmarks/text_targets.py --seconds 600 --repeat 5
+    python experiments/text_targets.py --seconds 600 --repeat 5
 
 A run's row is added to ``results.jsonl`` in the working directory when it ends: started again with
 the same words, the benchmark continues with the runs that are missing, and only prints the tables
@@ -44,9 +44,9 @@ from statistics import median
 from typing import Any
 
 import tomli_w
-from options import parse
-from rows import Rows
-from subjects.figures import mann_whitney, ratio, table
+from lab.figures import mann_whitney, ratio, table
+from lab.options import parse
+from lab.rows import Rows
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 TARGETS = ("lua", "mujs", "tcc")

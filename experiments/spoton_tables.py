@@ -9,7 +9,7 @@ generators, fixture and seeds:
     spoton-paper     distances of all that is uncovered
     spoton-frontier  the default
 
-    python benchmarks/spoton_tables.py --python VENV/bin/python
+    python experiments/spoton_tables.py --python VENV/bin/python
 
 Seven handlers, four variants, 20 repetitions take about an hour on two cores; ``--hour`` is the
 paper's hour a cell. Cells come in random order, repetition after repetition, and go to
@@ -41,11 +41,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
-from options import parse
-from rows import Rows
-from subjects.figures import interval, mann_whitney, table
-from subjects.handlers import VARIANTS, Handler, RunFailed, find, run
-from subjects.runs import stop
+from lab.figures import interval, mann_whitney, table
+from lab.handlers import VARIANTS, Handler, RunFailed, find, run
+from lab.options import parse
+from lab.rows import Rows
+from lab.runs import stop
 
 SECONDS = 10.0
 """Of a cell: with two to three of loading, 560 of them fit into an hour on two cores."""

@@ -5,7 +5,7 @@ times with other random seeds; medians are shown with the least and the most, an
 Mann-Whitney against zest. Edges are those that the corpus covers, counted by the engine: all
 have the same instrumentation. Trials are shown, because the engines do not do equally many.
 
-    python benchmarks/text_python.py --repeat 5 --seconds 30 --jobs 2
+    python experiments/text_python.py --repeat 5 --seconds 30 --jobs 2
 
 Goal: more edges than zest on the majority of targets.
 """
@@ -21,11 +21,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from options import parse
-from rows import Rows
-from subjects import Subject
-from subjects.figures import mann_whitney, table
-from subjects.runs import Instance, stop
+from lab.figures import mann_whitney, table
+from lab.options import parse
+from lab.rows import Rows
+from lab.runs import Instance, stop
+from lab.subjects import Subject
 
 from fuzztui.process.library import text_library
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from subjects import Subject
+from lab.subjects import Subject
 
 _REPOSITORY = Path(__file__).resolve().parent.parent.parent
 _LIVE: set[subprocess.Popen[bytes]] = set()

@@ -5,7 +5,7 @@ exact mutation score of each final queue is then found by running every mutant o
 Equal trials cost no runs of their own: a queue is in the order in which it was saved, so
 what its first n trials had killed is known from the name of the entry that kills first.
 
-    python benchmarks/mu2_kills.py --repeat 10 --seconds 60 --jobs 2
+    python experiments/mu2_kills.py --repeat 10 --seconds 60 --jobs 2
 
 Results go to ``--results`` as they come; the same command continues where it was stopped,
 and ``--report`` shows what is there. Six subjects, ten times, take about 100 minutes,
@@ -33,11 +33,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from options import parse
-from rows import Rows
-from subjects import Subject, choose
-from subjects.figures import mann_whitney, ratio, relative, table
-from subjects.runs import Instance, RunFailed, score, stop
+from lab.figures import mann_whitney, ratio, relative, table
+from lab.options import parse
+from lab.rows import Rows
+from lab.runs import Instance, RunFailed, score, stop
+from lab.subjects import Subject, choose
 
 KINDS = ("zest", "mu2")
 _FIRST_SEED = 101

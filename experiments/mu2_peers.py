@@ -6,7 +6,7 @@ one test that compares what is parsed with what was parsed before. CPU time of e
 is started, by the number of mutants that were tried; each alone, one worker.
 
     python -m pip install -e '.[bench]'
-    python benchmarks/mu2_peers.py --inputs 60
+    python experiments/mu2_peers.py --inputs 60
 
 The peers are those of ``--python``; one that is not installed there is skipped.
 Goal: at least 50 times cheaper a mutant than mutmut.
@@ -26,13 +26,13 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from options import parse
-from peers import installed
-from rows import Rows
-from subjects import Subject, choose
-from subjects.figures import table
-from subjects.runs import Instance, queue_of, score
-from subjects.tomllib_harness import document
+from lab.figures import table
+from lab.options import parse
+from lab.peers import installed
+from lab.rows import Rows
+from lab.runs import Instance, queue_of, score
+from lab.subjects import Subject, choose
+from lab.tomllib_harness import document
 
 from fuzztui.engines.inputs.inputs import GeneratedInput
 

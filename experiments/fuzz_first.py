@@ -6,7 +6,7 @@ mutant starts from the last one's corpus) and parallel (two at a time, from the 
 the same number of executions; one that finds the bug ends early. For each arm the share of runs
 that reached it, and Fisher's exact p (two-sided) against afl-fuzz alone with as many instances.
 
-    python benchmarks/fuzz_first.py --repeat 10 --execs 2000000 --jobs 2
+    python experiments/fuzz_first.py --repeat 10 --execs 2000000 --jobs 2
 
 A run takes a minute or two, all of them an hour or two. Results go to
 ``--results`` as they come; the same command continues where it was stopped, ``--arms`` picks some,
@@ -32,9 +32,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from options import parse
-from rows import Rows
-from subjects.figures import table
+from lab.figures import table
+from lab.options import parse
+from lab.rows import Rows
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 INSTANCES = {"sequential": 1, "parallel": 2}

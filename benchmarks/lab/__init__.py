@@ -1,0 +1,1 @@
+"""Shared by ``benchmarks/`` and ``experiments/``: options, rows, subjects, statistics."""
