@@ -185,7 +185,7 @@ class Commands(MutantBuilder):
     async def prepare(self, progress: Callable[[str], None]) -> None:
         await super().prepare(progress)
         self._commands = {}
-        for room in self.baseline.rooms():
+        for room in self.baseline.environments():
             assert room
             await asyncio.to_thread(room.tree.touch, room._sources)
             outcome = await room.build(self.baseline.limit)
@@ -211,17 +211,17 @@ class Commands(MutantBuilder):
 
     async def _build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
         baseline, digest = self.baseline, ""
-        for room in baseline.rooms():
+        for room in baseline.environments():
             assert room
             outcome = await self._run(room, name, text)
             await self._check(mutant, outcome, room.program, room)
             if not digest:
                 digest = await asyncio.to_thread(baseline.product.digest, room.tree)
-                if twin := self._twin(mutant, digest):
+                if twin := self._duplicate(mutant, digest):
                     return twin
             last = room
         await self._settle(last.program, last, into)
-        self._twins.add(mutant.id, digest)
+        self._duplicates.add(mutant.id, digest)
         return ""
 
     async def _run(self, room: BuildEnvironment, name: str, text: bytes) -> ProcessResult:
@@ -249,8 +249,8 @@ class Commands(MutantBuilder):
 def kind(build: Build) -> str:
     if build.command:
         return "built"
-    if build.twin:
-        return "equivalent" if build.twin == "original" else "duplicate"
+    if build.duplicate_of:
+        return "equivalent" if build.duplicate_of == "original" else "duplicate"
     return "invalid"
 
 
@@ -298,7 +298,7 @@ class Measured:
             await builder.prepare(lambda words: None)
             used = cpu() - used
             baseline = builder.baseline
-            assert not baseline.twins_unknown, baseline.twins_unknown
+            assert not baseline.no_duplicates_because, baseline.no_duplicates_because
             print(f"  {way:12} prepared in {used:.1f} s of CPU", flush=True)
             self._rows.add(subject=self.name, way=way, prepare_cpu_s=used)
 

@@ -8,8 +8,8 @@ from fuzztui.base.text import several
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import Unfit
 from fuzztui.cli.output import DONE, say
+from fuzztui.cli.progress import Waiting
 from fuzztui.cli.run import load_file, refuse_idle, unfit
-from fuzztui.cli.waiting import Waiting
 from fuzztui.inprocess.ready import Ready, ready
 
 

@@ -16,9 +16,9 @@ from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
+from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, is_run, standing, with_output
 from fuzztui.cli.samples import installation, missing, named
-from fuzztui.cli.waiting import Waiting
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import (

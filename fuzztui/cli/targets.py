@@ -13,13 +13,11 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import Unfit
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.nearest import MIN_ROOM, all_of, nearest, place
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
-from fuzztui.cli.progress import Counter
+from fuzztui.cli.progress import Counter, Waiting
 from fuzztui.cli.run import unfit
 from fuzztui.cli.runs import is_run
 from fuzztui.cli.samples import named
-from fuzztui.cli.waiting import Waiting
 from fuzztui.inprocess.ready import ready, unknown_aliases
 from fuzztui.targeting.analysis import (
     AnalysedGoal,
@@ -28,7 +26,7 @@ from fuzztui.targeting.analysis import (
     TargetsError,
     find_targets,
 )
-from fuzztui.tui.labels.targeting import short_names
+from fuzztui.tui.labels.targeting import MIN_ROOM, all_of, nearest, place, short_names
 
 _LOCATION = 0.45
 """Share of a line for the location of a goal, if the line does not fit."""

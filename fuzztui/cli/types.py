@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from fuzztui.base.text import several, visible
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.nearest import MIN_ROOM, all_of, nearest, place
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
 from fuzztui.model.state import State
@@ -23,7 +22,7 @@ from fuzztui.model.targeting import (
     types_dict,
 )
 from fuzztui.model.targeting import types as types_of
-from fuzztui.tui.labels.targeting import brief_type, short_names
+from fuzztui.tui.labels.targeting import MIN_ROOM, all_of, brief_type, nearest, place, short_names
 from fuzztui.wire.mixture import percentage
 
 LIKELIEST = 2

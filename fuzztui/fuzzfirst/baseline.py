@@ -1,7 +1,7 @@
 """Build the original, as the model for building mutants and for comparing programs.
 
-With AFL++'s passes and without, each in a room of its own, by the user's command. Mutants are
-built in the same rooms.
+The original is built with AFL++'s passes and without, by the user's command, each in its own build
+environment. Mutants are built in the same environments.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import functools
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,12 +23,68 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.fuzzfirst.build_tree import BuildTree, BuildTreeError
+from fuzztui.fuzzfirst.duplicates import digest_of
 from fuzztui.fuzzfirst.failed_builds import FailedBuilds, made
-from fuzztui.fuzzfirst.product import Product
+from fuzztui.fuzzfirst.program_files import companions, settle, shared_objects
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.fuzzfirst.wrappers import Tools, find_tools
 from fuzztui.process.execute import ProcessMark, ProcessResult
 from fuzztui.process.identity import boot_id
+
+
+class Product:
+    """The program in every build tree that is a copy of ``origin``.
+
+    All members raise :class:`SupervisorError` if the build makes the program outside its tree.
+    """
+
+    def __init__(self, campaign: Campaign, origin: BuildTree) -> None:
+        self._target = campaign.target
+        self._bases = {"build": campaign.build_directory, "source": origin.origin}
+        self._origin = origin
+
+    @property
+    def name(self) -> Path:
+        """The program's path in a tree: ``build/prog`` or ``source/prog``."""
+        return self._place(self._target["command"][0])
+
+    def in_tree(self, tree: BuildTree) -> Path:
+        """Return the path of the program in a tree."""
+        return tree.home / self.name
+
+    def digest(self, tree: BuildTree) -> str:
+        """Return the digest of the program and the shared objects of the build. Raises OSError."""
+        made = [*shared_objects(tree.build), *self._libraries(tree)]
+        return digest_of([self.in_tree(tree), *made])
+
+    def settle(self, program: Path, tree: BuildTree, into: Path) -> None:
+        """Copy a program, and the files of its tree that it needs, to ``into``. Raises OSError."""
+        remove(into)
+        into.mkdir(mode=0o700, parents=True)
+        without = {self.in_tree(tree)}
+        if self._target["cmplog"] not in ("", "0"):
+            without.add(tree.home / self._place(self._target["cmplog"]))
+        beside = [*companions(tree.build, without), *self._libraries(tree)]
+        settle(program, self.name, tree.home, beside, into)
+
+    def _libraries(self, tree: BuildTree) -> list[Path]:
+        """Return the shared objects that a build has made in its source directory."""
+        there = self._origin.source
+        found = shared_objects(tree.source)
+        return [
+            path for path in found if not os.path.lexists(there / path.relative_to(tree.source))
+        ]
+
+    def _place(self, program: str) -> Path:
+        for place, base in self._bases.items():
+            inside = os.path.relpath(program, base)
+            if not inside.startswith(os.pardir):
+                return Path(place, inside)
+        raise SupervisorError(
+            f"target.command: {program} is made neither in the build's directory nor in "
+            "target.source, so mutants cannot be built in a private copy"
+        )
+
 
 MIN_LIMIT_S = 60.0
 TIMES_BASELINE = 20
@@ -50,7 +107,7 @@ class Baseline:
     """The original in ``RUN/mutants/work``. Call :meth:`prepare` before anything else."""
 
     def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
-        self.twins_unknown = ""
+        self.no_duplicates_because = ""
         """Why equivalent and duplicate mutants are not told; "" if they are."""
         self.seconds = 0.0
         """What it took to build."""
@@ -66,7 +123,7 @@ class Baseline:
         self._failed = FailedBuilds(work / "failed")
         self._mark = ProcessMark(run_dir.path, _LABEL)
         self._tools: Tools | None = None
-        self._rooms: dict[str, BuildEnvironment] = {}
+        self._environments: dict[str, BuildEnvironment] = {}
         """By name."""
 
     @property
@@ -74,9 +131,11 @@ class Baseline:
         """Time limit of a mutant's build, in seconds."""
         return max(MIN_LIMIT_S, TIMES_BASELINE * self.seconds)
 
-    async def failure(self, name: str, outcome: ProcessResult, room: BuildEnvironment) -> str:
+    async def failure(
+        self, name: str, outcome: ProcessResult, environment: BuildEnvironment
+    ) -> str:
         """Return why a build made no program, and keep the build's output as ``name``."""
-        program, source = room.program, room.tree.source
+        program, source = environment.program, environment.tree.source
         return await in_thread(lambda: self._failed.record(name, outcome, program, source))
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
@@ -109,21 +168,21 @@ class Baseline:
             await self._begin(progress)
         helped = ", with ccache" if tools.ccache else ""
         progress(f"mutants are built by target.build in a private copy of the source{helped}")
-        if self.twins_unknown:
-            progress(f"equivalent mutants are not detected: {self.twins_unknown}")
+        if self.no_duplicates_because:
+            progress(f"equivalent mutants are not detected: {self.no_duplicates_because}")
 
     def _resume(self) -> bool:
         """Take over what an earlier start has built; False if that is missing or incomplete."""
         state = read_json(self._work / "state.json")
         if state is None or state["key"] != self._key() or not self.origin.usable():
             return False
-        if "original" not in state:  # of an earlier version: its rooms had other uses
+        if "original" not in state:  # of an earlier version, with other build environments
             return False
         self.seconds = state["seconds"]
-        self.twins_unknown, self.original = state["twins_unknown"], state["original"]
-        self._rooms = {name: self._room(name) for name in (_PLAIN, _AFL)}
-        for room in self._rooms.values():
-            room.resume()  # one that is half done is made again by its next build
+        self.no_duplicates_because, self.original = state["twins_unknown"], state["original"]
+        self._environments = {name: self._environment(name) for name in (_PLAIN, _AFL)}
+        for environment in self._environments.values():
+            environment.resume()  # an incomplete one is made again by its next build
         return True
 
     def _keep(self) -> None:
@@ -131,7 +190,7 @@ class Baseline:
         state = {
             "key": self._key(),
             "seconds": self.seconds,
-            "twins_unknown": self.twins_unknown,
+            "twins_unknown": self.no_duplicates_because,
             "original": self.original,
         }
         replace_text(self._work / "state.json", json.dumps(state))
@@ -139,9 +198,9 @@ class Baseline:
     def _key(self) -> str:
         """Hash of everything that the original's build depends on, except the copied source."""
         target, engine = self._campaign.target, self._campaign.engine
-        told = [fuzztui.__version__, str(self._work), boot_id(), self._command]
-        told += [target["source"], target["command"][0], str(engine["afl_path"])]
-        return hashlib.sha256("\0".join(told).encode(errors="surrogateescape")).hexdigest()
+        parts = [fuzztui.__version__, str(self._work), boot_id(), self._command]
+        parts += [target["source"], target["command"][0], str(engine["afl_path"])]
+        return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
 
     # ------------------------------------------------------------------- the first start
 
@@ -149,8 +208,8 @@ class Baseline:
         for name in _LEFT:
             await in_thread(functools.partial(remove, self._work / name))
         await self._copy_source(progress)
-        self._rooms = {name: self._room(name) for name in (_PLAIN, _AFL)}
-        plain, base = self._rooms.values()
+        self._environments = {name: self._environment(name) for name in (_PLAIN, _AFL)}
+        plain, base = self._environments.values()
         progress("building the original")
         outcome = await _built(base, BASELINE_LIMIT_S)
         self.seconds = outcome.seconds
@@ -158,15 +217,15 @@ class Baseline:
             message = await self.failure("baseline", outcome, base)
             raise SupervisorError(f"target.build: in {base.tree.home}, for mutants: {message}")
         # Written only after a build: a source that does not build is copied again when corrected.
-        told = json.dumps({"source": self._campaign.target["source"]})
-        replace_text(self.origin.home / "of.json", told)
+        source = json.dumps({"source": self._campaign.target["source"]})
+        replace_text(self.origin.home / "of.json", source)
         progress("building the original without instrumentation")
         outcome = await _built(plain, BASELINE_LIMIT_S)
         if not made(outcome, plain.program):
-            words = await self.failure("plain", outcome, plain)
-            self.twins_unknown = " ".join(f"without instrumentation {words}".split())
+            message = await self.failure("plain", outcome, plain)
+            self.no_duplicates_because = " ".join(f"without instrumentation {message}".split())
         else:
-            self.twins_unknown = await self._try_plain(plain)
+            self.no_duplicates_because = await self._try_plain(plain)
         await self._check_sources(progress)
         await in_thread(self._keep)
 
@@ -181,17 +240,17 @@ class Baseline:
         stopped = threading.Event()
         await in_thread(lambda: origin.make(lambda: not stopped.is_set()), stopped.set)
 
-    async def _try_plain(self, room: BuildEnvironment) -> str:
-        """Set the digest of the whole build in ``room``; return why it is useless, "" if it is not.
+    async def _try_plain(self, environment: BuildEnvironment) -> str:
+        """Set the original's digest; return the reason if programs cannot be compared.
 
-        Builds a second time for comparison, unless the incremental build was comparable already.
+        The digest is comparable if a second build of the same source has the same one.
         """
         digests = set()
         for again in (True, False):
-            digests.add(await in_thread(lambda: self.product.digest(room.tree)))
-            if not room.calls:
+            digests.add(await in_thread(lambda: self.product.digest(environment.tree)))
+            if not environment.calls:
                 return "target.build does not compile with $CC and $CXX"
-            if again and not made(await _built(room, self.limit), room.program):
+            if again and not made(await _built(environment, self.limit), environment.program):
                 return "it cannot be built twice without instrumentation"
         if len(digests) > 1:
             return "two builds of the same source are not the same program"
@@ -209,17 +268,17 @@ class Baseline:
             names = [self.origin.name_of(file) for file in files]
         except BuildTreeError:
             return  # it is said when mutants are made of it
-        plain, room = self.rooms()
-        if not names or any(room.seen(name) for name in names):
+        plain, environment = self.environments()
+        if not names or any(environment.seen(name) for name in names):
             return
         progress("checking that target.build compiles the copy of the source")
-        room = plain or room
+        environment = plain or environment
         for name in names:
-            outcome = await room.mutant(name, NO_SOURCE, self.limit)
-            if not made(outcome, room.program):
+            outcome = await environment.mutant(name, NO_SOURCE, self.limit)
+            if not made(outcome, environment.program):
                 return
             if plain:
-                digest = await in_thread(lambda: self.product.digest(room.tree))
+                digest = await in_thread(lambda: self.product.digest(environment.tree))
                 if digest != self.original:
                     return
         (self._work / "state.json").unlink(missing_ok=True)  # else the next start skips this check
@@ -229,13 +288,15 @@ class Baseline:
             "$SOURCE"
         )
 
-    # ------------------------------------------------------------------------------ rooms
+    # ------------------------------------------------------------------------------ environments
 
-    def rooms(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
-        """Where mutants are built: without AFL++'s passes, if that is of use, and with them."""
-        return None if self.twins_unknown else self._rooms[_PLAIN], self._rooms[_AFL]
+    def environments(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
+        """Where mutants are built: without AFL++'s passes if that is of use, and with them."""
+        return None if self.no_duplicates_because else self._environments[
+            _PLAIN
+        ], self._environments[_AFL]
 
-    def _room(self, name: str) -> BuildEnvironment:
+    def _environment(self, name: str) -> BuildEnvironment:
         assert self._tools is not None
         tree = BuildTree(self._work / name, self.origin.source)
         program = self.product.in_tree(tree)
@@ -244,7 +305,7 @@ class Baseline:
         )
 
 
-async def _built(room: BuildEnvironment, limit: float) -> ProcessResult:
+async def _built(environment: BuildEnvironment, limit: float) -> ProcessResult:
     """Build the original from scratch."""
-    await room.make()
-    return await room.build(limit)
+    await environment.make()
+    return await environment.build(limit)

@@ -1,8 +1,9 @@
 """Build the mutants of an AFL++ target that is given as source (``target.build``).
 
-A mutant is compiled without AFL++'s passes first, which is several times cheaper: that tells
-whether it compiles, and whether its program is the original's or another mutant's. Only what is
-left is built to be fuzzed. Both by the user's own command, in a room each (:mod:`.room`).
+A mutant is first compiled without AFL++'s passes, which is several times cheaper. This build shows
+whether the mutant compiles, and whether its program is that of the original or of another mutant.
+Only the remaining mutants are built to be fuzzed. Both builds run the user's own command, each in
+its own build environment (:mod:`.build_environment`).
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from fuzztui.process.execute import ProcessResult
 class Build:
     """The result of building a mutant.
 
-    ``command`` is target.command with the mutant's program, () if there is none to be fuzzed;
-    ``error`` tells why in the compiler's words, printable, "" where ``twin`` does: "original",
-    or the id of an earlier mutant with the same linked binary.
+    ``command``: target.command with the mutant's program; () if there is no program to fuzz. The
+    reason is then ``error``, the printable message of the compiler, or ``duplicate_of``:
+    "original", or the id of an earlier mutant with the same linked binary.
     """
 
     command: tuple[str, ...]
     error: str
     seconds: float
-    twin: str
+    duplicate_of: str
 
 
 class _Failed(Exception):
@@ -53,16 +54,16 @@ class MutantBuilder:
         self.baseline = Baseline(campaign, run_dir)
         self._campaign = campaign
         self._lock = asyncio.Lock()
-        self._twins = DuplicateMutants()
+        self._duplicates = DuplicateMutants()
 
     @property
     def digests(self) -> Mapping[str, str]:
         """Digest of the linked binary of each compiled mutant, to be kept over restarts."""
-        return self._twins.digests
+        return self._duplicates.digests
 
-    def restore_digests(self, twins: Mapping[str, str]) -> None:
+    def restore_digests(self, digests: Mapping[str, str]) -> None:
         """Restore the digests of an earlier start."""
-        self._twins.restore_digests(twins)
+        self._duplicates.restore_digests(digests)
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
         """Prepare the original: see :meth:`Baseline.prepare`."""
@@ -78,11 +79,11 @@ class MutantBuilder:
         async with self._lock:
             began = time.monotonic()
             built: list[str] = []
-            twin = error = ""
+            duplicate = error = ""
             try:
                 name, text = await in_thread(lambda: self._text(mutant))
-                twin = await self._build(mutant, name, text, into)
-                if not twin:
+                duplicate = await self._build(mutant, name, text, into)
+                if not duplicate:
                     program = into / self.baseline.product.name
                     built = [str(program), *self._campaign.target["command"][1:]]
             except (BuildTreeError, _Failed, SupervisorError) as e:
@@ -90,7 +91,7 @@ class MutantBuilder:
             finally:
                 if not built:
                     shutil.rmtree(into, ignore_errors=True)
-            return Build(tuple(built), error, time.monotonic() - began, twin)
+            return Build(tuple(built), error, time.monotonic() - began, duplicate)
 
     def _text(self, mutant: SourceMutant) -> tuple[str, bytes]:
         """Return the name of the file that the mutant changes, and the changed text."""
@@ -99,38 +100,44 @@ class MutantBuilder:
         return name, mutated(origin.text(name), mutant)
 
     async def _build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
-        """Returns the twin. Raises :class:`_Failed`, OSError, :class:`SupervisorError`."""
+        """Return the duplicate's id. Raises :class:`_Failed`, OSError, :class:`SupervisorError`."""
         baseline, digest = self.baseline, ""
-        plain, room = baseline.rooms()
+        plain, environment = baseline.environments()
         if plain:
             outcome = await plain.mutant(name, text, baseline.limit)
             await self._check(mutant, outcome, plain.program, plain)
             digest = await in_thread(lambda: baseline.product.digest(plain.tree))
-            if twin := self._twin(mutant, digest):
-                return twin
-        outcome = await room.mutant(name, text, baseline.limit)
-        await self._check(mutant, outcome, room.program, room)
-        await self._settle(room.program, room, into)
+            if duplicate := self._duplicate(mutant, digest):
+                return duplicate
+        outcome = await environment.mutant(name, text, baseline.limit)
+        await self._check(mutant, outcome, environment.program, environment)
+        await self._settle(environment.program, environment, into)
         if digest:
-            self._twins.add(mutant.id, digest)
+            self._duplicates.add(mutant.id, digest)
         return ""
 
-    def _twin(self, mutant: SourceMutant, digest: str) -> str:
-        """Whom it is the twin of, which is noted then; "" for nobody."""
-        twin = self._twins.of(mutant.id, digest, self.baseline.original)
-        if twin:
-            self._twins.add(mutant.id, digest)
-        return twin
+    def _duplicate(self, mutant: SourceMutant, digest: str) -> str:
+        """Return the mutant with the same program, and record that; an empty string: none."""
+        duplicate = self._duplicates.of(mutant.id, digest, self.baseline.original)
+        if duplicate:
+            self._duplicates.add(mutant.id, digest)
+        return duplicate
 
     async def _check(
-        self, mutant: SourceMutant, outcome: ProcessResult, program: Path, room: BuildEnvironment
+        self,
+        mutant: SourceMutant,
+        outcome: ProcessResult,
+        program: Path,
+        environment: BuildEnvironment,
     ) -> None:
         """Raise :class:`_Failed` if a build made no program."""
         if not made(outcome, program):
-            raise _Failed(await self.baseline.failure(directory_name(mutant.id), outcome, room))
+            raise _Failed(
+                await self.baseline.failure(directory_name(mutant.id), outcome, environment)
+            )
 
-    async def _settle(self, program: Path, room: BuildEnvironment, into: Path) -> None:
-        await in_thread(lambda: self.baseline.product.settle(program, room.tree, into))
+    async def _settle(self, program: Path, environment: BuildEnvironment, into: Path) -> None:
+        await in_thread(lambda: self.baseline.product.settle(program, environment.tree, into))
 
 
 def directory_name(mutant: str) -> str:

@@ -10,14 +10,69 @@ import json
 import os
 import shutil
 import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from fuzztui.base.files import read_json, replace_text
+from fuzztui.base.files import read_json, read_regular, replace_text
 from fuzztui.fuzzfirst.build_tree import BuildTree
-from fuzztui.fuzzfirst.calls import Call, read_calls, sources_of
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.fuzzfirst.wrappers import Tools
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
+
+MAX_CALLS = 20_000
+_MAX_RECORD = 4 << 20
+
+_SOURCES = frozenset(
+    {".c", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".CPP", ".i", ".ii", ".s", ".S", ".sx"}
+)
+_WITH_VALUE = frozenset(
+    {"-o", "-x", "-I", "-L", "-l", "-D", "-U", "-B", "-T", "-u", "-z", "-e", "-h", "-include"}
+    | {"-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix", "-iwithprefix", "-isysroot"}
+    | {"-iwithprefixbefore", "-Xlinker", "-Xclang", "-Xassembler", "-Xpreprocessor", "-mllvm"}
+    | {"-MF", "-MT", "-MQ", "-target", "-arch", "--param", "-aux-info", "-rpath", "-framework"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One recorded call of a compiler."""
+
+    cwd: str
+    args: tuple[str, ...]
+
+    def sources(self) -> Iterator[str]:
+        """Every source among the arguments, by absolute path."""
+        words = iter(self.args)
+        for word in words:
+            if word in _WITH_VALUE:
+                next(words, "")
+            elif not word.startswith("-") and Path(word).suffix in _SOURCES:
+                yield os.path.normpath(os.path.join(self.cwd, word))  # noqa: PTH118
+
+
+def read_calls(directory: Path) -> list[Call]:
+    """Return the recorded calls; none if the records are too large. Raises OSError."""
+    with os.scandir(directory) as entries:
+        found = [(entry.name, entry.stat(follow_symlinks=False).st_size) for entry in entries]
+    if len(found) > MAX_CALLS or any(size > _MAX_RECORD for _, size in found):
+        return []
+    calls = (_call(read_regular(directory / name, _MAX_RECORD)) for name, _ in found)
+    return [call for call in calls if call]
+
+
+def sources_of(calls: Sequence[Call]) -> set[str]:
+    """Every source that was given to a compiler, by absolute path."""
+    return {name for call in calls for name in call.sources()}
+
+
+def _call(record: bytes) -> Call | None:
+    """Parse a record; None if it is incomplete."""
+    words = [word.decode(errors="surrogateescape") for word in record.split(b"\0")]
+    if len(words) < 3 or words[1] != str(len(words) - 3) or words[-1]:
+        return None
+    return Call(words[0], tuple(words[2:-1]))
+
 
 _HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inc", ".inl", ".tcc", ".ipp"})
 

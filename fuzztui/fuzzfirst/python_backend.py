@@ -2,7 +2,8 @@
 
 The target is never imported in this process. The target's own interpreter locates modules, and
 compiles and imports mutants. The digest of a mutant's code without line numbers shows whether the
-mutant is equivalent or a duplicate.
+mutant is equivalent or a duplicate. With the stricter kill criterion, a different return value
+kills, too.
 """
 
 from __future__ import annotations
@@ -23,17 +24,112 @@ from fuzztui.base.files import read_json, read_regular, replace_text
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.batch import BatchRunner
+from fuzztui.fuzzfirst.batch import BatchRunner, Progress, silent
 from fuzztui.fuzzfirst.build import Build
 from fuzztui.fuzzfirst.build_tree import MAX_SOURCE, BuildTreeError, mutated
 from fuzztui.fuzzfirst.duplicates import DuplicateMutants
+from fuzztui.fuzzfirst.prune import Input
 from fuzztui.fuzzfirst.python_batch import LOAD_S, PythonBatch, ask
-from fuzztui.fuzzfirst.python_output import PythonOutputs
-from fuzztui.fuzzfirst.python_tree import copy_package
 from fuzztui.fuzzfirst.reach import BuildReach, python_functions
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.process.execute import ProcessMark
+
+
+class PythonOutputs:
+    """As :class:`~fuzztui.fuzzfirst.program_output.Outputs`, for Python functions.
+
+    Compares the ``repr`` of the return value, without addresses, or the class of an expected
+    exception. ``batch`` returns a runner for a mutant's command, or for the target if called with
+    ().
+    """
+
+    def __init__(self, batch: Callable[[Sequence[str]], PythonBatch]) -> None:
+        self._batch = batch
+        self._known: dict[str, str] = {}
+        """The target's results by digest; "": it failed, or two runs differed."""
+
+    async def differing(
+        self, command: Sequence[str], inputs: Sequence[Input], progress: Progress = silent
+    ) -> dict[str, str]:
+        """Return digests of inputs on which ``command``, a mutant, differs, each with "output".
+
+        Inputs on which mutant or target fail are not compared. Raises
+        :class:`~fuzztui.campaign.rundir.SupervisorError` if one of them cannot be run at all.
+        """
+        await self._learn([one for one in inputs if one.digest not in self._known])
+        progress(0.4)
+        suspects = [one for one in inputs if self._known.get(one.digest)]
+        mutant = self._batch(command)
+        for done in (0.7, 1.0):  # in two orders: effects of an earlier input must not kill
+            answers = await mutant.answers(_paths(suspects))
+            suspects = [
+                one
+                for at, one in enumerate(suspects)
+                if at in answers and answers[at] != self._known[one.digest]
+            ]
+            suspects.reverse()
+            progress(done)
+        telling = {one.digest for one in suspects}
+        return {one.digest: "output" for one in inputs if one.digest in telling}
+
+    async def _learn(self, inputs: Sequence[Input]) -> None:
+        """Record the target's results of two runs, the second one in reverse order."""
+        if not inputs:
+            return
+        target = self._batch(())
+        first = await target.answers(_paths(inputs))
+        second = await target.answers(_paths(inputs[::-1]))
+        for at, one in enumerate(inputs):
+            answer = first.get(at, "")
+            same = answer == second.get(len(inputs) - 1 - at, "")
+            self._known[one.digest] = answer if same else ""
+
+
+def _paths(inputs: Sequence[Input]) -> list[Path]:
+    return [one.path for one in inputs]
+
+
+MAX_BYTES = 64 << 20
+MAX_FILES = 10_000
+"""Limits of a package, because each mutant is a copy."""
+
+_LEFT_OUT = ("__pycache__", ".git", ".hg", ".svn")
+
+
+def copy_package(place: Path, copy: Path) -> None:
+    """Copy a file, or a directory without bytecode; symbolic links are followed.
+
+    Raises OSError, and :class:`SupervisorError` if the package exceeds the limits.
+    """
+    if place.is_file():
+        shutil.copyfile(place, copy)
+        return
+    size = number = 0
+    above: dict[str, frozenset[str]] = {str(place): frozenset()}
+    for where, directories, names in os.walk(place, followlinks=True):
+        real = os.path.realpath(where)
+        if real in above[where]:  # a link to a directory above
+            directories.clear()
+            continue
+        directories[:] = sorted(set(directories) - set(_LEFT_OUT))
+        for name in directories:
+            above[os.path.join(where, name)] = above[where] | {real}  # noqa: PTH118 - as os.walk
+        into = copy / os.path.relpath(where, place)
+        into.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in sorted(names):
+            file = Path(where, name)
+            if not file.is_file():
+                continue
+            size += file.stat().st_size
+            number += 1
+            if size > MAX_BYTES or number > MAX_FILES:
+                raise SupervisorError(
+                    f"mutants.sources: {place} has more than {MAX_BYTES >> 20} MiB or "
+                    f"{MAX_FILES:,} files, too much for a copy for each mutant"
+                )
+            shutil.copyfile(file, into / name)
+
 
 MIN_LIMIT_S = 10.0
 TIMES_BASELINE = 20
@@ -52,7 +148,7 @@ class PythonBackend:
         self._work = run_dir.path.absolute() / "mutants" / "work" / "python"
         self._mark = ProcessMark(run_dir.path, _LABEL)
         self._lock = asyncio.Lock()
-        self._twins = DuplicateMutants()
+        self._duplicates = DuplicateMutants()
         self._state: dict[str, Any] = {}
 
     @property
@@ -67,12 +163,12 @@ class PythonBackend:
 
     def restore_digests(self, digests: dict[str, str]) -> None:
         """As ``MutantBackend``: restore the digests of an earlier start."""
-        self._twins.restore_digests(digests)
+        self._duplicates.restore_digests(digests)
 
     @property
     def digests(self) -> dict[str, str]:
         """Digest of each mutant's code, by mutant id."""
-        return dict(self._twins.digests)
+        return dict(self._duplicates.digests)
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
         """Put the copy first on the path; a harness file that was copied is the copy's."""
@@ -118,17 +214,17 @@ class PythonBackend:
         async with self._lock:
             began = time.monotonic()
             built: tuple[str, ...] = ()
-            twin = error = ""
+            duplicate = error = ""
             try:
-                twin = await self._build(mutant, into)
-                if not twin:
+                duplicate = await self._build(mutant, into)
+                if not duplicate:
                     built = (str(into),)
             except (BuildTreeError, SupervisorError) as e:
                 error = str(e)
             finally:
                 if not built:
                     await in_thread(functools.partial(shutil.rmtree, into, ignore_errors=True))
-            return Build(built, error, time.monotonic() - began, twin)
+            return Build(built, error, time.monotonic() - began, duplicate)
 
     def outputs(self) -> PythonOutputs:
         """As ``MutantBackend``: compares what the target's function returns."""
@@ -236,11 +332,13 @@ class PythonBackend:
         if "code" not in answer:
             raise BuildTreeError(visible(str(answer.get("error")))[:_SAID])
         digest = _digest(mutant.file, str(answer["code"]))
-        if not (twin := self._twins.of(mutant.id, digest, self._state["codes"][mutant.file])):
+        if not (
+            duplicate := self._duplicates.of(mutant.id, digest, self._state["codes"][mutant.file])
+        ):
             limit = max(MIN_LIMIT_S, TIMES_BASELINE * self._state["seconds"])
             await self._batch(self.target([str(into)]), _LABEL).load([row["module"]], limit)
-        self._twins.add(mutant.id, digest)
-        return twin
+        self._duplicates.add(mutant.id, digest)
+        return duplicate
 
     def _text(self, name: str) -> bytes:
         return read_regular(self.tree / name, MAX_SOURCE)

@@ -40,7 +40,7 @@ FAILED_IN_A_ROW = 25
 SAME_IN_A_ROW = 25
 """Mutants in a row that are equal to the original, after which the user is warned."""
 
-_TWINS = "digests.json"
+_DIGESTS = "digests.json"
 _BUILD = "build.json"
 _LISTING = "listing.json"
 _SHAPING = ("sources", "functions", "covered", "order", "weights", "language", "listed")
@@ -87,7 +87,7 @@ class MutantSupply:
 
         Raises :class:`SupervisorError`.
         """
-        digests = read_json(self._run_dir.mutants / _TWINS) or {}
+        digests = read_json(self._run_dir.mutants / _DIGESTS) or {}
         self._backend.restore_digests({k: v for k, v in digests.items() if isinstance(v, str)})
         before = read_json(self._run_dir.mutants / _LISTING) or {}
         self.whole = before == {"key": self._key(), "whole": True}
@@ -210,9 +210,9 @@ class MutantSupply:
         if built.error and shutil.disk_usage(self._run_dir.mutants).free < MIN_ROOM:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._run_dir.mutants))
         costs = {"build": round(built.seconds, 3)}
-        replace_text(self._run_dir.mutants / _TWINS, json.dumps(self._backend.digests))
+        replace_text(self._run_dir.mutants / _DIGESTS, json.dumps(self._backend.digests))
         self._failed = self._failed + 1 if built.error else 0
-        self._same = self._same + 1 if built.twin == "original" else 0
+        self._same = self._same + 1 if built.duplicate_of == "original" else 0
         if built.error:
             record(
                 MutantState("", mutant.id, "invalid", reason="does not build"),
@@ -221,7 +221,7 @@ class MutantSupply:
             if self._failed == FAILED_IN_A_ROW:
                 message = f"{self._failed} mutants in a row do not build; check target.build."
                 record(Message("warning", f"{message} The last error: {built.error}"))
-        elif built.twin == "original":
+        elif built.duplicate_of == "original":
             message = "equal to the original once compiled"
             record(
                 MutantState("", mutant.id, "equivalent", reason=message),
@@ -232,9 +232,9 @@ class MutantSupply:
                 record(
                     Message("warning", f"{message}; check that all of {mutant.file} is compiled")
                 )
-        elif built.twin:
+        elif built.duplicate_of:
             # The model finds the id in this text.
-            message = f"the same program as {built.twin} once it is compiled"
+            message = f"the same program as {built.duplicate_of} once it is compiled"
             record(
                 MutantState("", mutant.id, "invalid", reason=message),
                 MutantProgress(mutant.id, "dropped", reason=message, costs=costs),

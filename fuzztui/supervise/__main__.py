@@ -18,7 +18,7 @@ from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError
 from fuzztui.process.identity import check_proc
 from fuzztui.remote.lock import LockHeld, RunLock
-from fuzztui.supervise.parent import StarterPipe
+from fuzztui.supervise.daemon import StarterPipe
 from fuzztui.supervise.supervisor import Supervisor
 from fuzztui.wire.events import Message
 

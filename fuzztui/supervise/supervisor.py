@@ -32,11 +32,10 @@ from fuzztui.remote.address import link_to_run, socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.command_router import CommandRouter
-from fuzztui.supervise.end_reason import StopRequest, natural_end
+from fuzztui.supervise.ending import PendingChecks, StopRequest, natural_end
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.supervise.limits import CampaignLimits, spent
 from fuzztui.supervise.observation import ObservationLoop
-from fuzztui.supervise.pending_checks import PendingChecks
 from fuzztui.supervise.phases import CampaignPhases
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.resume import CampaignStartup

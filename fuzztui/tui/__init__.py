@@ -156,7 +156,7 @@ def _opening(
     from fuzztui.remote.client import running, trouble
     from fuzztui.session import LiveClock, ReplayClock, Session
     from fuzztui.tui.app.app import Opening
-    from fuzztui.tui.app.replay_clock import Outline, Player
+    from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
 
     def outline() -> Outline:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from fuzztui.cli import main, targets
-from fuzztui.cli.nearest import nearest
 from fuzztui.cli.output import DONE, USAGE
 from fuzztui.cli.targets import summary, table
 from fuzztui.targeting.analysis import AnalysedGoal, Influence, TargetingAnalysis
+from fuzztui.tui.labels.targeting import nearest
 
 SAMPLES = Path(__file__).parents[2] / "sample_campaigns"
 

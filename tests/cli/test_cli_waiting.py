@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from fuzztui.cli import waiting
-from fuzztui.cli.waiting import Waiting
+from fuzztui.cli import progress as waiting
+from fuzztui.cli.progress import Waiting
 
 
 class Terminal(io.StringIO):

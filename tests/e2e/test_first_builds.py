@@ -16,7 +16,7 @@ from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst import baseline as baseline_module
 from fuzztui.fuzzfirst.build import Build, MutantBuilder, directory_name
-from fuzztui.fuzzfirst.calls import sources_of
+from fuzztui.fuzzfirst.build_environment import sources_of
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.process.identity import marked
 
@@ -131,9 +131,9 @@ async def all_kinds(made: Lab) -> None:
     """What has to hold however the program of PROJECT is built."""
     before = made.untouched()
     await made.prepare()
-    assert not made.builder.baseline.twins_unknown
+    assert not made.builder.baseline.no_duplicates_because
     main = await made.build("main.c", "'a'", "'b'")
-    assert (main.twin, main.error) == ("", "")
+    assert (main.duplicate_of, main.error) == ("", "")
     assert made.output(main) == "letter\n1196\n"
     assert made.instrumented(main)
     lib = await made.build("lib.c", "n + n", "n - n")
@@ -141,12 +141,12 @@ async def all_kinds(made: Lab) -> None:
     header = await made.build("lib.h", "1000", "3000")
     assert made.output(header) == "3196\n"
     equal = await made.build("lib.c", "n * 3", "n * 4")
-    assert (equal.twin, equal.command) == ("original", ())
+    assert (equal.duplicate_of, equal.command) == ("original", ())
     again = await made.build("lib.c", "return n + n", "return n * 0")
-    assert (again.twin, again.command) == ("lib.c#n + n>n - n", ())
+    assert (again.duplicate_of, again.command) == ("lib.c#n + n>n - n", ())
     broken = await made.build("main.c", "getchar();", "getchar()")
     assert broken.command == ()
-    assert broken.twin == ""
+    assert broken.duplicate_of == ""
     assert "main.c:4:22: error: expected ';'" in broken.error
     assert str(made.run / "mutants/work/failed") in broken.error
     assert made.output(await made.build("main.c", "LIMIT", "1")) == "197\n"
@@ -166,10 +166,10 @@ async def test_a_makefile_with_an_archive_that_forgets_headers(lab):
 async def test_a_makefile_compiles_only_what_changed(lab):
     made = lab(PROJECT | {"Makefile": MAKEFILE}, 'make -f $SOURCE/Makefile CC="$CC"')
     await made.prepare()
-    for room in made.builder.baseline.rooms():
+    for room in made.builder.baseline.environments():
         assert {Path(name).name for name in sources_of(room.calls)} == {"main.c", "lib.c"}
     await made.build("main.c", "LIMIT", "1")
-    for room in made.builder.baseline.rooms():
+    for room in made.builder.baseline.environments():
         assert {Path(name).name for name in sources_of(room.calls)} == {"main.c"}
 
 
@@ -237,7 +237,7 @@ async def test_a_build_that_hides_its_compiler_has_no_twins_but_is_right(lab):
     real = shutil.which("afl-cc")
     made = lab(PROJECT | {"Makefile": MAKEFILE}, f'make -f $SOURCE/Makefile CC="{real}"')
     await made.prepare()
-    assert "does not compile with $CC" in made.builder.baseline.twins_unknown
+    assert "does not compile with $CC" in made.builder.baseline.no_duplicates_because
     for file, before, after, output in (
         ("main.c", "LIMIT", "1", "197\n"),
         ("lib.h", "1000", "3000", "3196\n"),
@@ -265,11 +265,11 @@ int main() {
     command = "AFL_USE_ASAN=1 $CXX -O1 -std=c++17 -o prog $SOURCE/x.cpp"
     made = lab({"x.cpp": text}, command)
     await made.prepare()
-    assert not made.builder.baseline.twins_unknown
+    assert not made.builder.baseline.no_duplicates_because
     build = await made.build("x.cpp", "[3]", "[4]")
     assert "heap-buffer-overflow" in made.output(build)
     # Without a sanitizer these would be one program: it tells where in the line it was.
-    assert (await made.build("x.cpp", "(4)", "(2 + 2)")).twin == "original"
+    assert (await made.build("x.cpp", "(4)", "(2 + 2)")).duplicate_of == "original"
 
 
 async def test_a_harness_of_libfuzzer(lab):
@@ -281,9 +281,9 @@ async def test_a_harness_of_libfuzzer(lab):
     made = lab({"x.c": text}, "$CC -O1 -fsanitize=fuzzer -o prog $SOURCE/x.c")
     await made.prepare()
     build = await made.build("x.c", "'x'", "'b'")
-    assert (build.error, made.builder.baseline.twins_unknown) == ("", "")
+    assert (build.error, made.builder.baseline.no_duplicates_because) == ("", "")
     assert made.instrumented(build)
-    assert (await made.build("x.c", "n > 2", "2 < n")).twin == "original"
+    assert (await made.build("x.c", "n > 2", "2 < n")).duplicate_of == "original"
 
 
 async def test_the_run_may_be_inside_of_the_source(tmp_path):
@@ -336,8 +336,10 @@ async def test_a_start_goes_on_where_the_last_one_ended(lab):
     await made.prepare()
     assert sum("copying" in words for words in made.told) == 1
     assert count.read_text() == builds
-    assert (await made.build("main.c", "'a'", "98")).twin == "main.c#'a'>'b'"
-    assert (await made.build("lib.c", "return n + n", "return n * 0")).twin == "lib.c#n + n>n - n"
+    assert (await made.build("main.c", "'a'", "98")).duplicate_of == "main.c#'a'>'b'"
+    assert (
+        await made.build("lib.c", "return n + n", "return n * 0")
+    ).duplicate_of == "lib.c#n + n>n - n"
     own = await made.build("main.c", "'a'", "'b'")  # it is no twin of its own
     assert made.output(own) == made.output(first)
 
@@ -407,7 +409,7 @@ async def test_a_crash_in_the_middle_of_a_build_is_got_over(lab):
     await made.anew().prepare(made.told.append)
     build = await made.builder.build(mutant, made.run / "b")
     assert made.output(build) == "197\n"
-    assert not made.builder.baseline.twins_unknown
+    assert not made.builder.baseline.no_duplicates_because
 
 
 async def test_a_build_without_end_is_ended_with_all_its_processes(lab, monkeypatch):
@@ -433,7 +435,7 @@ cp prog p2"""
     )
     assert all(log.stat().st_size <= 1 << 20 for log in logs)
     forks = await made.build("x.c", "fork", "FORK")
-    assert forks.twin == "original"
+    assert forks.duplicate_of == "original"
     assert marked(made.run) == []
 
 

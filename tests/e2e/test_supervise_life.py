@@ -465,8 +465,8 @@ sys.exit(__main__.main())
 
 TRIAGE = """
 import asyncio, sys
-from fuzztui.supervise import __main__, launchers, pending_checks
-pending_checks.MAX_WAIT_S = LIMIT_S
+from fuzztui.supervise import __main__, ending, launchers
+ending.MAX_WAIT_S = LIMIT_S
 class Slow:
     left = 2
     def saw(self, event): pass

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst import build_environment as calls_module
 from fuzztui.fuzzfirst import build_tree as tree_module
-from fuzztui.fuzzfirst import calls as calls_module
 from fuzztui.fuzzfirst import failed_builds as failed_module
+from fuzztui.fuzzfirst.baseline import Product
 from fuzztui.fuzzfirst.build import MutantBuilder, directory_name
+from fuzztui.fuzzfirst.build_environment import Call, read_calls, sources_of
 from fuzztui.fuzzfirst.build_tree import BuildTree, BuildTreeError, mutated
-from fuzztui.fuzzfirst.calls import Call, read_calls, sources_of
 from fuzztui.fuzzfirst.duplicates import DuplicateMutants, digest_of
 from fuzztui.fuzzfirst.failed_builds import FailedBuilds
-from fuzztui.fuzzfirst.product import Product
 from fuzztui.fuzzfirst.program_files import companions, settle, shared_objects
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.process.execute import ProcessResult
@@ -335,14 +335,14 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
     builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
     told: list[str] = []
     await builder.prepare(told.append)
-    assert builder.baseline.twins_unknown == ""
+    assert builder.baseline.no_duplicates_because == ""
 
     async def build(after: str, mutant: str) -> tuple[str, str, tuple[str, ...]]:
         into = tmp_path / "run/mutants/built/b"
         made = await builder.build(SourceMutant(mutant, "x.c", 4, "o", line, after), into)
         assert into.exists() == bool(made.command)
         assert made.seconds > 0
-        return made.twin, made.error.partition(":")[0], made.command
+        return made.duplicate_of, made.error.partition(":")[0], made.command
 
     program = str(tmp_path / "run/mutants/built/b/build/prog")
     assert await build(line.replace("3", "5"), "a/../#\0") == ("", "", (program, "-x"))

@@ -212,7 +212,7 @@ async def test_a_module_that_the_engine_has_imported_is_the_targets_if_it_is_inc
 
 
 async def test_too_much_is_refused(lab, monkeypatch):
-    monkeypatch.setattr("fuzztui.fuzzfirst.python_tree.MAX_FILES", 3)
+    monkeypatch.setattr("fuzztui.fuzzfirst.python_backend.MAX_FILES", 3)
     with pytest.raises(SupervisorError, match="too much for a copy"):
         await lab.ready(["parcel.deep"])
 
@@ -253,17 +253,17 @@ async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
     into = tmp_path / "built"
     first = deep("    if len(data) > LIMIT:", "    if len(data) >= LIMIT:")
     built = await ground.build(first, into / "1")
-    assert built.command == (str(into / "1"),) and not built.twin and not built.error
+    assert built.command == (str(into / "1"),) and not built.duplicate_of and not built.error
     assert ">= LIMIT" in (into / "1" / "parcel" / "deep.py").read_text()
     same = deep("    if len(data) > LIMIT:", "    if (len(data)) >= (LIMIT): # really")
     twin = await ground.build(same, into / "2")
-    assert (twin.command, twin.twin) == ((), first.id) and not (into / "2").exists()
+    assert (twin.command, twin.duplicate_of) == ((), first.id) and not (into / "2").exists()
     blank = await ground.build(deep("LIMIT = 3", "LIMIT = 1 + 2"), into / "3")
-    assert blank.twin == "original"
+    assert blank.duplicate_of == "original"
     # A restart knows them by their digests.
     after = await lab.ready(["parcel.deep"])
     after.restore_digests(ground.digests)
-    assert (await after.build(same, into / "2")).twin == first.id
+    assert (await after.build(same, into / "2")).duplicate_of == first.id
     assert (await after.build(first, into / "1")).command
 
 
@@ -280,7 +280,7 @@ async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
 async def test_what_does_not_compile_or_import_is_told_in_words(lab, tmp_path, after, words):
     ground = await lab.ready(["parcel.deep"])
     built = await ground.build(deep("LIMIT = 3", after), tmp_path / "b")
-    assert built.command == () and not built.twin and not (tmp_path / "b").exists()
+    assert built.command == () and not built.duplicate_of and not (tmp_path / "b").exists()
     assert re.search(words, built.error), built.error
 
 

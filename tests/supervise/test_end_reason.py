@@ -10,7 +10,7 @@ import pytest
 from fuzztui.fuzzfirst.context import CampaignStopping
 from fuzztui.instances.life import EndReason
 from fuzztui.model.state import Instance, State
-from fuzztui.supervise.end_reason import StopRequest, natural_end
+from fuzztui.supervise.ending import StopRequest, natural_end
 
 STOP = EndReason("stopped", "stopped by somebody")
 

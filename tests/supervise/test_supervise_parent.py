@@ -10,7 +10,7 @@ import time
 import pytest
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.supervise.parent import StarterPipe
+from fuzztui.supervise.daemon import StarterPipe
 
 
 def test_work_ends_when_the_parent_leaves():

@@ -14,7 +14,7 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, State
 from fuzztui.remote.client import Result
 from fuzztui.tui.app.app import FuzzApp, Opening
-from fuzztui.tui.app.replay_clock import Outline, Player
+from fuzztui.tui.app.replay import Outline, Player
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.wire import events as ev

@@ -11,7 +11,7 @@ from rich._palettes import EIGHT_BIT_PALETTE
 from rich.console import Console
 from turnlog import midway
 
-from fuzztui.tui.base.lean import LeanUpdate
+from fuzztui.tui.base.themed import LeanUpdate
 from fuzztui.tui.base.themes import load_themes, theme_dirs
 
 OURS = sorted(load_themes([theme_dirs()[0]])[0])

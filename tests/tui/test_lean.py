@@ -12,7 +12,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from fuzztui.tui.base.lean import LeanUpdate, encode, lean
+from fuzztui.tui.base.themed import LeanUpdate, encode, lean
 
 CONSOLE = Console(color_system="truecolor", force_terminal=True)
 STYLES = [

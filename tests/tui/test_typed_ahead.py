@@ -9,8 +9,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
-from fuzztui.tui.base.ask import AskScreen
-from fuzztui.tui.base.confirm import ConfirmScreen
+from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
 
 

@@ -15,8 +15,8 @@ from fuzztui.tui.frame.targeting_actions import MOST, PendingTargeting, Targetin
 from fuzztui.tui.labels.targeting import (
     place_of,
 )
+from fuzztui.tui.screens.overview.lines import AimLine
 from fuzztui.tui.screens.targeting import source
-from fuzztui.tui.screens.targeting.line import AimLine
 from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.wire import events as ev
 from fuzztui.wire.analysed import analysis_of

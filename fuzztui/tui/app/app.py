@@ -29,8 +29,7 @@ from fuzztui.session import Session
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.palette_commands import ActionProvider
-from fuzztui.tui.app.replay_actions import ReplayControls
-from fuzztui.tui.app.replay_clock import Outline, Player
+from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile

@@ -16,8 +16,7 @@ from textual.worker import WorkerError
 
 from fuzztui.model.state import Changes, State
 from fuzztui.tui.base import format
-from fuzztui.tui.base.ask import AskScreen
-from fuzztui.tui.base.confirm import ConfirmScreen
+from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.frame.command_sender import CommandSender

@@ -18,10 +18,9 @@ from fuzztui.model.fuzzfirst import AT_WORK, PHASES, phase
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Finding, Mutant
 from fuzztui.tui.base import shell, source_excerpt
-from fuzztui.tui.base.ask import AskScreen
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell
-from fuzztui.tui.base.confirm import ConfirmScreen
+from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.frame.actions import BY_ID, Action, ActionContext

@@ -8,8 +8,7 @@ from fuzztui.model.mutators import MutatorRow
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.labels.mixing import SIGNS
-from fuzztui.tui.labels.mutators import effect_of
+from fuzztui.tui.labels.mutators import SIGNS, effect_of
 
 BAR = 6
 """Cells of the bar of weights."""

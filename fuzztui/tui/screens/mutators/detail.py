@@ -12,9 +12,8 @@ from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.latest_saved import latest_lines
-from fuzztui.tui.labels.mixing import SIGNS
 from fuzztui.tui.labels.mutant_details import side_style
-from fuzztui.tui.labels.mutators import effect_of
+from fuzztui.tui.labels.mutators import SIGNS, effect_of
 from fuzztui.tui.screens.mutators.columns import rate_text
 
 

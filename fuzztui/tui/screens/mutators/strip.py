@@ -10,7 +10,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
-from fuzztui.tui.labels.mixing import SIGNS, mixture_bar
+from fuzztui.tui.labels.mutators import SIGNS, mixture_bar
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.mixture import CLASSES, percentage
 

@@ -1,12 +1,59 @@
-"""The dialog with all details of one instance, over the Overview."""
+"""Details of the current instance: a strip below the table, and a dialog with all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.model.state import Instance, Mutant
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.frame.box import BoxScreen
-from fuzztui.tui.labels.instances import Fact
+from fuzztui.tui.labels.instances import Fact, flow, glance, present, tally
+from fuzztui.tui.labels.status import Status
+
+FEW = 4
+"""Largest number of instances without a summary of their states."""
+
+WIDE = 100
+"""Cells from which on states have their names."""
+
+
+class InstanceStrip(Canvas):
+    """One line, or two if there is room: reason, peers, engine, directory.
+
+    At the right, the number of a fleet's instances in each state, because most are out of view.
+    """
+
+    DEFAULT_CSS = "InstanceStrip { height: 1; display: none; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: Sequence[Fact] = ()
+        self._fleet: list[Instance] = []
+        self._lost = False
+
+    def show(
+        self,
+        instance: Instance | None,
+        fleet: Mapping[str, Instance],
+        status: Status,
+        mutant: Mutant | None = None,
+    ) -> None:
+        """Draw the facts about ``instance`` of ``fleet``; ``mutant``: the one that it fuzzes."""
+        known = fleet.keys()
+        self._facts = () if instance is None else glance(instance, known, status, mutant)
+        there = present(fleet.values())
+        self._fleet = there if len(there) > FEW else []
+        self._lost = status.orphaned
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Draw as many facts as fit, and the fleet's states at the right."""
+        counts = tally(self._fleet, brief=width < WIDE, lost=self._lost)
+        room = width - width_of(counts) - 1
+        if not counts or room < width // 2:
+            return flow(self._facts, width, height)
+        first, *rest = flow(self._facts, width, height, room)
+        return [spread(first, counts, width), *rest]
 
 
 class InstanceScreen(BoxScreen):

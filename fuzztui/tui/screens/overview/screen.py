@@ -25,13 +25,10 @@ from fuzztui.tui.labels.instance_columns import ages, columns
 from fuzztui.tui.labels.instances import Fact, present, whole
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.status import AFL, Status
-from fuzztui.tui.screens.mutants.line import MutationLine
-from fuzztui.tui.screens.mutators.line import MixtureLine
 from fuzztui.tui.screens.overview.event_list import EventList
-from fuzztui.tui.screens.overview.instance import InstanceScreen
-from fuzztui.tui.screens.overview.instance_strip import InstanceStrip
+from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
+from fuzztui.tui.screens.overview.lines import AimLine, MixtureLine, MutationLine
 from fuzztui.tui.screens.overview.tiles import Tiles
-from fuzztui.tui.screens.targeting.line import AimLine
 from fuzztui.wire.commands import Pause, Resume
 
 MAX_INSTANCES = 8

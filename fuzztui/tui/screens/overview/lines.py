@@ -1,0 +1,95 @@
+"""The lines on the Overview about mutants, the mixture of mutators, and type targeting."""
+
+from __future__ import annotations
+
+from fuzztui.tui.base.canvas import Line, TextSpan, width_of
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.strip import StatusCanvas
+from fuzztui.tui.labels.mutators import SIGNS
+from fuzztui.tui.labels.status import Status
+from fuzztui.tui.labels.targeting import brief_location
+from fuzztui.tui.screens.fuzzfirst.strip import gains, phase_line, work_line
+from fuzztui.tui.screens.mutants.strip import activity_text, brief_times, with_audits
+from fuzztui.tui.screens.mutators.strip import best_spans, mode_span
+from fuzztui.tui.screens.targeting.columns import PINNED
+from fuzztui.tui.screens.targeting.strip import fitting, targeted_spans, uncovered_spans
+from fuzztui.wire.mixture import CLASSES, percentage
+
+
+class MutationLine(StatusCanvas):
+    """Mutation analysis: last kill, use of time, audits. Fuzz-first: the phase and the turns.
+
+    Hidden if there are no mutants.
+    """
+
+    DEFAULT_CSS = "MutationLine { height: 1; display: none; }"
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``; hide the line if there are no mutants."""
+        self.display = status.mutants is not None or status.first is not None
+        super().show(status)
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Draw one line or two."""
+        s, analysis = self._status, self._status.analysis
+        if s.first is not None:
+            if s.first.stage != "mutants":
+                return [phase_line(s, s.first, width), gains(s.first)]
+            return [phase_line(s, s.first, width), work_line(s.first, width)]
+        if s.mutants is None:
+            return []
+        line = [TextSpan(" last kill ", "muted"), TextSpan(s.when(s.last_kill_t))]
+        if analysis is None:
+            return [line]
+        if analysis.phase:
+            line.append(TextSpan(f"  {activity_text(analysis)}", "bold pending"))
+        return [with_audits([*line, TextSpan(" "), *brief_times(analysis)], analysis, width)]
+
+
+class MixtureLine(StatusCanvas):
+    """The three probabilities and the best mutators. Hidden if there is no mixture."""
+
+    DEFAULT_CSS = "MixtureLine { height: 1; display: none; }"
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``; hide the line if there is no mixture."""
+        self.display = status.blend is not None
+        super().show(status)
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Draw one line."""
+        blend = self._status.blend
+        if blend is None:
+            return []
+        line = [TextSpan(" mixture ", "muted")]
+        for i, (name, part) in enumerate(zip(CLASSES, blend.mixture, strict=True)):
+            line.append(TextSpan(" · " if i else "", "muted"))
+            line.append(TextSpan(f"{name} ", SIGNS[name][1]))
+            line.append(TextSpan(percentage(part), "bold"))
+            line.append(TextSpan(blend.did(name), "pending"))
+        told = blend.adaptive or blend.each
+        line += [TextSpan(" "), mode_span(blend), TextSpan("  ")] if told else [TextSpan("   ")]
+        return [[*line, *best_spans(blend.best, width - width_of(line) - 1)]]
+
+
+class AimLine(StatusCanvas):
+    """Uncovered goals, the pin, the targeted share. Hidden until an engine has reported types."""
+
+    DEFAULT_CSS = "AimLine { height: 1; display: none; }"
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``; hide the line if there are no types."""
+        self.display = status.aim is not None
+        super().show(status)
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Draw one line."""
+        aim = self._status.aim
+        if aim is None:
+            return []
+        left = uncovered_spans(aim)
+        if aim.pinned:
+            room = width - width_of(left) - 16
+            where = plain(brief_location(aim.pinned, max(8, room)))
+            left += [TextSpan(f"   {PINNED.glyph} {where}", PINNED.style)]
+        return [fitting(left, targeted_spans(aim), width)]
