@@ -40,7 +40,7 @@ from lab.options import parse
 from lab.rows import Rows
 
 from fuzztui.log.reader import LogReader
-from fuzztui.remote.client import running
+from fuzztui.remote.lock import running
 from fuzztui.wire.events import EntrySaved, FindingDescribed, FindingSaved
 
 GOAL_MS = 250.0

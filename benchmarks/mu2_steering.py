@@ -25,7 +25,8 @@ from lab.options import parse
 from lab.rows import Rows
 from lab.subjects import Subject, choose
 
-from fuzztui.remote.client import ControlClient, RemoteError, running
+from fuzztui.remote.client import ControlClient, RemoteError
+from fuzztui.remote.lock import running
 from fuzztui.wire.commands import Command, PromoteMutants, RequeueMutants, SkipMutants
 
 GOAL_MS = 200

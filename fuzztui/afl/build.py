@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from errno import EDQUOT, ENOSPC, EROFS
 from pathlib import Path
 
-from fuzztui.base.files import read_regular, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_regular
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import SupervisorError

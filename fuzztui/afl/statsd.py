@@ -21,7 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fuzztui.base import bounds
-from fuzztui.base.files import read_json, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.model.state import Instance
 from fuzztui.observe.fuzzer_stats import own_rate, to_stats, whole

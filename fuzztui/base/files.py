@@ -13,20 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import loads
-
-__all__ = [
-    "check_writable",
-    "open_regular",
-    "read_if_regular",
-    "read_json",
-    "read_regular",
-    "read_tail",
-    "remove",
-    "replace_text",
-    "status",
-]
 
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _MAX_JSON = 16 << 20

@@ -9,14 +9,15 @@ from pathlib import Path
 from types import FrameType
 
 from fuzztui.base.text import brief
-from fuzztui.cli.look import status_object, status_text
 from fuzztui.cli.mutant_lines import grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
+from fuzztui.cli.status import status_object, status_text
 from fuzztui.model.fuzzfirst import tally
 from fuzztui.model.selectors import ENDED, running_time, tallies, totals
 from fuzztui.model.state import State
-from fuzztui.remote.client import ControlClient, RemoteError, running, trouble
+from fuzztui.remote.client import ControlClient, RemoteError
+from fuzztui.remote.lock import running, trouble
 from fuzztui.wire.commands import Stop
 
 POLL = 0.2

@@ -18,6 +18,7 @@ from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, summary_line
 from fuzztui.cli.mutants_rank import rank_mutants
+from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import (
     DAMAGED,
     DONE,
@@ -28,7 +29,7 @@ from fuzztui.cli.output import (
     duration,
     say,
 )
-from fuzztui.cli.runs import RunStatus, find_run, is_run, none_left, standing
+from fuzztui.cli.runs import RunStatus, find_run, none_left, standing
 from fuzztui.cli.samples import named
 from fuzztui.cli.worklist import (
     diff_of,

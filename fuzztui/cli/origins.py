@@ -23,7 +23,7 @@ from fuzztui.base.files import read_json
 from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.cli.output import USAGE, CliError, say, still_run
 from fuzztui.remote.address import supervised_runs
-from fuzztui.remote.client import running
+from fuzztui.remote.lock import running
 
 
 def is_run(path: Path) -> bool:

@@ -109,11 +109,11 @@ def _run(parser: argparse.ArgumentParser) -> Run:
 
 
 def _attach(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import look
+    from fuzztui.cli import attach
 
     _optional_run(parser)
     _theme(parser)
-    return look.attach
+    return attach.attach
 
 
 def _watch(parser: argparse.ArgumentParser) -> Run:
@@ -134,7 +134,7 @@ def _watch(parser: argparse.ArgumentParser) -> Run:
 
 
 def _status(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import look
+    from fuzztui.cli import status
 
     parser.add_argument(
         "run",
@@ -145,7 +145,7 @@ def _status(parser: argparse.ArgumentParser) -> Run:
         "default: the only or latest run in ./runs",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return look.status
+    return status.status
 
 
 def _ctl(parser: argparse.ArgumentParser) -> Run:
@@ -373,7 +373,7 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
 
 
 def _replay(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import look
+    from fuzztui.cli import replay
 
     parser.add_argument(
         "path",
@@ -387,21 +387,21 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
     )
     parser.add_argument("--json", action="store_true", help="print the status at --at, or the end")
     _theme(parser)
-    return look.replay
+    return replay.replay
 
 
 def _repro(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import findings
+    from fuzztui.cli import repro
 
     parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument(
         "file", metavar="FILE", help="an input, or INSTANCE/crashes/id:... in the run"
     )
-    return findings.repro
+    return repro.repro
 
 
 def _minimise(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import findings
+    from fuzztui.cli import minimise
 
     parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument(
@@ -424,7 +424,7 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
         action="store_true",
         help="stop at the end of stdin, as with Ctrl-C; the smallest input found is kept",
     )
-    return findings.minimise
+    return minimise.minimise
 
 
 def _check(parser: argparse.ArgumentParser) -> Run:
@@ -449,9 +449,9 @@ def _samples(parser: argparse.ArgumentParser) -> Run:
 
 
 def _themes(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import look
+    from fuzztui.cli import themes
 
-    return look.themes
+    return themes.themes
 
 
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {

@@ -12,22 +12,18 @@ from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
 from fuzztui.campaign.frozen import Tables
+from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
+from fuzztui.cli.attach import screen
 from fuzztui.cli.headless import exit_code, follow
-from fuzztui.cli.look import screen, status_object, status_text
-from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
+from fuzztui.cli.origins import another, has_begun, is_run, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Waiting
-from fuzztui.cli.runs import RunStatus, is_run, standing, with_output
+from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import installation, missing, named
+from fuzztui.cli.status import status_object, status_text
 from fuzztui.model.selectors import ENDED, running_time
-from fuzztui.remote.client import running
-from fuzztui.supervise.daemon import (
-    AlreadyRunning,
-    SupervisorError,
-    Unfit,
-    prepare_run,
-    start,
-)
+from fuzztui.remote.lock import running
+from fuzztui.supervise.daemon import start
 from fuzztui.supervise.limits import spent
 
 SETTLED_S = 5.0

@@ -19,24 +19,9 @@ from fuzztui.log.files import LogError
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import supervised_runs
-from fuzztui.remote.client import running, trouble
+from fuzztui.remote.lock import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
 from fuzztui.watch.directories import Trees, WatchError
-
-__all__ = [
-    "RunStatus",
-    "find_run",
-    "fold_all",
-    "is_run",
-    "none_left",
-    "open_session",
-    "standing",
-    "standing_of",
-    "unreadable",
-    "unsupervised",
-    "with_output",
-]
-
 
 _STEP_S = 0.1
 """Seconds of verifying a log between two updates of the progress line."""
@@ -235,3 +220,10 @@ def fold_all(session: Session) -> State:
         progress.clear()
         session.save_draft()  # even if interrupted: the next command continues from here
     return session.state
+
+
+def no_records(path: Path, problems: Sequence[str]) -> CliError:
+    """Return the error for a log without a readable record."""
+    if problems:
+        return CliError(f"{path}: the log is damaged; none of its records is readable", DAMAGED)
+    return CliError(f"{path}: the log is empty; no campaign was recorded", NOT_RUNNING)

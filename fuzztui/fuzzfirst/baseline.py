@@ -17,7 +17,8 @@ from pathlib import Path
 
 import fuzztui
 from fuzztui.afl.build import build_environment
-from fuzztui.base.files import read_json, remove, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json, remove
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError

@@ -23,8 +23,6 @@ from fuzztui.fuzzfirst.showmap import (
 )
 from fuzztui.triage.sandbox import open_sandbox
 
-__all__ = ["CHUNK", "AflBatch", "BatchRunner", "InputResult", "Progress", "Unrunnable", "silent"]
-
 Progress = Callable[[float], None]
 """Called with the share of the inputs that is done, 0 to 1."""
 

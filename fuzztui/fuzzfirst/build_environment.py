@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzztui.base.files import read_json, read_regular, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json, read_regular
 from fuzztui.fuzzfirst.build_tree import BuildTree
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.fuzzfirst.wrappers import Tools

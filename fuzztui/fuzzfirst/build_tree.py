@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from fuzztui.base.files import read_json, read_regular, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json, read_regular
 from fuzztui.base.text import visible
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant

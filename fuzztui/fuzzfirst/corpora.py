@@ -15,7 +15,7 @@ from pathlib import Path
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.fuzzfirst.backend import MutantBackend
-from fuzztui.fuzzfirst.batch import BatchRunner, Unrunnable
+from fuzztui.fuzzfirst.batch import BatchRunner
 from fuzztui.fuzzfirst.kill_matrix import KillMatrix, killed_by
 from fuzztui.fuzzfirst.prune import (
     Input,
@@ -27,6 +27,7 @@ from fuzztui.fuzzfirst.prune import (
     prune,
     put_aside,
 )
+from fuzztui.fuzzfirst.showmap import Unrunnable
 from fuzztui.fuzzfirst.transfer import Transfer, Transferred, transferred_by_turn
 from fuzztui.model.fuzzfirst import AT_WORK
 from fuzztui.model.state import State

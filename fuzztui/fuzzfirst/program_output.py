@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.batch import Progress, Unrunnable, silent
+from fuzztui.fuzzfirst.batch import Progress, silent
 from fuzztui.fuzzfirst.prune import Input
 from fuzztui.fuzzfirst.scratch import read_input
+from fuzztui.fuzzfirst.showmap import Unrunnable
 from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import open_sandbox

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst.batch import CHUNK, BatchRunner, InputResult, Progress, silent
+from fuzztui.fuzzfirst.batch import CHUNK, BatchRunner, Progress, silent
 from fuzztui.fuzzfirst.scratch import read_input
+from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.observe.afl_names import parse_name
 
 SEED = "seed:"

@@ -20,7 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.files import read_json, read_regular, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json, read_regular
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError

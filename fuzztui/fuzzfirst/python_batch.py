@@ -18,8 +18,9 @@ from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.execute.overseer import stopped_text
-from fuzztui.fuzzfirst.batch import MAX_STALLS, InputResult, Progress, Unrunnable, silent
+from fuzztui.fuzzfirst.batch import MAX_STALLS, Progress, silent
 from fuzztui.fuzzfirst.scratch import read_input, scratch, sweep_scratch
+from fuzztui.fuzzfirst.showmap import InputResult, Unrunnable
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 

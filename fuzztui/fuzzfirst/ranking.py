@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import loads
-from fuzztui.base.files import replace_text
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.reach import BuildReach
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant

@@ -11,7 +11,8 @@ import shutil
 from collections.abc import Awaitable
 from pathlib import Path
 
-from fuzztui.base.files import read_json, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError

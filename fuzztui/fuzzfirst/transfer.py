@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from fuzztui.fuzzfirst.batch import BatchRunner, InputResult, Progress, silent
+from fuzztui.fuzzfirst.batch import BatchRunner, Progress, silent
 from fuzztui.fuzzfirst.json_lines import JsonLines
 from fuzztui.fuzzfirst.prune import Input, file_name, gather, run_all, write_whole
 from fuzztui.fuzzfirst.scratch import read_input
+from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.observe.afl_names import parse_name

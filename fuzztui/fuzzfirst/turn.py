@@ -17,9 +17,9 @@ from pathlib import Path
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.backend import MutantBackend
-from fuzztui.fuzzfirst.batch import Unrunnable
 from fuzztui.fuzzfirst.context import MutantPhaseContext
 from fuzztui.fuzzfirst.corpora import Corpora, turn_instances, turn_number
+from fuzztui.fuzzfirst.showmap import Unrunnable
 from fuzztui.fuzzfirst.turn_budget import UNWANTED, TurnBudget
 from fuzztui.instances.launcher import Launcher, instance_names
 from fuzztui.instances.life import TERM_GRACE_S, EndReason, InstanceLife

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import loads
-from fuzztui.base.files import replace_text
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.kinds import KINDS, kind_named

@@ -10,7 +10,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from fuzztui.base.files import open_regular, read_json, read_tail, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import open_regular, read_json, read_tail
 from fuzztui.instances.launcher import Launch
 from fuzztui.process.identity import (
     MARK_INSTANCE,

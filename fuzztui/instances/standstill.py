@@ -14,8 +14,6 @@ from fuzztui.base.files import check_writable
 from fuzztui.process.identity import ProcessId, descendants
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["HALTED", "HALT_LOOKS", "STANDSTILLS", "Standstill"]
-
 HALTED = "stopped by a signal (SIGSTOP)"
 """The logged reason of a pause that no user of fuzztui requested."""
 

@@ -23,24 +23,6 @@ from dataclasses import dataclass
 
 from fuzztui.log.files import LogError, read_at
 
-__all__ = [
-    "CHANGES",
-    "END",
-    "HEAD",
-    "RECORDS",
-    "BlockError",
-    "RecordRange",
-    "SealedBlock",
-    "find_next",
-    "is_intact",
-    "is_torn_end",
-    "pack",
-    "read_header",
-    "unpack",
-    "unpack_damaged",
-    "walk",
-]
-
 RECORDS, CHANGES, HEAD, END = 0, 1, 2, 3
 """Kinds of members: records of the log; the two parts of a checkpoint; the (empty) end mark of
 a closed log, with the sequence number and time of its last record."""

@@ -11,12 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 
 from fuzztui.log.blocks import SealedBlock
-from fuzztui.log.files import LogError
 from fuzztui.log.lines import Problems, upto_t
 from fuzztui.log.sources import open_source
 from fuzztui.wire.events import Record
-
-__all__ = ["LogError", "LogReader"]
 
 KEPT_BLOCKS = 4
 """Decoded blocks that are kept, so that paging and nearby seeks decode nothing."""

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.log.blocks import END, RECORDS, RecordRange, pack
-from fuzztui.log.files import SEALED, LogError, open_regular, read_at, tail_name, write_all
+from fuzztui.log.files import SEALED, open_regular, read_at, tail_name, write_all
 from fuzztui.log.lines import span_of
 from fuzztui.log.recover import Leftover, lock, mend
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Event, Record
-
-__all__ = ["TAIL_BYTES", "TAIL_RECORDS", "LogError", "LogWriter"]
 
 TAIL_RECORDS = 1000
 """Records in a full tail, which becomes one sealed member."""

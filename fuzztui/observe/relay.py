@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.files import open_regular, read_json, replace_text, status
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import open_regular, read_json, status
 from fuzztui.base.text import several
 from fuzztui.wire.codec import CodecError, decode_event, encode_event
 from fuzztui.wire.events import (

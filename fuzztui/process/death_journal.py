@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import read_if_regular, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_if_regular
 
 _MAX_DEATHS: Final = 10_000
 _KEY: Final = struct.Struct("<Q")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.remote.address import read_socket_path
-from fuzztui.remote.lock import running, trouble
+from fuzztui.remote.lock import running
 from fuzztui.remote.protocol import (
     APPLIED,
     MAX_LINE,
@@ -26,16 +26,6 @@ from fuzztui.remote.protocol import (
 )
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
-
-__all__ = [
-    "ControlClient",
-    "NotRunning",
-    "NotYet",
-    "RemoteError",
-    "Result",
-    "running",
-    "trouble",
-]
 
 _CONNECT_S = 5.0
 

@@ -16,19 +16,6 @@ from typing import Any
 
 from fuzztui.base.bounds import loads
 
-__all__ = [
-    "APPLIED",
-    "MAX_LINE",
-    "PROTO",
-    "REJECTED",
-    "TIMEOUT",
-    "CommandAnswer",
-    "ProtocolError",
-    "decode",
-    "encode",
-    "peer_uid",
-]
-
 PROTO = 1
 """The protocol's version, in the first message of either side."""
 

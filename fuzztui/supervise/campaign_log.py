@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.log.reader import LogError, LogReader
+from fuzztui.log.files import LogError
+from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.observe.relay import Offsets, relayed

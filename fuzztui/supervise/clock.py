@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.files import read_json, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json
 from fuzztui.process.identity import boot_id
 
 

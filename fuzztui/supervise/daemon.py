@@ -24,7 +24,6 @@ from fuzztui.campaign.rundir import (
     RunDir,
     SupervisorError,
     Unfit,
-    prepare_run,
 )
 
 _POLL_S = 0.2
@@ -108,8 +107,6 @@ def _watch(fd: int, over: threading.Event) -> None:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
             return
 
-
-__all__ = ["AlreadyRunning", "SupervisorError", "Unfit", "prepare_run", "start"]
 
 _MAX_STDERR = 1 << 20
 _MAX_TAIL = 64 * 1024

@@ -153,7 +153,7 @@ def _opening(
     control: bool,
 ) -> Opening:
     from fuzztui.log.reader import LogReader
-    from fuzztui.remote.client import running, trouble
+    from fuzztui.remote.lock import running, trouble
     from fuzztui.session import LiveClock, ReplayClock, Session
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay import Outline, Player

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from fuzztui.campaign import CampaignError, load, write_frozen
 from fuzztui.campaign.docs import markdown
 from fuzztui.campaign.lines import key_lines
+from fuzztui.campaign.rundir import prepare_run
 from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, tables_for
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
 from fuzztui.engines.mutants import operators
-from fuzztui.supervise.daemon import prepare_run
 
 GOOD = """\
 [campaign]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fuzztui.base.text import brief
 from fuzztui.cli.headless import progress_line
-from fuzztui.cli.look import MAX_GROUPS, status_text
 from fuzztui.cli.runs import RunStatus
+from fuzztui.cli.status import MAX_GROUPS, status_text
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (

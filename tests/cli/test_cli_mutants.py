@@ -8,12 +8,12 @@ import pytest
 
 from fuzztui.cli import ctl, main, score
 from fuzztui.cli.headless import progress_line
-from fuzztui.cli.look import status_text
 from fuzztui.cli.mutant_lines import status_rows, summary_line
 from fuzztui.cli.mutants import details, mutant_dict, no_mutants, table
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
+from fuzztui.cli.status import status_text
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation_score import mutants_summary

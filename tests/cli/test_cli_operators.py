@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from fuzztui.cli import ctl, operators
-from fuzztui.cli.look import status_text
 from fuzztui.cli.output import FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
+from fuzztui.cli.status import status_text
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.client import Result

@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from fuzztui.campaign import load
-from fuzztui.campaign.rundir import prepare_run
+from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
 from fuzztui.cli import main, origins
 from fuzztui.cli import run as cli_run
 from fuzztui.cli.origins import another, has_begun, newest, remember
@@ -18,7 +18,6 @@ from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run, with_output
 from fuzztui.remote.address import link_to_run, socket_path, supervised_runs, withdraw
 from fuzztui.remote.lock import RunLock
-from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError, Unfit
 
 TOML = '[target]\nfunction = "tomllib:loads"\n\n[engine]\nkind = "zest"\n'
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from fuzztui.cli import ctl, ctl_targeting, types
-from fuzztui.cli.look import status_text
 from fuzztui.cli.output import CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
+from fuzztui.cli.status import status_text
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.targeting.analysis import AnalysedGoal, Influence, TargetingAnalysis

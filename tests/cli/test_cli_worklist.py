@@ -9,11 +9,11 @@ import pytest
 
 from fuzztui.cli import ctl, main, score, worklist
 from fuzztui.cli.headless import progress_line
-from fuzztui.cli.look import status_text
 from fuzztui.cli.mutants import details, mutant_dict, no_mutants
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
+from fuzztui.cli.status import status_text
 from fuzztui.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import first_dict

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psutil
 
-from fuzztui.cli.look import status_object
 from fuzztui.cli.runs import standing
-from fuzztui.remote.client import running
+from fuzztui.cli.status import status_object
+from fuzztui.remote.lock import running
 
 BIN = Path(sys.executable).parent
 FUZZTUI = str(BIN / "fuzztui")

@@ -14,13 +14,15 @@ from pathlib import Path
 from homes import kill_holder
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.campaign.rundir import prepare_run
 from fuzztui.log.files import tail_name
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import State
 from fuzztui.process.identity import ProcessId, kill_marked, marked
-from fuzztui.remote.client import ControlClient, Result, running
+from fuzztui.remote.client import ControlClient, Result
+from fuzztui.remote.lock import running
 from fuzztui.session import LiveClock, Session
-from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.supervise.daemon import start
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed, EntrySaved, Event, FindingSaved, Record

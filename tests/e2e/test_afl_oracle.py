@@ -13,13 +13,15 @@ from homes import eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
-from fuzztui.cli.findings import minimise, repro
+from fuzztui.campaign.rundir import prepare_run
+from fuzztui.cli.minimise import minimise
 from fuzztui.cli.output import FINDINGS
 from fuzztui.cli.parser import parse
+from fuzztui.cli.repro import repro
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import Finding, State
 from fuzztui.process.identity import marked
-from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import Minimise, Stop
 from fuzztui.wire.events import CampaignEnded, FindingSaved, Message
 

@@ -14,9 +14,10 @@ from homes import FUZZTUI, eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.process.identity import ProcessId
-from fuzztui.remote.client import running
-from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
+from fuzztui.remote.lock import running
+from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import AddSeed, Pause, Resume, SkipCurrent, Stop
 from fuzztui.wire.events import (
     CampaignEnded,

@@ -10,7 +10,7 @@ import pytest
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
-from fuzztui.supervise.daemon import prepare_run
+from fuzztui.campaign.rundir import prepare_run
 from fuzztui.wire.commands import Stop
 from fuzztui.wire.events import EntrySaved, FindingSaved, InstanceState, Message
 

@@ -12,7 +12,7 @@ import pytest
 from homes import FUZZTUI, eventually
 
 from fuzztui.log.reader import LogReader
-from fuzztui.remote.client import running
+from fuzztui.remote.lock import running
 from fuzztui.wire.events import CommandApplied, CommandIssued
 
 pytestmark = [

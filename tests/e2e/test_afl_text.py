@@ -15,10 +15,11 @@ from homes import eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
 from fuzztui.process.library import text_library
-from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
+from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SetMixture, SkipEntry, Stop
 from fuzztui.wire.events import InstanceHello
 

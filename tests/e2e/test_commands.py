@@ -11,7 +11,7 @@ import time
 import pytest
 from homes import FUZZTUI, eventually
 
-from fuzztui.remote.client import running
+from fuzztui.remote.lock import running
 
 KEYS = {
     "name", "engine", "state", "elapsed_s", "execs", "execs_per_sec", "corpus", "crashes",

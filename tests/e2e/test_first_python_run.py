@@ -11,10 +11,11 @@ import pytest
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli.output import FINDINGS
 from fuzztui.model.fuzzfirst import HANDED, mutant_behind
 from fuzztui.model.selectors import ENDED, lineage
-from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import SkipMutants, Stop
 from fuzztui.wire.events import (
     EntriesSeeded,

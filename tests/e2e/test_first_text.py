@@ -11,10 +11,11 @@ from homes import eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.campaign.rundir import prepare_run
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT
 from fuzztui.model.mutators import arms, blend
-from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import SetMixture, SkipMutants, Stop
 
 pytest.importorskip("ast_grep_py")

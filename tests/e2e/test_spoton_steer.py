@@ -15,9 +15,9 @@ from spoton_lab import document, write_document
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli import main as fuzztui
-from fuzztui.remote.client import running
-from fuzztui.supervise.daemon import prepare_run
+from fuzztui.remote.lock import running
 from fuzztui.wire.commands import (
     Command,
     DemoteEntry,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from supervised import Supervised
 
-from fuzztui.remote.client import running
+from fuzztui.remote.lock import running
 from fuzztui.wire.commands import SkipEntry
 from fuzztui.wire.events import FindingSaved, InstanceState, Message
 

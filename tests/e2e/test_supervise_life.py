@@ -16,10 +16,10 @@ import psutil
 import pytest
 from supervised import rack
 
+from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError
 from fuzztui.log.files import SEALED
 from fuzztui.process.identity import boot_id
-from fuzztui.remote.client import running, trouble
-from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError
+from fuzztui.remote.lock import running, trouble
 from fuzztui.wire.commands import Stop
 from fuzztui.wire.events import (
     BudgetSet,

@@ -12,7 +12,8 @@ import psutil
 import pytest
 from supervised import rack
 
-from fuzztui.remote.client import NotRunning, RemoteError, running
+from fuzztui.remote.client import NotRunning, RemoteError
+from fuzztui.remote.lock import running
 from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SkipEntry, Stop
 from fuzztui.wire.events import (
     CampaignState,

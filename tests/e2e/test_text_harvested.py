@@ -13,9 +13,9 @@ from homes import eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.campaign.rundir import prepare_run
 from fuzztui.engines.text.block import BLOCK, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT, TEMPLATE
-from fuzztui.supervise.daemon import prepare_run
 from fuzztui.wire.commands import Stop
 
 pytest.importorskip("ast_grep_py")

@@ -11,7 +11,8 @@ from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst import batch as batches
 from fuzztui.fuzzfirst import showmap
-from fuzztui.fuzzfirst.batch import AflBatch, InputResult
+from fuzztui.fuzzfirst.batch import AflBatch
+from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.process.identity import marked
 
 SHOWMAP = f"""\

@@ -8,9 +8,9 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, prepare_run
-from fuzztui.fuzzfirst.batch import InputResult
 from fuzztui.fuzzfirst.corpora import Corpora
 from fuzztui.fuzzfirst.kill_matrix import KillMatrix
+from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.fuzzfirst.transfer import transferred_by_turn
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import mutant_behind

@@ -8,7 +8,7 @@ import pytest
 
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst import prune as pruning
-from fuzztui.fuzzfirst.batch import InputResult, silent
+from fuzztui.fuzzfirst.batch import silent
 from fuzztui.fuzzfirst.prune import (
     Input,
     Pruned,
@@ -19,6 +19,7 @@ from fuzztui.fuzzfirst.prune import (
     prune,
     put_aside,
 )
+from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.observe.afl_names import parse_name
 
 

@@ -9,8 +9,9 @@ import pytest
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst import prune as pruning
 from fuzztui.fuzzfirst import transfer as handing
-from fuzztui.fuzzfirst.batch import InputResult, silent
+from fuzztui.fuzzfirst.batch import silent
 from fuzztui.fuzzfirst.prune import Input
+from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.fuzzfirst.transfer import Transfer
 from fuzztui.observe.afl_names import parse_name
 

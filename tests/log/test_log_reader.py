@@ -10,9 +10,9 @@ import pytest
 
 from fuzztui.log import gzipped, plain, sources
 from fuzztui.log import writer as writer_module
-from fuzztui.log.files import SEALED, list_tails
+from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.log.lines import Problems
-from fuzztui.log.reader import LogError, LogReader
+from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Message, Record, Unknown

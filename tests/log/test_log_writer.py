@@ -11,9 +11,9 @@ from contextlib import suppress
 import pytest
 
 from fuzztui.log import writer as writer_module
-from fuzztui.log.files import SEALED, list_tails
+from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import TAIL_RECORDS, LogError, LogWriter
+from fuzztui.log.writer import TAIL_RECORDS, LogWriter
 from fuzztui.wire.events import EntrySaved, Message, Record, RecordsLost, Stats
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst import json_lines, prune
-from fuzztui.fuzzfirst.batch import InputResult
 from fuzztui.fuzzfirst.prune import Input, gather, gather_seeds, lay_out
+from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.fuzzfirst.transfer import Transfer
 from fuzztui.observe.afl_names import parse_name
 

@@ -23,8 +23,8 @@ from fuzztui.remote.address import (
     supervised_runs,
     write_socket_path,
 )
-from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, running, trouble
-from fuzztui.remote.lock import LockHeld, RunLock
+from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError
+from fuzztui.remote.lock import LockHeld, RunLock, running, trouble
 from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
 from fuzztui.remote.server import ControlServer, Ticket
 from fuzztui.wire.codec import encode_command

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fuzztui
-from fuzztui.base.files import read_json, replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.instances.launcher import instance_names, trials_share
 from fuzztui.process.identity import boot_id

@@ -7,7 +7,8 @@ import pytest
 from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.help import help_lines
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.frame.actions import ACTIONS, BY_ID, ActionContext, bindings, method_name
+from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings, method_name
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.screen import CampaignScreen

@@ -10,7 +10,8 @@ from fleet import NO_COMPILER, REASON, fleet, hello
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.model.status import status_dict
-from fuzztui.tui.frame.actions import BY_ID, ActionContext
+from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.labels.instances import flow, trouble, whole
 from fuzztui.tui.labels.status import Status

@@ -2,12 +2,12 @@
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from fuzztui.tui.base.canvas import TextSpan, changed_span, spread, width_of
-from fuzztui.tui.base.text import cell_len
 from fuzztui.tui.base.wrap import cut, wrap
 
 STYLES = [Style(), Style(bold=True), Style(color="red")]

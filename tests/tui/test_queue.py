@@ -15,7 +15,8 @@ from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import PHASES, mutant_behind, outlook, phase
 from fuzztui.model.state import State
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
-from fuzztui.tui.frame.actions import BY_ID, ActionContext
+from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.events import MUTANTS, describe
 from fuzztui.tui.labels.lineage import Lineage

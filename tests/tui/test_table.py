@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual import on
 
 from fuzztui.tui.base.columns import GAP, Column, Layout, widths
-from fuzztui.tui.base.text import cell_len
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.frame.table import BigTable
 

@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from fuzztui.tui.base.text import cell_len, fit, plain, plain_lines
+from fuzztui.tui.base.text import fit, plain, plain_lines
 
 # Surrogates included: a log may hold half of a pair.
 ANY = st.text(st.characters(exclude_categories=()), max_size=60)

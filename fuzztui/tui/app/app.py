@@ -33,7 +33,8 @@ from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
-from fuzztui.tui.frame.actions import BY_ID, ActionContext, bindings, method_name
+from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.actions import BY_ID, bindings, method_name
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import REMEMBER, CampaignControls

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.action_context import why_not_steer
-from fuzztui.tui.frame.actions import ACTIONS, GROUPS, Action, ActionContext
+from fuzztui.tui.frame.action_context import Action, ActionContext, why_not_steer
+from fuzztui.tui.frame.actions import ACTIONS, GROUPS
 from fuzztui.tui.frame.box import BoxScreen
 
 KEYS = 12

@@ -9,7 +9,8 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.screen import Screen
 
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.frame.actions import ACTIONS, Action
+from fuzztui.tui.frame.action_context import Action
+from fuzztui.tui.frame.actions import ACTIONS
 from fuzztui.tui.frame.host import host
 from fuzztui.tui.frame.screen import CampaignScreen
 

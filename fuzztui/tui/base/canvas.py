@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -18,7 +19,6 @@ from textual.widget import Widget
 
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
-from fuzztui.tui.base.text import cell_len
 
 
 class TextSpan(NamedTuple):

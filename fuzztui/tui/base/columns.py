@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from fuzztui.tui.base.text import cell_len, plain
+from rich.cells import cell_len
+
+from fuzztui.tui.base.text import plain
 
 NEVER = sys.maxsize
 """More cells than any terminal has: the column is used for searching only."""

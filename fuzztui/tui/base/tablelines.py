@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -13,7 +14,7 @@ from textual.strip import Strip
 from fuzztui.tui.base.columns import GAP, Column, Layout
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.rows import Rows
-from fuzztui.tui.base.text import cell_len, fit, plain
+from fuzztui.tui.base.text import fit, plain
 
 T = TypeVar("T")
 

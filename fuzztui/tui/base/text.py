@@ -13,8 +13,6 @@ from rich.cells import cell_len, set_cell_size
 
 from fuzztui.base.text import several, visible_char
 
-__all__ = ["cell_len", "fit", "plain", "plain_lines"]
-
 ELLIPSIS = "…"
 MAX_LINE = 2000
 """Maximal number of characters of one line that are drawn: more than any terminal shows."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.cells import cell_len
+
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
-from fuzztui.tui.base.text import cell_len, fit
+from fuzztui.tui.base.text import fit
 
 
 def wrap(line: Line, width: int) -> Iterable[Line]:

@@ -14,7 +14,6 @@ from textual.binding import Binding, BindingType
 
 from fuzztui.tui.frame.action_context import (
     Action,
-    ActionContext,
     why_no_row,
     why_no_type,
     why_not_minimise,
@@ -30,9 +29,6 @@ from fuzztui.tui.frame.action_context import (
 )
 from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.frame.targeting_actions import TargetingContext
-
-__all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "ActionContext", "bindings", "method_name"]
-
 
 _SCREENS = (
     Action("view.overview", ("1",), "Overview", "Totals, charts, instances, events", "Screens"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from rich.cells import cell_len
+
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.painter import painter
-from fuzztui.tui.base.text import cell_len
-from fuzztui.tui.frame.actions import ACTIONS, BY_ID, Action, ActionContext
+from fuzztui.tui.frame.action_context import Action, ActionContext
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID
 
 ALWAYS = ("app.quit", "app.help")
 

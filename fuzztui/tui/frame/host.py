@@ -14,7 +14,7 @@ from textual.dom import DOMNode
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import Changes, State
 from fuzztui.tui.base.painter import Painter
-from fuzztui.tui.frame.actions import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist import Worklist

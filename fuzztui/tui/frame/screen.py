@@ -13,7 +13,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from fuzztui.model.state import Changes, State
-from fuzztui.tui.frame.actions import ActionContext, bindings
+from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import Header

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE
@@ -13,7 +15,7 @@ from fuzztui.model.selectors import ENDED, crashes_of, known_total
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
-from fuzztui.tui.base.text import cell_len, fit, plain
+from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.labels.events import engine_text, state_sign, state_style
 from fuzztui.tui.labels.glyphs import DIFFERS
 from fuzztui.tui.labels.instance_columns import (

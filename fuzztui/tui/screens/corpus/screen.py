@@ -12,8 +12,7 @@ from fuzztui.model.state import Changes, Entry
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.frame.action_context import row_context
-from fuzztui.tui.frame.actions import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable

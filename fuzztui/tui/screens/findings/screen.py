@@ -17,8 +17,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.frame.action_context import row_context, without_supervisor
-from fuzztui.tui.frame.actions import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext, row_context, without_supervisor
 from fuzztui.tui.frame.command_sender import minimisings
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable

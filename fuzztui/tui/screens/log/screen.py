@@ -16,7 +16,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.frame.actions import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details

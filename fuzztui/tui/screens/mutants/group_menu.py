@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,8 +15,8 @@ from textual.screen import ModalScreen
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.base.text import cell_len, fit, plain
-from fuzztui.tui.frame.actions import Action
+from fuzztui.tui.base.text import fit, plain
+from fuzztui.tui.frame.action_context import Action
 from fuzztui.tui.labels.mutant_groups import MutantGroup
 from fuzztui.tui.labels.mutants import SIGNS
 

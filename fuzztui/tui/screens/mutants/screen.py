@@ -23,7 +23,8 @@ from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
-from fuzztui.tui.frame.actions import BY_ID, Action, ActionContext
+from fuzztui.tui.frame.action_context import Action, ActionContext
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.command_sender import pending_mutants
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.strip import ChoiceStrip

@@ -19,8 +19,7 @@ from fuzztui.model.mutators import (
 )
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.frame.action_context import shared_context
-from fuzztui.tui.frame.actions import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext, shared_context
 from fuzztui.tui.frame.pending_commands import SETTLE_S
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable

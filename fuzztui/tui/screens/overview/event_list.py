@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rich.cells import cell_len
+
 from fuzztui.model.state import Finding, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
-from fuzztui.tui.base.text import cell_len, fit, plain
+from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.labels.details import finding_title
 from fuzztui.tui.labels.events import Described, describe, progress_text
 from fuzztui.tui.labels.instances import TROUBLE

@@ -15,8 +15,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import Point
 from fuzztui.tui.base.chart import Chart, Curve
 from fuzztui.tui.base.columns import Cell
-from fuzztui.tui.frame.action_context import row_context
-from fuzztui.tui.frame.actions import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable

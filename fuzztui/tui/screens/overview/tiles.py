@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from fuzztui.model.mutation_score import Summary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan
-from fuzztui.tui.base.text import cell_len, fit
+from fuzztui.tui.base.text import fit
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.glyphs import DIFFERS
 from fuzztui.tui.labels.status import AFL, Status

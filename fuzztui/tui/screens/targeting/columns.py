@@ -17,19 +17,6 @@ from fuzztui.tui.labels.targeting import (
     weight_text,
 )
 
-__all__ = [
-    "CHANCE",
-    "FRONTIER",
-    "FURTHER",
-    "IGNORED",
-    "LEFT",
-    "PINNED",
-    "TypeColumnContext",
-    "goal_columns",
-    "sign_of",
-    "type_columns",
-]
-
 BAR = 6
 """Cells of the bar of a probability."""
 

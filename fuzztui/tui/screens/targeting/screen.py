@@ -25,8 +25,7 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import shared_context
-from fuzztui.tui.frame.actions import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext, shared_context
 from fuzztui.tui.frame.table_tabs import TableTabs
 from fuzztui.tui.frame.targeting_actions import STEP, PendingTargeting, TargetingContext
 from fuzztui.tui.labels.latest_saved import FINDS

@@ -1,17 +1,13 @@
-"""``fuzztui repro`` and ``fuzztui minimise``: reproduce and minimise one finding."""
+"""``repro``: run the target on one input, and show what happens."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import codecs
-import contextlib
 import os
-import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from fuzztui.base.files import read_regular
@@ -23,9 +19,7 @@ from fuzztui.cli.runs import find_run, standing
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.inprocess.spec import python_of, spec_near
 from fuzztui.minimise.afl_tmin import judged_by_oracle
-from fuzztui.minimise.afl_tmin import minimise as minimised
-from fuzztui.minimise.python_inputs import minimise_by_engine
-from fuzztui.minimise.turns import instance_of, minimised_path
+from fuzztui.minimise.turns import instance_of
 from fuzztui.oracle.judge import OracleJudge
 from fuzztui.process.execute import ProcessMark
 from fuzztui.supervise.launchers import CANNOT_START
@@ -42,11 +36,11 @@ def repro(options: argparse.Namespace) -> int:
     Returns FINDINGS if the target fails, DONE if it does not.
     """
     run_dir = RunDir(find_run(options.run))
-    file = _find(run_dir, options.file)
-    campaign = _afl_campaign(run_dir)
+    file = finding_file(run_dir, options.file)
+    campaign = afl_campaign(run_dir)
     slot = _slot_of(run_dir, file)
     if campaign is None:
-        code = _repro_engine(run_dir, file)
+        code = repro_by_engine(run_dir, file)
     else:
         code = _repro_afl(campaign, run_dir, file, "" if slot else category_of(file))
     if slot and code == DONE:
@@ -56,66 +50,7 @@ def repro(options: argparse.Namespace) -> int:
     return code
 
 
-def minimise(options: argparse.Namespace) -> int:
-    """Make a smaller input with the same signature."""
-    run_dir = RunDir(find_run(options.run))
-    file = _find(run_dir, options.file)
-    campaign = _afl_campaign(run_dir)
-    output = (options.output or minimised_path(run_dir, file)).absolute()
-    if output.is_dir():
-        output /= file.name
-    line = _ProgressLine(lines=options.progress)
-
-    def begin(stop: Callable[[], bool]) -> Awaitable[str]:
-        if campaign is None:
-            return minimise_by_engine(run_dir, file, output, line.show, stop=stop)
-        return minimised(campaign, run_dir, file, output, line.show, stop=stop)
-
-    try:
-        message = asyncio.run(_until_stopped(begin, at_eof=options.until_eof))
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
-    finally:
-        line.end()
-    print(visible(message), flush=True)
-    if campaign is None and not options.progress:
-        _repro_engine(run_dir, output, near=file)  # shows the smaller input and how it fails
-    return DONE
-
-
-async def _until_stopped(
-    begin: Callable[[Callable[[], bool]], Awaitable[str]], *, at_eof: bool
-) -> str:
-    """Call ``begin`` with a function that returns whether to stop, and await the result.
-
-    Stopping keeps the smallest input found. SIGINT, SIGTERM and SIGHUP stop, and the end of stdin
-    if ``at_eof``. A SIGINT after that ends everything at once. Other signals do not, because a
-    terminal that is closed sends SIGHUP and also ends stdin.
-    """
-    loop, stopped = asyncio.get_running_loop(), False
-
-    def stop() -> None:
-        nonlocal stopped
-        if not stopped:
-            stopped = True
-            loop.remove_signal_handler(signal.SIGINT)
-
-    def read_stdin() -> None:
-        with contextlib.suppress(OSError):
-            while os.read(0, 4096):
-                pass
-        with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended meanwhile
-            loop.call_soon_threadsafe(stop)
-
-    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(signum) != signal.SIG_IGN:  # nohup
-            loop.add_signal_handler(signum, stop)
-    if at_eof:
-        threading.Thread(target=read_stdin, daemon=True).start()
-    return await begin(lambda: stopped)
-
-
-def _find(run_dir: RunDir, given: str) -> Path:
+def finding_file(run_dir: RunDir, given: str) -> Path:
     """Return the path of a file in the current directory or the run; AFL++ may have moved it."""
     for candidate in (Path(given), run_dir.out / given, run_dir.path / given):
         path = candidate.absolute()
@@ -127,7 +62,7 @@ def _find(run_dir: RunDir, given: str) -> Path:
     raise CliError(f"{given}: there is no such file here or in {run_dir.out}", USAGE)
 
 
-def _afl_campaign(run_dir: RunDir) -> Campaign | None:
+def afl_campaign(run_dir: RunDir) -> Campaign | None:
     """Return the campaign of a run; None if its engine is an in-process engine."""
     try:
         campaign = load(run_dir.campaign).campaign
@@ -175,7 +110,7 @@ def _repro_oracle(judge: OracleJudge, file: Path, data: bytes) -> int:
     return FINDINGS if found else DONE
 
 
-def _repro_engine(run_dir: RunDir, file: Path, near: Path | None = None) -> int:
+def repro_by_engine(run_dir: RunDir, file: Path, near: Path | None = None) -> int:
     """Run the input in an in-process engine, which prints the result.
 
     ``near``: a file of the instance whose engine to use, if ``file`` is elsewhere.
@@ -235,28 +170,3 @@ class _Shown:
         if text:
             print(visible(text, lines=True), end="", flush=True)
             self._line_open = not text.endswith("\n")
-
-
-class _ProgressLine:
-    """One progress line on a terminal, rewritten each time; nothing on other streams.
-
-    ``lines``: print a separate line each time, on any stream.
-    """
-
-    def __init__(self, *, lines: bool) -> None:
-        self._lines = lines
-        self._shown = not lines and sys.stderr is not None and sys.stderr.isatty()
-
-    def show(self, text: str, part: float) -> None:
-        share = f" {part:.0%}" if part >= 0 else ""
-        if self._lines:
-            try:
-                print(f"{text[:200]}{share}", file=sys.stderr, flush=True)
-            except BrokenPipeError:  # the reader has ended; the smallest input is written anyway
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-        elif self._shown:
-            print(f"\r\x1b[K{text[:200]}{share}", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""``attach``, ``status``, ``replay`` and ``themes``: show a run on a screen or as text."""
+"""``status``: print the state of a run or of an AFL output directory, as text or JSON."""
 
 from __future__ import annotations
 
@@ -13,34 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from fuzztui.base.signals import is_by_signal, signal_name
 from fuzztui.base.text import ago, brief, several
-from fuzztui.cli import damage
 from fuzztui.cli.mutant_lines import found_rows, status_rows
 from fuzztui.cli.operators import mixture_rows
+from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import (
-    DAMAGED,
     DONE,
-    FAILED,
     NOT_RUNNING,
     CliError,
     duration,
-    say,
     speed,
     still_run,
 )
-from fuzztui.cli.runs import (
-    RunStatus,
-    find_run,
-    is_run,
-    open_session,
-    standing,
-    standing_of,
-    unreadable,
-    unsupervised,
-)
+from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.types import aim_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
-from fuzztui.log.files import LogError
-from fuzztui.log.reader import LogReader
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
@@ -57,7 +43,6 @@ from fuzztui.model.selectors import (
 from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
 from fuzztui.observe.afl_names import ADDED
-from fuzztui.remote.client import running
 from fuzztui.watch.directories import Trees, WatchError
 
 if TYPE_CHECKING:
@@ -71,58 +56,6 @@ MAX_GROUPS = 50
 
 LATEST = 10
 """Maximum number of findings, peers and signals that ``status`` of a watched campaign lists."""
-
-
-def attach(options: argparse.Namespace) -> int:
-    """Open the live screen of a run."""
-    return screen(find_run(options.run), options.theme)
-
-
-def screen(run: Path, theme: str | None) -> int:
-    """Open the live screen; return its exit code. Raises :class:`CliError` for a bad log."""
-    try:
-        reader = LogReader(run)
-    except (LogError, OSError) as e:
-        raise unreadable(e) from None
-    if reader.problems and not reader.last_seq and running(run) is None:
-        raise _no_records(run, open_session(run).problems)
-    from fuzztui.tui import run_app  # importing Textual is slow
-
-    return run_app(
-        run, run, mode="live", speed=1.0, at=None, theme=theme, control=True, opened=damage.watch
-    )
-
-
-def replay(options: argparse.Namespace) -> int:
-    """Open the replay screen of a log, or print the status at one time as JSON."""
-    path = options.path
-    if not path.exists() and len(path.parts) == 1 and is_run(Path("runs") / path):
-        path = Path("runs") / path  # a run's name, as in other commands
-    elif path.suffix == ".toml":
-        path = find_run(path)
-    run = path if is_run(path) else None
-    if options.json:
-        session = open_session(path, at=options.at)
-        now = standing_of(session, run)
-        if session.end_seq or session.problems:
-            print(json.dumps(status_object(path.absolute(), now), indent=2))
-        if not session.end_seq:
-            raise _no_records(path, session.problems)
-        return DONE
-    if not (session := open_session(path)).end_seq:  # an error here, not an empty screen
-        raise _no_records(path, session.problems)
-    from fuzztui.tui import run_app
-
-    return run_app(
-        run,
-        path,
-        mode="replay",
-        speed=options.speed,
-        at=options.at,
-        theme=options.theme,
-        control=False,
-        opened=damage.watch,
-    )
 
 
 def status(options: argparse.Namespace) -> int:
@@ -141,7 +74,7 @@ def status(options: argparse.Namespace) -> int:
     if now.problems and not now.state.seq and now.pid is None:
         if options.json:
             print(json.dumps(status_object(run, now), indent=2))
-        raise _no_records(run, now.problems)
+        raise no_records(run, now.problems)
     if now.state_name == "empty" and now.pid is None:
         # A campaign that could not start has left no frozen copy.
         file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
@@ -153,13 +86,6 @@ def status(options: argparse.Namespace) -> int:
     else:
         print(status_text(run, now))
     return DONE
-
-
-def _no_records(path: Path, problems: Sequence[str]) -> CliError:
-    """Return the error for a log without a readable record."""
-    if problems:
-        return CliError(f"{path}: the log is damaged; none of its records is readable", DAMAGED)
-    return CliError(f"{path}: the log is empty; no campaign was recorded", NOT_RUNNING)
 
 
 def _damage(state: State, problems: Sequence[str]) -> dict[str, Any]:
@@ -359,15 +285,3 @@ def _cover(t: Totals) -> str:
     if t.edges_third_party >= 0:
         cover += f"; {t.edges_third_party:,} in libraries"
     return cover
-
-
-def themes(options: argparse.Namespace) -> int:
-    """List the themes."""
-    from fuzztui.tui.base.themes import load_themes
-
-    found, problems = load_themes()
-    for name, theme in found.items():
-        print(f"{name:<14} {brief(theme.title)}")
-    for problem in problems:
-        say(problem)
-    return FAILED if problems else DONE

@@ -1,0 +1,105 @@
+"""``minimise``: make the input of a finding smaller, with the same signature."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+
+from fuzztui.base.text import visible
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.cli.output import DONE, CliError
+from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
+from fuzztui.cli.runs import find_run
+from fuzztui.minimise.afl_tmin import minimise as minimised
+from fuzztui.minimise.python_inputs import minimise_by_engine
+from fuzztui.minimise.turns import minimised_path
+
+
+def minimise(options: argparse.Namespace) -> int:
+    """Make a smaller input with the same signature."""
+    run_dir = RunDir(find_run(options.run))
+    file = finding_file(run_dir, options.file)
+    campaign = afl_campaign(run_dir)
+    output = (options.output or minimised_path(run_dir, file)).absolute()
+    if output.is_dir():
+        output /= file.name
+    line = _ProgressLine(lines=options.progress)
+
+    def begin(stop: Callable[[], bool]) -> Awaitable[str]:
+        if campaign is None:
+            return minimise_by_engine(run_dir, file, output, line.show, stop=stop)
+        return minimised(campaign, run_dir, file, output, line.show, stop=stop)
+
+    try:
+        message = asyncio.run(_until_stopped(begin, at_eof=options.until_eof))
+    except SupervisorError as e:
+        raise CliError(str(e)) from None
+    finally:
+        line.end()
+    print(visible(message), flush=True)
+    if campaign is None and not options.progress:
+        repro_by_engine(run_dir, output, near=file)  # shows the smaller input and how it fails
+    return DONE
+
+
+async def _until_stopped(
+    begin: Callable[[Callable[[], bool]], Awaitable[str]], *, at_eof: bool
+) -> str:
+    """Call ``begin`` with a function that returns whether to stop, and await the result.
+
+    Stopping keeps the smallest input found. SIGINT, SIGTERM and SIGHUP stop, and the end of stdin
+    if ``at_eof``. A SIGINT after that ends everything at once. Other signals do not, because a
+    terminal that is closed sends SIGHUP and also ends stdin.
+    """
+    loop, stopped = asyncio.get_running_loop(), False
+
+    def stop() -> None:
+        nonlocal stopped
+        if not stopped:
+            stopped = True
+            loop.remove_signal_handler(signal.SIGINT)
+
+    def read_stdin() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended meanwhile
+            loop.call_soon_threadsafe(stop)
+
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signum) != signal.SIG_IGN:  # nohup
+            loop.add_signal_handler(signum, stop)
+    if at_eof:
+        threading.Thread(target=read_stdin, daemon=True).start()
+    return await begin(lambda: stopped)
+
+
+class _ProgressLine:
+    """One progress line on a terminal, rewritten each time; nothing on other streams.
+
+    ``lines``: print a separate line each time, on any stream.
+    """
+
+    def __init__(self, *, lines: bool) -> None:
+        self._lines = lines
+        self._shown = not lines and sys.stderr is not None and sys.stderr.isatty()
+
+    def show(self, text: str, part: float) -> None:
+        share = f" {part:.0%}" if part >= 0 else ""
+        if self._lines:
+            try:
+                print(f"{text[:200]}{share}", file=sys.stderr, flush=True)
+            except BrokenPipeError:  # the reader has ended; the smallest input is written anyway
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        elif self._shown:
+            print(f"\r\x1b[K{text[:200]}{share}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
