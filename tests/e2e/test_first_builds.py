@@ -384,7 +384,7 @@ async def test_a_build_may_be_cancelled_at_any_moment(lab, file):
 async def test_a_mutant_that_was_left_in_by_a_crash_is_taken_out(lab):
     made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
     await made.prepare()
-    tree = made.builder.baseline._room("base").tree
+    tree = made.builder.baseline._environment("base").tree
     holding = tree.holding("main.c", b"#error left\n")
     holding.__enter__()
     assert (tree.source / "main.c").read_bytes() == b"#error left\n"
@@ -400,7 +400,7 @@ async def test_a_crash_in_the_middle_of_a_build_is_got_over(lab):
     made = lab(PROJECT, 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o')
     await made.prepare()
     for name in ("base", "plain"):
-        tree = made.builder.baseline._room(name).tree
+        tree = made.builder.baseline._environment(name).tree
         tree.begin()
         (tree.build / "main.o").write_text("half of it")
     mutant = made.mutant("main.c", "LIMIT", "1")
