@@ -6,8 +6,9 @@
     .ci/lanes.py --everything     # those of all branches
     .ci/lanes.py --explain        # why, instead of the list
 
-A branch needs the tests of the folders that it touches, and ``CORE``. A path that no table names
-touches everything. So does a branch without a known base: main itself, a shallow clone, no git.
+A branch needs the tests of the folders that it touches, and ``CORE``; main needs those of what
+changed within the last day, because each night everything runs (``.ci/run --all``). A path that no
+table names touches everything. So does a branch without a known base: a shallow clone, no git.
 ``.ci/run``, ``make slow`` and the workflows all ask here.
 """
 
@@ -147,6 +148,8 @@ CORE = (
 )
 """What every branch runs: a campaign of each kind from its start to its end, and kills."""
 
+DAY_S = 86_400
+
 LANES: dict[str, tuple[str, ...]] = {
     "slow-afl": (*AFL, *FUZZFIRST, *ORACLE),
     "slow-engines": (*PYTHON, *MU2, *TEXT, *TARGETING),
@@ -218,14 +221,17 @@ def git(*arguments: str) -> str | None:
 
 
 def changes() -> set[str] | None:
-    """The paths that differ from where this branch left main; None if that is unknown."""
+    """The paths that differ from the base of this branch; None if there is no known base.
+
+    The base is where the branch left main; on main, the last commit of the day before HEAD.
+    """
     target = os.environ.get("GITHUB_BASE_REF")  # set by GitHub for pull requests
     head = git("rev-parse", "HEAD")
     for main in [f"origin/{target}"] if target else ["origin/main", "main"]:
         base = git("merge-base", main, "HEAD")
         if base is None:
             continue
-        if base == head:
+        if base == head and not (base := day_before()):
             return None
         tracked = git("diff", "--name-only", "--no-renames", "-z", base.strip())
         new = git("ls-files", "--others", "--exclude-standard", "-z")
@@ -233,6 +239,14 @@ def changes() -> set[str] | None:
             return None
         return {path for path in (tracked + new).split("\0") if path}
     return None
+
+
+def day_before() -> str | None:
+    """The newest commit at least a day older than HEAD; None or an empty string: none is known."""
+    seconds = git("log", "-1", "--format=%ct")
+    if seconds is None:
+        return None
+    return git("rev-list", "-1", "--first-parent", f"--before={int(seconds) - DAY_S}", "HEAD")
 
 
 def main() -> None:

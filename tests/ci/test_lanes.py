@@ -133,7 +133,18 @@ def test_changes_are_those_since_the_branch_left_main(branch):
     assert load(branch).changes() == {"old.py", "new.py", "not committed.py"}
 
 
-def test_on_main_the_changes_are_unknown(branch):
+def test_on_main_the_changes_are_those_of_a_day(branch, monkeypatch):
+    git(branch, "checkout", "-q", "main")
+    for file, days in (("month.py", 30), ("week.py", 7), ("today.py", 0)):
+        (branch / file).touch()
+        git(branch, "add", "-A")
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{1_800_000_000 - days * 86_400} +0000")
+        git(branch, "commit", "-qm", file)
+    (branch / "not committed.py").touch()
+    assert load(branch).changes() == {"today.py", "not committed.py"}
+
+
+def test_on_main_without_an_older_commit_the_changes_are_unknown(branch):
     (branch / "new.py").touch()
     assert load(branch).changes() is None
 

@@ -466,7 +466,10 @@ def loaded(directory: Path) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whom", ["worker", "parent", "both"])
+@pytest.mark.parametrize(
+    "whom",
+    ["both", *(pytest.param(one, marks=pytest.mark.nightly) for one in ("worker", "parent"))],
+)
 def test_killed_again_and_again(lab: Lab, whom: str) -> None:
     """SIGKILL at random moments: every described find has its file, ids have no gaps."""
     code = "\n".join(

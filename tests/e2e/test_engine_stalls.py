@@ -155,6 +155,7 @@ def test_a_debugger_may_hold_the_worker(lab: Lab) -> None:
     assert not names(spec.parent, "hangs")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["mu2", "text"])
 def test_other_engines_go_on_too(lab: Lab, kind: str) -> None:
     stop = "os.kill(os.getpid(), signal.SIGSTOP)"

@@ -163,6 +163,7 @@ def test_mutants_first_and_then_the_target(first):
     assert any(origin.startswith("m1/") for e in seeded for origin in e.origins.values())
 
 
+@pytest.mark.nightly
 def test_the_same_seed_gives_the_same_queues(first, tmp_path):
     (tmp_path / "other").mkdir()
     other = First(tmp_path / "other")
@@ -226,6 +227,7 @@ def test_without_seeds_and_with_a_generator(first):
     assert not first.stages("refused")
 
 
+@pytest.mark.nightly
 def test_what_was_handed_over_and_crashes_is_described(first):
     # Both let in: the crash that a mutant's fuzzing comes to is the program's too.
     (first.directory / "rooms" / "door.py").write_text(DOOR.replace("raise DoorError", "pass"))

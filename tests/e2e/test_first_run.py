@@ -166,6 +166,7 @@ def test_mutants_first_and_then_the_target(first):
         assert state.mutants[mutant].costs.keys() >= {"build", "prune", "start", "handover"}
 
 
+@pytest.mark.nightly
 def test_in_parallel_each_starts_from_the_seeds(first):
     first.begin("mutants.use=parallel", "engine.instances=2", "campaign.budget=20s")
     state = first.finished()
@@ -270,7 +271,8 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
 
 
 @pytest.mark.parametrize(
-    "stage", [pytest.param("building", marks=pytest.mark.nightly), "pruning", "collecting"]
+    "stage",
+    ["pruning", *(pytest.param(s, marks=pytest.mark.nightly) for s in ("building", "collecting"))],
 )
 def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
     first.begin("campaign.budget=40s", "mutants.per_mutant=2s")
@@ -379,8 +381,11 @@ int main(int argc, char **argv) {
 @pytest.mark.parametrize(
     "evil",
     [
-        "leaves_a_child()", "eats()", "writes()", "deletes(argv[1])", "sleeps()",
-        pytest.param("abort()", marks=pytest.mark.nightly),
+        "leaves_a_child()",
+        *(
+            pytest.param(evil, marks=pytest.mark.nightly)
+            for evil in ("eats()", "writes()", "deletes(argv[1])", "sleeps()", "abort()")
+        ),
     ],
 )  # fmt: skip
 def test_hostile_mutants_harm_nobody(first, evil):
@@ -495,6 +500,7 @@ def test_a_target_without_instrumentation_is_said_so(first):
     assert "not instrumented; let target.build call $CC" in first.events(CampaignEnded)[-1].reason
 
 
+@pytest.mark.nightly
 def test_the_table_taken_away_and_put_back(first):
     first.begin("campaign.budget=40s", "mutants.per_mutant=4s")
     first.until(fuzzed, 180)

@@ -168,7 +168,9 @@ def steered(state, *, but: set[str]) -> set[str]:
     return {name for name, f in state.operators.items() if f.splice == 0.8} - but
 
 
-@pytest.mark.parametrize("first", ["afl", "text"], indirect=True)
+@pytest.mark.parametrize(
+    "first", ["afl", pytest.param("text", marks=pytest.mark.nightly)], indirect=True
+)
 def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first):
     first.begin("campaign.seed=3")
     (one,) = turning(first.until(turning, 120))
@@ -203,6 +205,7 @@ def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first
         assert (row.applied, row.found) == (applied, found) if row else not applied, name
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("first", ["afl"], indirect=True)
 def test_parallel_turns_and_whoever_is_killed_or_stopped_in_between(first):
     first.begin('mutants.use="parallel"', "engine.instances=2")

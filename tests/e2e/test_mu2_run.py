@@ -297,7 +297,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize(
     "what",
-    HOSTILE,
+    [
+        "segfaults",
+        *(pytest.param(w, marks=pytest.mark.nightly) for w in HOSTILE if w != "segfaults"),
+    ],
 )
 def test_a_hostile_mutant_costs_no_result(lab: Lab, what: str) -> None:
     """``n`` is never negative but in a mutant of ``length``: then the process is in danger."""

@@ -340,7 +340,7 @@ def test_after_a_reboot_everything_is_resumed(made):
     s.check_nothing_lost_or_doubled()
 
 
-@pytest.mark.parametrize("rounds", [4, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [4, pytest.param(25, marks=pytest.mark.nightly)])
 def test_kills_at_any_moment(made, rounds):
     rng = random.Random(rounds)
     s = made(tick=0.002, crash_at=list(range(50, 5000, 50)))

@@ -58,6 +58,7 @@ def run(home, *overrides: str, code: int = 0) -> str:
     return home.stderr
 
 
+@pytest.mark.nightly
 def test_it_is_built_offline_and_fuzzed(user):
     run(user, "campaign.budget=10s")
     state = user.status()
