@@ -103,9 +103,9 @@ class Gauges:
         self._restarted = True
         """Whether afl-fuzz may have been restarted, and counts from an older number."""
         known = known or Instance(name)
-        self._execs, self._cycles = known.execs, known.cycles
-        self._highest = {field: getattr(known, field) for field in _NEVER_LESS}
-        self._edges_total = known.edges_total
+        self._execs, self._cycles = known.stats.execs, known.stats.cycles
+        self._highest = {field: known.stat(field) for field in _NEVER_LESS}
+        self._edges_total = known.stats.edges_total
         memory = read_json(self._memory) or {}
         self._lost = min(bounds.whole(memory.get("lost"), 0), MOST)
         """Executions that afl-fuzz no longer counts: a killed and resumed afl-fuzz continues from

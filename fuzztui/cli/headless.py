@@ -77,7 +77,7 @@ def _progress(run: Path, now: RunStatus, style: str) -> None:
 
 def progress_line(state: State) -> str:
     """Format one line: time, state, execs, rate, corpus, edges, kills, findings."""
-    t = totals(state)
+    t = totals(state).stats
     of = f"/{duration(state.budget_s)}" if state.budget_s else ""
     total = f"/{t.edges_total}" if t.edges_total > 0 else ""
     edges = f"  edges {t.edges}{total}" if t.edges >= 0 else ""

@@ -35,7 +35,7 @@ def grouped(found: FindingTally) -> str:
 
 def found_rows(state: State, *, at_least: bool = False) -> Iterator[tuple[str, str]]:
     """The rows of ``fuzztui status`` about findings; ``at_least``: numbers are lower bounds."""
-    found, not_saved = tallies(state), totals(state).findings_not_saved
+    found, not_saved = tallies(state), totals(state).stats.findings_not_saved
     for row, category in (("crashes", "crash"), ("hangs", "hang"), ("differs", "differs")):
         tally = found[category]
         if tally.files or category != "differs":

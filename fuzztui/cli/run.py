@@ -199,7 +199,7 @@ def _value(value: object) -> str:
 def _has_executed(where: Path) -> bool:
     """Whether the run has executed anything; otherwise the campaign's identity may still change."""
     state = standing(where).state
-    return bool(state.entries) or any(i.execs for i in state.instances.values())
+    return bool(state.entries) or any(i.stats.execs for i in state.instances.values())
 
 
 def _finished(campaign: Campaign, where: Path) -> bool:

@@ -35,6 +35,7 @@ from fuzztui.model.selectors import (
     crashes_of,
     groups,
     instance_throughput,
+    other_text,
     running_time,
     tallies,
     throughput,
@@ -135,8 +136,8 @@ def watched_text(path: Path, seen: Snapshot) -> str:
         ("instances", ", ".join(f"{n} {word}" for word, n in counts.items())),
         ("figures", age),
         ("elapsed", duration(state.t)),
-        ("execs", f"{t.execs:,}  at {speed(t.execs_per_sec)}{_unmeasured(t)}"),
-        ("corpus", f"{t.corpus:,}"),
+        ("execs", f"{t.stats.execs:,}  at {speed(t.stats.execs_per_sec)}{_unmeasured(t)}"),
+        ("corpus", f"{t.stats.corpus:,}"),
         ("coverage", _cover(t)),
         *found_rows(state),
         *_signals(state),
@@ -148,11 +149,13 @@ def watched_text(path: Path, seen: Snapshot) -> str:
         age_of = seen.ages.get(i.id, -1.0)
         lines.append(
             f"  {brief(i.id):<9} {brief(i.state):<8} {ago(age_of) if age_of >= 0 else '-':>7} "
-            f"{i.execs:>14,} execs {speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus "
+            f"{i.stats.execs:>14,} execs {speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus "
             f"{i.crashes:>4,} crashes"
         )
         if i.state == "stalled":
             lines.append(f"    {brief(i.reason)}")
+        if i.stats.other:
+            lines.append(f"    also reports {other_text(i)}")
     latest = sorted(state.findings.values(), key=lambda f: f.t)[-LATEST:]
     lines += [brief(f"  {f.category}: {f.key}") for f in reversed(latest)]
     lines += [brief(f"  {problem}") for problem in seen.problems]
@@ -172,7 +175,7 @@ def _signals(state: State) -> Iterator[tuple[str, str]]:
 
 
 def _unmeasured(t: Totals) -> str:
-    return "" if t.execs_per_sec >= 0 else " (not measured yet)"
+    return "" if t.stats.execs_per_sec >= 0 else " (not measured yet)"
 
 
 def status_object(run: Path, now: RunStatus) -> dict[str, object]:
@@ -198,7 +201,7 @@ def status_text(run: Path, now: RunStatus) -> str:
         budget = f" of {duration(state.budget_s)}"
     elif state.budget_trials and whole_time:
         whole = several(state.budget_trials, "trial")
-        budget = f", {t.execs * 100 // state.budget_trials}% of {whole}"
+        budget = f", {t.stats.execs * 100 // state.budget_trials}% of {whole}"
     average = " on average" if over else ""
     per_second = f"  at {speed(throughput(state))}{average}" if whole_time else ""
     least = "at least " if now.is_lower_bound else ""
@@ -210,9 +213,9 @@ def status_text(run: Path, now: RunStatus) -> str:
         *([("trouble", now.trouble)] if now.trouble else []),
         *([("log", _lost(now))] if least else []),
         ("elapsed", duration(running_time(state)) + budget),
-        ("execs", f"{least}{t.execs:,}{per_second}"),
-        ("corpus", f"{least}{t.corpus:,}"),
-        ("coverage", (least if t.edges >= 0 else "") + _cover(t)),
+        ("execs", f"{least}{t.stats.execs:,}{per_second}"),
+        ("corpus", f"{least}{t.stats.corpus:,}"),
+        ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *aim_rows(state),
@@ -228,15 +231,17 @@ def status_text(run: Path, now: RunStatus) -> str:
         )
         differs = found["differs"].by.get(i.id, 0)
         lines.append(
-            f"  {brief(i.id):<9} {_word(i):<10} {i.execs:>12,} execs {speed(rate):>10} "
+            f"  {brief(i.id):<9} {_word(i):<10} {i.stats.execs:>12,} execs {speed(rate):>10} "
             f"{i.corpus:>7,} corpus {crashes_of(i, found):>4,} crashes"
             + (f" {differs:,} differs" if differs else "")
             + _old(i, now)
         )
-        if i.id == ORACLE and (waiting := to_look_at(i.pending)):
+        if i.id == ORACLE and (waiting := to_look_at(i.stats.pending)):
             lines.append(f"    {waiting}")
         if i.reason and i.reason != state.reason:
             lines.append(f"    {brief(i.reason)}")
+        if i.stats.other:
+            lines.append(f"    also reports {other_text(i)}")
     lines += [folded] if folded else []
     for keys in islice(state.groups.values(), MAX_GROUPS):
         finding = state.findings[keys[0]]
@@ -274,14 +279,14 @@ def _old(i: Instance, now: RunStatus) -> str:
 
 
 def _cover(t: Totals) -> str:
-    cover = "-" if t.edges < 0 else f"{t.edges:,}"
-    if t.edges >= 0 and t.edges_total > 0:
-        cover += f" of {t.edges_total:,}"
-    cover += " edges" if t.edges >= 0 else ""
-    if t.edges > 0 and t.edges_total > 0:
-        cover += f" ({t.edges / t.edges_total:.1%})"
-    if t.edges_valid >= 0:
-        cover += f", {t.edges_valid:,} by valid inputs"
-    if t.edges_third_party >= 0:
-        cover += f"; {t.edges_third_party:,} in libraries"
+    cover = "-" if t.stats.edges < 0 else f"{t.stats.edges:,}"
+    if t.stats.edges >= 0 and t.stats.edges_total > 0:
+        cover += f" of {t.stats.edges_total:,}"
+    cover += " edges" if t.stats.edges >= 0 else ""
+    if t.stats.edges > 0 and t.stats.edges_total > 0:
+        cover += f" ({t.stats.edges / t.stats.edges_total:.1%})"
+    if t.stats.edges_valid >= 0:
+        cover += f", {t.stats.edges_valid:,} by valid inputs"
+    if t.stats.edges_third_party >= 0:
+        cover += f"; {t.stats.edges_third_party:,} in libraries"
     return cover

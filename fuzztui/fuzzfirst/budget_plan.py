@@ -32,7 +32,7 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
     if state.stage != "mutants":
         plan |= {"began_s": now, "before_s": plan.get("before_s", 0.0)}
     if "first_s" not in plan:
-        executed = sum(i.execs for i in state.instances.values() if not i.mutant)
+        executed = sum(i.stats.execs for i in state.instances.values() if not i.mutant)
         # Before the first execution, running time is not charged to the target.
         plan |= {"first_s": now if executed else 0.0, "first_trials": executed}
     seconds = max(0.0, campaign.budget_s - plan["first_s"]) * mutants["share"]
@@ -70,6 +70,6 @@ def wants_mutants(campaign: Campaign, state: State) -> bool:
     plan = plan_of(campaign, state)
     used = plan.get("before_s", 0.0)
     if campaign.budget_trials:
-        used = float(sum(i.execs for i in state.instances.values() if i.mutant))
+        used = float(sum(i.stats.execs for i in state.instances.values() if i.mutant))
     left = (plan["mutants_trials"] or plan["mutants_s"]) - used
     return bool(queue(state)) and left >= MIN_LEFT

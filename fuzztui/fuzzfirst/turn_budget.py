@@ -52,7 +52,7 @@ class TurnBudget:
     def executed(self) -> int:
         """Return the number of executions of the turn."""
         known = self._context.state.instances
-        return sum(known[name].execs for name in self._names if name in known)
+        return sum(known[name].stats.execs for name in self._names if name in known)
 
     def limit(self) -> float:
         """Return the turn's maximum budget, in seconds or executions.

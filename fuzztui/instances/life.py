@@ -95,7 +95,7 @@ class InstanceLife:
         self.paused = self.state == "paused" and not self._halted
         """Whether the user paused the instance; outlives the process."""
         self.greeted = bool(before and (before.engine or before.capabilities))
-        self.execs = before.execs if before else 0
+        self.execs = before.stats.execs if before else 0
         self._campaign = campaign
         self.run_dir = run_dir
         self._index = index

@@ -39,7 +39,7 @@ from fuzztui.model.state import (
     UncoveredGoal,
 )
 from fuzztui.wire.codec import decode_record, encode_record
-from fuzztui.wire.events import MutationStats, MutatorStats, Record, TargetingStats
+from fuzztui.wire.events import MutationStats, MutatorStats, Record, Stats, TargetingStats
 
 
 class CheckpointError(ValueError):
@@ -97,6 +97,7 @@ SCHEMA = crc32(
                 for c in (
                     State,
                     Instance,
+                    Stats,
                     Entry,
                     Finding,
                     Mutant,
@@ -113,7 +114,9 @@ SCHEMA = crc32(
 )
 """Changes whenever the state's dataclasses or the fold's meaning do."""
 
-_instance_row = attrgetter(*_names(Instance))
+_INSTANCE = tuple(n for n in _names(Instance) if n != "stats")
+_instance_row = attrgetter(*_INSTANCE)
+_stats_row = attrgetter(*_names(Stats))
 _entry_row = attrgetter(*_names(Entry))
 _finding_row = attrgetter(*_names(Finding))
 _mutant_row = attrgetter(*_names(Mutant))
@@ -137,6 +140,7 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["latest"] = dict(state.latest)
     head["mutant_counts"] = dict(state.mutant_counts)
     head["instances"] = [_instance_row(i) for i in state.instances.values()]
+    head["stats"] = {i.id: _stats_row(i.stats) for i in state.instances.values()}
     head["commands"] = [_command_row(c) for c in state.commands.values()]
     head["mutation"] = {name: _mutation_row(f) for name, f in state.mutation.items()}
     head["operators"] = {name: _operators_row(f) for name, f in state.operators.items()}
@@ -209,9 +213,9 @@ def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any
 
 
 _TYPES: dict[type[Any], dict[str, str]] = {
-    cls: {f.name: str(f.type) for f in fields(cls)}
+    cls: {f.name: str(f.type) for f in fields(cls) if f.name != "stats"}
     for cls in (
-        State, Instance, Entry, Finding, Mutant, CommandStatus, MutationStats, MutatorStats,
+        State, Instance, Stats, Entry, Finding, Mutant, CommandStatus, MutationStats, MutatorStats,
         MixtureChange, TargetingStats,
     )
 }  # fmt: skip
@@ -292,7 +296,11 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     for name in _SCALARS:
         _check(State, name, _TYPES[State][name], [head[name]])
     state = State(**{name: head[name] for name in _SCALARS})
-    state.instances = {row[0]: Instance(*row) for row in _checked(Instance, head["instances"])}
+    stats = _by_name(Stats, head["stats"])
+    state.instances = {
+        row[0]: Instance(**dict(zip(_INSTANCE, row, strict=True)), stats=stats[row[0]])
+        for row in _checked(Instance, head["instances"])
+    }
     state.commands = {
         row[0]: CommandStatus(*row) for row in _checked(CommandStatus, head["commands"])
     }

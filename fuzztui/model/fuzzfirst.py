@@ -107,7 +107,7 @@ class Outlook:
 def budget(state: State, now: float | None = None) -> tuple[float, float]:
     """How much of the mutants' budget is used, and of how much, in its unit."""
     if of := state.plan.get("mutants_trials", 0.0):
-        return float(sum(i.execs for i in state.instances.values() if i.mutant)), of
+        return float(sum(i.stats.execs for i in state.instances.values() if i.mutant)), of
     of, before = state.plan.get("mutants_s", 0.0), state.plan.get("before_s", 0.0)
     if state.stage != "mutants":
         return min(of, before), of
@@ -159,7 +159,7 @@ def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None
 
 def trials_of(state: State, mutant: Mutant) -> float:
     """How many trials a mutant had so far."""
-    return float(sum(i.execs for i in state.instances.values() if i.mutant == mutant.id))
+    return float(sum(i.stats.execs for i in state.instances.values() if i.mutant == mutant.id))
 
 
 def mutant_behind(state: State, row: Entry | Finding) -> str:

@@ -32,10 +32,10 @@ def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
         write_down(state, i.id)
         i.numbered = state.seq
     if not entry.saved:
+        before = i.corpus
         i.entry_files += 1
-        if i.entry_files > i.corpus:
-            shift_own(state, i, "corpus", i.corpus, i.entry_files)
-            i.corpus = i.entry_files
+        if i.corpus > before:
+            shift_own(state, i, "corpus", before, i.corpus)
             touched.campaign = True
         if e.first < 0 and not e.sync:
             i.last_find_t = state.t
@@ -104,16 +104,15 @@ def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> Non
     i = instance(state, e.instance, touched)
     finding = _finding(state, e)
     if not finding.saved:
+        hangs, crashes = i.hangs, i.crashes
         if e.category == "hang":
             i.hang_files += 1
-            if i.hang_files > i.hangs:
-                shift_own(state, i, "hangs", i.hangs, i.hang_files)
-                i.hangs = i.hang_files
         else:
             i.crash_files += 1
-            if i.crash_files > i.crashes:
-                shift_own(state, i, "crashes", i.crashes, i.crash_files)
-                i.crashes = i.crash_files
+        if i.hangs > hangs:
+            shift_own(state, i, "hangs", hangs, i.hangs)
+        if i.crashes > crashes:
+            shift_own(state, i, "crashes", crashes, i.crashes)
         state.latest[e.category] = state.t
         touched.campaign = True
     state.findings[finding.key] = replace(

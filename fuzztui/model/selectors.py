@@ -4,43 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from fuzztui.base.signals import is_by_signal
 from fuzztui.model.lineage import identity, parent_of
-from fuzztui.model.mutation_score import mutants_summary
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
-
-__all__ = [
-    "CATEGORIES",
-    "ENDED",
-    "Ancestor",
-    "FindingTally",
-    "Group",
-    "Totals",
-    "crashes_of",
-    "elapsed",
-    "entries",
-    "findings",
-    "group_heads",
-    "groups",
-    "instance_throughput",
-    "lineage",
-    "mutants",
-    "mutants_summary",
-    "own_time",
-    "pending_commands",
-    "progress",
-    "rate",
-    "remaining",
-    "running_time",
-    "tallies",
-    "throughput",
-    "totals",
-    "tree_of",
-    "wall_time",
-]
+from fuzztui.wire.events import Stats
 
 CATEGORIES = ("crash", "hang", "differs")
 """Kinds of findings."""
@@ -51,55 +21,46 @@ ENDED = frozenset({"finished", "stopped", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Over all instances; -1 where no instance reports the figure.
+    """Numbers of the whole campaign, by the rules that :class:`Stats` declares.
 
-    What was found is that of the target: those that fuzz mutants count for executions and
-    resources only.
+    Instances that fuzz mutants count for executions and resources only: what was found is what the
+    target's instances found.
     """
 
-    execs: int
-    execs_per_sec: float
-    """Of those instances whose rate is known; -1 where that leaves nothing."""
-    corpus: int
-    crashes: int
-    hangs: int
-    findings_not_saved: int
-    """At least so many distinct ones: the maximum, as instances meet the same."""
-    edges: int
-    """The maximum: instances exchange their finds."""
-    edges_total: int
-    """As :func:`known_total` has it."""
-    edges_valid: int
-    edges_third_party: int
-    valid: int
-    invalid: int
+    stats: Stats
+    """``execs_per_sec``: of the instances whose rate is known; -1: there are none."""
     cpu: float
     rss: int
     last_find_t: float
 
 
+_RULES = {f.name: f.metadata["total"] for f in fields(Stats) if f.metadata.get("total")}
+
+
 def totals(state: State) -> Totals:
-    """Sums over instances, except for what says otherwise in :class:`Totals`."""
+    """Compute the totals over all instances."""
     all_ = list(state.instances.values())
     own = [i for i in all_ if not i.mutant]
-    edges = max((i.edges for i in own), default=-1)
+    numbers = {
+        name: _total(rule, [i.stat(name) for i in (all_ if name == "execs" else own)])
+        for name, rule in _RULES.items()
+    }
+    numbers["edges_total"] = known_total(numbers["edges"], numbers["edges_total"])
+    rate = _known_rate([i.execs_per_sec for i in all_])
     return Totals(
-        execs=sum(i.execs for i in all_),
-        execs_per_sec=_known_rate([i.execs_per_sec for i in all_]),
-        corpus=sum(i.corpus for i in own),
-        crashes=sum(i.crashes for i in own),
-        hangs=sum(i.hangs for i in own),
-        findings_not_saved=max((i.findings_not_saved for i in own), default=-1),
-        edges=edges,
-        edges_total=known_total(edges, max((i.edges_total for i in own), default=-1)),
-        edges_valid=max((i.edges_valid for i in own), default=-1),
-        edges_third_party=max((i.edges_third_party for i in own), default=-1),
-        valid=_known_sum(i.valid for i in own),
-        invalid=_known_sum(i.invalid for i in own),
+        stats=Stats("", execs_per_sec=rate, **{n: v for n, v in numbers.items() if v >= 0}),
         cpu=round(sum(i.cpu for i in all_), 3),
         rss=sum(i.rss for i in all_),
         last_find_t=max((i.last_find_t for i in own), default=-1.0),
     )
+
+
+def _total(rule: str, values: list[Any]) -> Any:
+    """Apply a rule of :class:`Stats` to the known values; -1 if there are none."""
+    known = [value for value in values if value >= 0]
+    if not known:
+        return -1
+    return sum(known) if rule == "sum" else max(known) if rule == "max" else min(known)
 
 
 def known_total(edges: int, total: int) -> int:
@@ -109,11 +70,6 @@ def known_total(edges: int, total: int) -> int:
     builds of different sizes.
     """
     return total if total > 0 and total >= edges else -1
-
-
-def _known_sum(values: Iterable[int]) -> int:
-    known = [v for v in values if v >= 0]
-    return sum(known) if known else -1
 
 
 def _known_rate(rates: list[float]) -> float:
@@ -142,8 +98,8 @@ def throughput(state: State) -> float:
     """
     t = totals(state)
     if state.state not in ENDED:
-        return t.execs_per_sec
-    return _average_rate(t.execs, running_time(state), state.lost)
+        return t.stats.execs_per_sec
+    return _average_rate(t.stats.execs, running_time(state), state.lost)
 
 
 def tree_of(instance: Instance) -> str:
@@ -168,7 +124,12 @@ def instance_throughput(
     """
     if over and tree_of(instance) and (own := own_time(instance, running_s)) >= 0:
         running_s = own
-    return _average_rate(instance.execs, running_s, lost) if over else instance.execs_per_sec
+    return _average_rate(instance.stats.execs, running_s, lost) if over else instance.execs_per_sec
+
+
+def other_text(instance: Instance) -> str:
+    """Return the numbers that the engine reports and fuzztui does not know, with their keys."""
+    return ", ".join(f"{name} {value:,}" for name, value in instance.stats.other.items())
 
 
 def _average_rate(execs: int, seconds: float, lost: int) -> float:
@@ -188,7 +149,7 @@ def progress(state: State) -> float | None:
     if state.budget_s > 0:
         parts.append(running_time(state) / state.budget_s)
     if state.budget_trials > 0:
-        parts.append(totals(state).execs / state.budget_trials)
+        parts.append(totals(state).stats.execs / state.budget_trials)
     return min(1.0, max(parts)) if parts else None
 
 
@@ -349,8 +310,8 @@ def tallies(state: State) -> dict[str, FindingTally]:
             if f.signature and not is_by_signal(f.signature):
                 seen.add(f.signature)
     counted = totals(state)
-    files["crash"] = max(files["crash"], counted.crashes - files["differs"])
-    files["hang"] = max(files["hang"], counted.hangs)
+    files["crash"] = max(files["crash"], counted.stats.crashes - files["differs"])
+    files["hang"] = max(files["hang"], counted.stats.hangs)
     return {
         name: FindingTally(count[name], files[name], last[name], by[name]) for name in CATEGORIES
     }

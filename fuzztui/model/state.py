@@ -15,7 +15,7 @@ from typing import Any
 
 from fuzztui.model.progress import phase
 from fuzztui.model.series import Series
-from fuzztui.wire.events import MutationStats, MutatorStats, Record, TargetingStats
+from fuzztui.wire.events import MutationStats, MutatorStats, Record, Stats, TargetingStats
 
 RECENT_RECORDS = 500
 """The number of latest records in the event list; statistics and lists are not in it."""
@@ -25,6 +25,12 @@ RECENT_COMMANDS = 200
 
 MUTANT_STATES = ("pending", "alive", "killed", "skipped", "equivalent", "invalid")
 """States of a mutant."""
+
+
+FILE_COUNTS = frozenset({"corpus", "crashes", "hangs"})
+"""Statistics that count files: the log may contain more of them than the engine has reported."""
+
+NO_STATS = Stats("")
 
 
 @dataclass(slots=True)
@@ -48,25 +54,10 @@ class Instance:
     """The id of the mutant that the instance fuzzes; an empty string: the original."""
     peers: dict[str, int] = field(default_factory=dict)
     """By peer: the next id to import from its queue."""
-    execs: int = 0
+    stats: Stats = NO_STATS
+    """The latest statistics. The numbers of files may be too low: use the properties."""
     execs_per_sec: float = 0.0
-    """-1: unknown."""
-    corpus: int = 0
-    favored: int = -1
-    pending: int = -1
-    crashes: int = 0
-    hangs: int = 0
-    edges: int = -1
-    edges_total: int = -1
-    edges_valid: int = -1
-    edges_third_party: int = -1
-    findings_not_saved: int = -1
-    valid: int = -1
-    invalid: int = -1
-    cycles: int = -1
-    cur_item: int = -1
-    max_depth: int = -1
-    stability: float = -1.0
+    """The rate of the latest statistics; 0 in a state without executions; -1: unknown."""
     stats_t: float = -1.0
     """Campaign time at which the statistics were measured; -1: none yet."""
     slow_t: float = -1.0
@@ -78,7 +69,7 @@ class Instance:
     """Campaign time of the last entry that was not imported; -1: none yet."""
     entry_files: int = 0
     """Files in ``queue/`` that the log contains, as ``crash_files`` and ``hang_files`` of the other
-    directories. The counts above are never below these, though the engine's statistics lag."""
+    directories. The properties are never below these, though the engine's statistics lag."""
     crash_files: int = 0
     hang_files: int = 0
     numbered: int = 0
@@ -94,6 +85,25 @@ class Instance:
     """Campaign time at which the instance ended; -1: it has not."""
     origins: dict[str, str] = field(default_factory=dict)
     """Of an instance that fuzzes a mutant: the entries that were its seeds, by its own ids."""
+
+    @property
+    def corpus(self) -> int:
+        """The number of entries."""
+        return max(self.stats.corpus, self.entry_files)
+
+    @property
+    def crashes(self) -> int:
+        """The number of saved crashes."""
+        return max(self.stats.crashes, self.crash_files)
+
+    @property
+    def hangs(self) -> int:
+        """The number of saved hangs."""
+        return max(self.stats.hangs, self.hang_files)
+
+    def stat(self, name: str) -> Any:
+        """Return a number of the statistics by the name of its field in :class:`Stats`."""
+        return getattr(self if name in FILE_COUNTS else self.stats, name)
 
 
 @dataclass(frozen=True, slots=True)

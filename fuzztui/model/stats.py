@@ -1,19 +1,21 @@
 """Fold instances, their statistics, and the campaign's totals over time.
 
-How the totals over instances are computed:
+:class:`~fuzztui.wire.events.Stats` declares how each total over instances is computed. Besides:
 
-* ``execs``, ``rate``, ``crashes``, ``hangs``, ``corpus``, ``cpu``: the sum;
-* ``edges``, ``edges_valid``, ``edges_third_party``: the maximum, because instances exchange
-  their entries and so cover the same code;
+* ``rate`` and ``cpu`` are sums;
+* instances that fuzz a mutant count for ``execs``, ``rate`` and ``cpu`` only;
 * an instance that is paused or stalled, or has no process, has rate 0, whatever its last
   statistics contain; an instance whose rate is unknown adds nothing to the sum.
 """
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+from typing import Any
+
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.series import Series
-from fuzztui.model.state import Instance, State
+from fuzztui.model.state import FILE_COUNTS, Instance, State
 from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats, Synced
 
 IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished", "failed"})
@@ -21,6 +23,9 @@ IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished
 
 GONE_STATES = frozenset({"restarting", "stopped", "finished", "failed"})
 """Instance states without a process: the CPU use is 0, too."""
+
+MAX_KEY = 40
+"""The length of the name of a number without a field."""
 
 _LARGE = 2**62
 
@@ -60,9 +65,8 @@ def shift_own(state: State, i: Instance, name: str, old: float, new: float) -> N
         shift(state, name, old, new)
 
 
-def _maximum(state: State, i: Instance, name: str, old: int) -> None:
-    """Add a point to a maximum: the instance's attribute ``name`` was ``old`` before."""
-    new = getattr(i, name)
+def _maximum(state: State, i: Instance, name: str, old: int, new: int) -> None:
+    """Add a point to a maximum: one instance's value changed from ``old`` to ``new``."""
     if i.mutant:
         return
     maxima = state.series.get(name)
@@ -70,7 +74,7 @@ def _maximum(state: State, i: Instance, name: str, old: int) -> None:
     if new >= highest:
         highest = new
     elif old >= highest:
-        highest = max(getattr(o, name) for o in state.instances.values() if not o.mutant)
+        highest = max(o.stat(name) for o in state.instances.values() if not o.mutant)
     if highest >= 0:
         series(state, name).add(state.t, highest)
 
@@ -114,12 +118,37 @@ def instance_hello(state: State, e: InstanceHello, touched: ChangesBuilder) -> N
     i.unable = {str(k): str(v) for k, v in e.unable.items()}
     i.directory = e.directory or i.directory
     if e.mutant and not i.mutant:
-        for name in ("corpus", "crashes", "hangs"):
-            if counted := getattr(i, name):
+        for name in sorted(FILE_COUNTS):
+            if counted := i.stat(name):
                 shift(state, name, counted, 0)
         i.mutant = e.mutant
     if e.pid:
         i.pid = e.pid
+
+
+_NUMBERS = [f for f in fields(Stats) if f.type in ("Count", "float")]
+_BOUNDS: dict[str, tuple[Any, Any]] = {
+    f.name: (f.default if "key" in f.metadata else -_LARGE, f.default) for f in _NUMBERS
+}
+"""The lowest possible value of each number, and the value of an unknown one."""
+_SERIES = {f.name: f.metadata["total"] for f in _NUMBERS if f.metadata.get("series")}
+
+
+def _sound(e: Stats) -> Stats:
+    """Replace impossible numbers by the value of unknown ones."""
+    wrong: dict[str, Any] = {
+        name: unknown
+        for name, (low, unknown) in _BOUNDS.items()
+        if not low <= getattr(e, name) < _LARGE
+    }
+    if e.other:
+        wrong["other"] = {k: v for k, v in e.other.items() if _is_shown(k, v)}
+    return replace(e, **wrong) if wrong else e
+
+
+def _is_shown(key: str, value: Any) -> bool:
+    plain = key.isascii() and key.isprintable() and 0 < len(key) <= MAX_KEY
+    return plain and type(value) in (int, float) and 0 <= value < _LARGE
 
 
 def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
@@ -127,33 +156,22 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
     i = instance(state, e.instance, touched)
     touched.campaign = True
     t = state.t
-    execs = max(count(e.execs), 0)
-    corpus = max(count(e.corpus), i.entry_files)
-    crashes = max(count(e.crashes), i.crash_files)
-    hangs = max(count(e.hangs), i.hang_files)
-    rate = 0.0 if i.state in IDLE_STATES else round(finite(e.execs_per_sec), 3)
-    shift(state, "execs", i.execs, execs)
+    before = [i.stat(name) for name in _SERIES]
+    i.stats = e = _sound(e)
+    rate = 0.0 if i.state in IDLE_STATES else round(e.execs_per_sec, 3)
     _set_rate(state, i, rate if rate >= 0 else -1.0)
-    shift_own(state, i, "corpus", i.corpus, corpus)
-    shift_own(state, i, "crashes", i.crashes, crashes)
-    shift_own(state, i, "hangs", i.hangs, hangs)
-    i.execs = execs
-    i.corpus, i.crashes, i.hangs = corpus, crashes, hangs
-    for name in ("edges", "edges_valid", "edges_third_party"):
-        old = getattr(i, name)
-        setattr(i, name, count(getattr(e, name)))
-        _maximum(state, i, name, old)
-    i.edges_total = count(e.edges_total)
-    i.favored, i.pending = count(e.favored), count(e.pending)
-    i.valid, i.invalid = count(e.valid), count(e.invalid)
-    i.findings_not_saved = count(e.findings_not_saved)
-    i.cycles, i.cur_item = count(e.cycles), count(e.cur_item)
-    i.max_depth = count(e.max_depth)
-    i.stability = finite(e.stability, -1.0)
-    i.stats_t = max(0.0, t - finite(e.age))
+    for (name, total), old in zip(_SERIES.items(), before, strict=True):
+        new = i.stat(name)
+        if total == "max":
+            _maximum(state, i, name, old, new)
+        elif name == "execs":
+            shift(state, name, old, new)
+        else:
+            shift_own(state, i, name, old, new)
+    i.stats_t = max(0.0, t - e.age)
     if e.find_age >= 0:
-        i.last_find_t = max(0.0, t - finite(e.find_age))
-    i.slow_t = -1.0 if e.slow_age < 0 else max(0.0, t - finite(e.slow_age))
+        i.last_find_t = max(0.0, t - e.find_age)
+    i.slow_t = -1.0 if e.slow_age < 0 else max(0.0, t - e.slow_age)
 
 
 def synced(state: State, e: Synced, touched: ChangesBuilder) -> None:

@@ -12,7 +12,6 @@ from fuzztui.model.selectors import (
     ENDED,
     FindingTally,
     Group,
-    Totals,
     crashes_of,
     groups,
     instance_throughput,
@@ -26,6 +25,7 @@ from fuzztui.model.selectors import (
 )
 from fuzztui.model.state import Instance, State
 from fuzztui.model.targeting import aim_dict
+from fuzztui.wire.events import Stats
 
 
 def status_dict(state: State) -> dict[str, Any]:
@@ -44,16 +44,16 @@ def status_dict(state: State) -> dict[str, Any]:
         "remaining_s": remaining(state),
         "progress": progress(state),
         "seed": state.seed,
-        "execs": t.execs,
+        "execs": t.stats.execs,
         "execs_per_sec": _or_none(throughput(state)),
-        "corpus": t.corpus,
+        "corpus": t.stats.corpus,
         "crashes": found["crash"].files,
         "hangs": found["hang"].files,
         "differs": found["differs"].files,
-        "findings_not_saved": _or_none(t.findings_not_saved),
-        "coverage": _coverage_dict(t),
-        "valid": _or_none(t.valid),
-        "invalid": _or_none(t.invalid),
+        "findings_not_saved": _or_none(t.stats.findings_not_saved),
+        "coverage": _coverage_dict(t.stats),
+        "valid": _or_none(t.stats.valid),
+        "invalid": _or_none(t.stats.invalid),
         "mutants": mutants_dict(state),
         "first": first_dict(state),
         "mixture": mixture_dict(state),
@@ -77,7 +77,7 @@ def _or_none(figure: _Figure) -> _Figure | None:
     return figure if figure >= 0 else None
 
 
-def _coverage_dict(of: Totals | Instance) -> dict[str, int | None]:
+def _coverage_dict(of: Stats) -> dict[str, int | None]:
     return {
         "covered": _or_none(of.edges),
         "total": _or_none(of.edges_total),
@@ -115,14 +115,14 @@ def _instance_dict(i: Instance, state: State, found: Mapping[str, FindingTally])
         "reason": i.reason,
         "pid": i.pid or None,
         "restarts": i.restarts,
-        "execs": i.execs,
+        "execs": i.stats.execs,
         "execs_per_sec": _or_none(per_second),
         "corpus": i.corpus,
         "crashes": crashes_of(i, found),
         "hangs": i.hangs,
         "differs": found["differs"].by.get(i.id, 0),
-        "coverage": _coverage_dict(i),
-        "stability": _or_none(i.stability),
+        "coverage": _coverage_dict(i.stats),
+        "stability": _or_none(i.stats.stability),
         "cpu": i.cpu,
         "rss": i.rss,
         "stats_s": _or_none(i.stats_t),
@@ -133,4 +133,5 @@ def _instance_dict(i: Instance, state: State, found: Mapping[str, FindingTally])
         "peers": i.peers,
         "capabilities": i.capabilities,
         "unable": i.unable,
+        **({"other": i.stats.other} if i.stats.other else {}),
     }

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 from fuzztui.base import bounds
 from fuzztui.wire.events import Stats
@@ -30,25 +32,29 @@ _OLD_NAMES = {
 }
 """AFL 2.5x's names of today's keys."""
 
-_COUNTS = {
-    "execs": ("execs_done", 0),
-    "corpus": ("corpus_count", 0),
-    "favored": ("corpus_favored", -1),
-    "pending": ("pending_total", -1),
-    "crashes": ("saved_crashes", 0),
-    "hangs": ("saved_hangs", 0),
-    "edges": ("edges_found", -1),
-    "edges_total": ("total_edges", -1),
-    "edges_valid": ("edges_valid", -1),
-    "edges_third_party": ("edges_third_party", -1),
-    "findings_not_saved": ("findings_not_saved", -1),
-    "valid": ("valid_inputs", -1),
-    "invalid": ("invalid_inputs", -1),
-    "cycles": ("cycles_done", -1),
-    "cur_item": ("cur_item", -1),
-    "max_depth": ("max_depth", -1),
+_COUNTS: dict[str, tuple[str, Any]] = {
+    f.metadata["key"]: (f.name, f.default)
+    for f in fields(Stats)
+    if "key" in f.metadata and f.type == "Count"
 }
-"""Field of Stats -> key in the file, and the value if the key is missing."""
+"""Key in the file -> field of :class:`Stats`, and the value if the key is missing."""
+
+_NOT_SHOWN = {
+    "start_time", "last_update", "run_time", "fuzzer_pid", "cycles_wo_finds", "time_wo_finds",
+    "fuzz_time", "calibration_time", "cmplog_time", "sync_time", "trim_time", "execs_per_sec",
+    "execs_ps_last_min", "pending_favs", "corpus_found", "corpus_imported", "corpus_variable",
+    "stability", "bitmap_cvg", "total_tmout", "last_find", "last_crash", "last_hang",
+    "execs_since_crash", "exec_timeout", "slowest_exec_ms", "peak_rss_mb", "cpu_affinity",
+    "var_byte_count", "havoc_expansion", "auto_dict_entries", "testcache_size", "testcache_count",
+    "testcache_evict", "afl_banner", "afl_version", "target_mode", "command_line",
+    "failed_inputs",
+}  # fmt: skip
+"""Keys of AFL++ 4.3x and of our engines that are times, settings, or no news for a user."""
+
+MAX_OTHER = 32
+"""The number of keys without a field that are passed on, in the order of the file."""
+
+_OTHER_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 
 
 def parse_stats(raw: bytes) -> dict[str, str] | None:
@@ -68,14 +74,31 @@ def parse_stats(raw: bytes) -> dict[str, str] | None:
 
 def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
     """Make the event. ``age`` in seconds; ``stability`` in percent, as AFL writes it."""
-    counts = {field: _count(values.get(key), none) for field, (key, none) in _COUNTS.items()}
+    counts: dict[str, Any] = {
+        name: _count(values.get(key), none) for key, (name, none) in _COUNTS.items()
+    }
     return Stats(
         instance=instance,
         **counts,
+        other=_other(values),
         execs_per_sec=_real(values.get("execs_per_sec"), 0.0),
         stability=_real(values.get("stability"), -1.0),
         age=round(bounds.real(age, 0.0), 2),
     )
+
+
+def _other(values: Mapping[str, str]) -> dict[str, float]:
+    """Return the numbers under keys that fuzztui does not know."""
+    unknown = (key for key in values if key not in _COUNTS and key not in _NOT_SHOWN)
+    found: dict[str, float] = {}
+    for key in unknown:
+        match = _NUMBER.fullmatch(values[key])
+        if match and _OTHER_KEY.fullmatch(key) and len(found) < MAX_OTHER:
+            number = values[key].rstrip("%")
+            value = bounds.real(float(number)) if "." in number else bounds.whole(int(number))
+            if value >= 0:
+                found[key] = value
+    return found
 
 
 def own_rate(values: Mapping[str, str]) -> float:

@@ -16,7 +16,7 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
     """Return which budget is used up, as text; an empty string while there is some left."""
     if campaign.budget_s and running_s >= campaign.budget_s:
         return f"the budget of {_seconds(campaign.budget_s)} is used up"
-    executed = sum(instance.execs for instance in state.instances.values())
+    executed = sum(instance.stats.execs for instance in state.instances.values())
     if campaign.budget_trials and executed >= campaign.budget_trials:
         return f"the budget of {several(campaign.budget_trials, 'trial')} is used up"
     return _crashed(campaign, state)
@@ -49,8 +49,8 @@ class CampaignLimits:
         # Imported and renumbered inputs are not new.
         if (news := max([sums.last_find_t, *state.latest.values()])) > self._news:
             self._news, self._news_at = news, running_s
-        if sums.edges > self._edges:
-            self._edges, self._edges_at = sums.edges, running_s
+        if sums.stats.edges > self._edges:
+            self._edges, self._edges_at = sums.stats.edges, running_s
         if state.stage == "mutants":  # this phase has a budget of its own
             self._news_at = self._edges_at = running_s
             reason = _crashed(self._campaign, state)

@@ -108,7 +108,7 @@ class CampaignPhases:
         """Create the target's instances."""
         campaign, known = self._campaign, self._context.state.instances
         if campaign.budget_trials:  # without the trials that the mutant phase has used
-            used = sum(i.execs for i in known.values() if i.mutant)
+            used = sum(i.stats.execs for i in known.values() if i.mutant)
             campaign = replace(campaign, budget_trials=max(1, campaign.budget_trials - used))
         for index, name in enumerate(instance_names(campaign)):
             self.lives[name] = InstanceLife(

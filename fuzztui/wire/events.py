@@ -173,6 +173,16 @@ class Synced(Event):
     peers: dict[str, Any] = field(default_factory=dict)
 
 
+def stat(default: float, key: str, total: str = "", *, series: bool = False) -> Any:
+    """Declare a number of :class:`Stats`.
+
+    ``default``: the value of an unknown number. ``key``: its name in ``fuzzer_stats``. ``total``:
+    how the campaign's number follows from those of the instances: "sum", "max" or "min"; an empty
+    string: there is none. ``series``: whether the state keeps the total over time.
+    """
+    return field(default=default, metadata={"key": key, "total": total, "series": series})
+
+
 @dataclass(frozen=True, slots=True)
 class Stats(Event):
     """Statistics of an instance, cumulative over restarts, at most a few times per second.
@@ -187,29 +197,32 @@ class Stats(Event):
 
     kind: ClassVar[str] = "stats"
     instance: str
-    execs: Count = 0
+    execs: Count = stat(0, "execs_done", "sum", series=True)
     execs_per_sec: float = 0.0
-    corpus: Count = 0
-    favored: Count = -1
-    pending: Count = -1
-    crashes: Count = 0
-    hangs: Count = 0
-    edges: Count = -1
-    edges_total: Count = -1
-    edges_valid: Count = -1
-    valid: Count = -1
-    invalid: Count = -1
-    cycles: Count = -1
-    cur_item: Count = -1
-    max_depth: Count = -1
-    stability: float = -1.0
+    corpus: Count = stat(0, "corpus_count", "sum", series=True)
+    favored: Count = stat(-1, "corpus_favored")
+    pending: Count = stat(-1, "pending_total")
+    crashes: Count = stat(0, "saved_crashes", "sum", series=True)
+    hangs: Count = stat(0, "saved_hangs", "sum", series=True)
+    edges: Count = stat(-1, "edges_found", "max", series=True)
+    """The total is the maximum, because instances exchange their entries and cover the same."""
+    edges_total: Count = stat(-1, "total_edges", "max")
+    edges_valid: Count = stat(-1, "edges_valid", "max", series=True)
+    valid: Count = stat(-1, "valid_inputs", "sum")
+    invalid: Count = stat(-1, "invalid_inputs", "sum")
+    cycles: Count = stat(-1, "cycles_done")
+    cur_item: Count = stat(-1, "cur_item")
+    max_depth: Count = stat(-1, "max_depth")
+    stability: float = stat(-1.0, "stability", "min")
     age: float = 0.0
     slow_age: float = -1.0
     find_age: float = -1.0
-    edges_third_party: Count = -1
+    edges_third_party: Count = stat(-1, "edges_third_party", "max", series=True)
     """Executed lines (or functions) of libraries; no input is kept because of them."""
-    findings_not_saved: Count = -1
+    findings_not_saved: Count = stat(-1, "findings_not_saved", "max")
     """Distinct findings beyond ``engine.max_findings``: a lower bound."""
+    other: dict[str, Any] = field(default_factory=dict)
+    """Numbers that have no field, by their key in ``fuzzer_stats``: shown as they are."""
 
 
 @dataclass(frozen=True, slots=True)

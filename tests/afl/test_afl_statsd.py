@@ -67,7 +67,7 @@ def home(tmp_path: Path) -> RunDir:
 
 def known(execs, **figures):
     """What the log has of it."""
-    return Instance("main", execs=execs, **figures)
+    return Instance("main", stats=Stats("main", execs, **figures))
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def at_work(state) -> bool:
     """All instances execute, and main has found something."""
     return (
         state.state == "running"
-        and all(i.state == "running" and i.execs > 0 for i in state.instances.values())
+        and all(i.state == "running" and i.stats.execs > 0 for i in state.instances.values())
         and any(e.instance == "main" and "orig:" not in e.file for e in state.entries.values())
     )
 
@@ -132,7 +132,7 @@ def names(fleet, instance: str, part: str) -> set[str]:
 def stands_still(fleet, name: str) -> int:
     """Its executions when they are no more a while later: figures may be told late."""
     before = -1
-    while (execs := fleet.state().instances[name].execs) != before:
+    while (execs := fleet.state().instances[name].stats.execs) != before:
         before = execs
         time.sleep(1.5)
     return execs
@@ -172,14 +172,14 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
 
     # One is killed: it continues with what it had, from its queue and not from the seeds.
     before = names(fleet, "main", "queue")
-    execs, killed = state.instances["main"].execs, fleet.pid("main")
+    execs, killed = state.instances["main"].stats.execs, fleet.pid("main")
     os.kill(killed, signal.SIGKILL)
     state = fleet.until(lambda s: s.instances["main"].pid not in (0, killed) and at_work(s), 120)
     assert state.instances["main"].restarts == 1
     segments = [x.split()[4] for x in Path("/proc/sysvipc/shm").read_text().splitlines()]
     assert str(killed) not in segments
     assert [" -i - " in line for line in fleet.starts("main")] == [False, True]
-    assert fleet.until(lambda s: s.instances["main"].execs > execs, 120)
+    assert fleet.until(lambda s: s.instances["main"].stats.execs > execs, 120)
     assert {n.partition(",")[0] for n in before} <= {
         n.partition(",")[0] for n in names(fleet, "main", "queue")
     }
@@ -200,7 +200,7 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert fleet.send(Pause()).ok
     paused = stands_still(fleet, "main")
     assert fleet.send(Resume()).ok
-    fleet.until(lambda s: s.instances["main"].execs > paused, 60)
+    fleet.until(lambda s: s.instances["main"].stats.execs > paused, 60)
     nothing_goes_back(fleet)
     assert fleet.send(SkipCurrent("main")).ok
     (fleet.directory / "more").write_text("abcdefgh" * 9)
@@ -221,7 +221,7 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
 def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
     fleet.start(instances=2)
     fleet.until(at_work, 120)
-    before = fleet.until(lambda s: s.instances["s1"].execs > 2000, 120).instances["s1"]
+    before = fleet.until(lambda s: s.instances["s1"].stats.execs > 2000, 120).instances["s1"]
     written = (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns
     fleet.kill_supervisor()
     fleet.start(instances=1)
@@ -230,7 +230,7 @@ def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
     assert (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns > written
     counts = [e.execs for e in fleet.events(Stats) if e.instance == "s1"]
     assert counts == sorted(counts)
-    assert state.instances["s1"].execs > before.execs
+    assert state.instances["s1"].stats.execs > before.execs
     fleet.send(Stop())
     fleet.over()
 
@@ -272,7 +272,9 @@ def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
 
         def there(state):
             files = [e.file.partition("/")[2] for e in state.entries.values()]
-            return set(files) == names(fleet, "main", "queue") and state.instances["main"].execs
+            return (
+                set(files) == names(fleet, "main", "queue") and state.instances["main"].stats.execs
+            )
 
         state = fleet.until(there, 120)
         for entry in state.entries.values():
@@ -287,15 +289,15 @@ def test_no_figure_goes_back_when_afl_is_killed_and_resumed(fleet):
     fleet.start(instances=1)
     fleet.until(at_work, 120)
     for again in range(3):
-        state = fleet.until(lambda s: s.instances["main"].edges > 0, 120)
-        killed, execs = fleet.pid("main"), state.instances["main"].execs
+        state = fleet.until(lambda s: s.instances["main"].stats.edges > 0, 120)
+        killed, execs = fleet.pid("main"), state.instances["main"].stats.execs
         if again == 1:  # both at once
             fleet.kill_supervisor()
         os.kill(killed, signal.SIGKILL)
         if again == 1:
             fleet.start(instances=1)
         fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old), 120)
-        fleet.until(lambda s, n=execs: s.instances["main"].execs > n, 120)
+        fleet.until(lambda s, n=execs: s.instances["main"].stats.execs > n, 120)
     fleet.send(Stop())
     fleet.over()
     told = [r.event for r in fleet.records() if isinstance(r.event, Stats)]
@@ -311,12 +313,12 @@ def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
     fleet.start("campaign.budget=8s", instances=1)
     state = fleet.over()
     assert (state.state, "8 s" in state.reason) == ("finished", True)
-    execs = state.instances["main"].execs
+    execs = state.instances["main"].stats.execs
     entries = len(names(fleet, "main", "queue"))
     assert (execs > 0, entries > 1) == (True, True)
     fleet.start("campaign.budget=16s", instances=2)
     state = fleet.over()
-    assert state.instances["main"].execs > execs
+    assert state.instances["main"].stats.execs > execs
     assert len(names(fleet, "main", "queue")) >= entries
     assert " -i - " in fleet.starts("main")[1]
     assert f" -i {fleet.run}/seeds " in fleet.starts("s1")[0]
@@ -354,7 +356,7 @@ def test_a_budget_of_executions_is_kept(fleet):
     state = fleet.over()
     assert state.state == "finished"
     assert "4,000 trials" in state.reason
-    assert 4000 <= sum(i.execs for i in state.instances.values()) < 5000
+    assert 4000 <= sum(i.stats.execs for i in state.instances.values()) < 5000
 
 
 def test_the_first_crash_ends_it(fleet):
@@ -528,8 +530,8 @@ def test_the_sample_of_a_real_library_runs(fleet):
     sample(fleet, "stb-image-afl.toml")
     fleet.until(
         lambda s: (
-            s.instances["main"].edges > 300
-            and all(i.execs > 1000 and i.restarts == 0 for i in s.instances.values())
+            s.instances["main"].stats.edges > 300
+            and all(i.stats.execs > 1000 and i.restarts == 0 for i in s.instances.values())
         ),
         90,
     )

@@ -127,8 +127,8 @@ def campaign(tmp_path, program, monkeypatch):
 
 def goes_on(s: Stopping) -> None:
     """It executes more than it had, and can be stopped."""
-    before = s.state().instances["main"].execs
-    s.until(lambda st: st.instances["main"].execs > before + 100, 120)
+    before = s.state().instances["main"].stats.execs
+    s.until(lambda st: st.instances["main"].stats.execs > before + 100, 120)
     assert s.send(Stop()).ok
     s.over()
     assert not s.marked()

@@ -142,7 +142,7 @@ OPERATORS = re.compile(r",op:([a-z0-9+-]+),rep:[1-8](,\+cov)?")
 
 def test_operators_are_named_counted_and_steered(fleet):
     fleet.start()
-    fleet.until(lambda s: s.state == "running" and s.instances["main"].execs > 0, 120)
+    fleet.until(lambda s: s.state == "running" and s.instances["main"].stats.execs > 0, 120)
     hello = fleet.events(InstanceHello)[-1]
     assert {"mixture", "skip", "promote", "pause", "add-seed"} <= set(hello.capabilities)
     assert not hello.unable.keys() & set(hello.capabilities)

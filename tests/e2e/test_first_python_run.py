@@ -178,8 +178,8 @@ def test_the_same_seed_gives_the_same_queues(first, tmp_path):
             slots = [state.mutants[key].slot for key in campaign.stages("done")]
             assert slots == ["m1", "m2", "m3"]
             queues.append([campaign.queue(slot) for slot in slots])
-            assert state.instances["m1"].execs == 2000
-            assert sum(i.execs for i in state.instances.values()) == 12000
+            assert state.instances["m1"].stats.execs == 2000
+            assert sum(i.stats.execs for i in state.instances.values()) == 12000
         assert queues[0] == queues[1]
         ours, theirs = ((c.run / "mutants" / "kills.jsonl").read_text() for c in (first, other))
         assert ours == theirs
@@ -204,7 +204,7 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     first.until(lambda s: any(e.instance == HANDED for e in s.entries.values()), 200)
     first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
-    first.until(lambda s: s.stage == "target" and s.instances["main"].execs)
+    first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs)
     assert first.send(Stop()).ok
     first.over()
     files = [e.file for e in first.events(EntrySaved) if e.instance == HANDED]

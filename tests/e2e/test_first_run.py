@@ -177,17 +177,17 @@ def test_in_parallel_each_starts_from_the_seeds(first):
         if (slot / "seeds").exists():  # not of one that all seeds crash
             assert {p.name for p in (slot / "seeds").iterdir()} == {"hello"}
     assert {"main", "s1"} <= state.instances.keys()
-    assert all(state.instances[n].execs for n in ("main", "s1"))
+    assert all(state.instances[n].stats.execs for n in ("main", "s1"))
 
 
 def test_budgets_in_executions_are_kept(first):
     first.begin("campaign.budget=60000 trials", "mutants.per_mutant=10000 trials")
     state = first.finished()
     assert state.state == "finished"
-    mutants = sum(i.execs for i in state.instances.values() if i.mutant)
+    mutants = sum(i.stats.execs for i in state.instances.values() if i.mutant)
     assert 30_000 <= mutants < 36_000
-    assert sum(i.execs for i in state.instances.values()) >= 60_000
-    full = [i.execs for i in state.instances.values() if i.mutant][:2]
+    assert sum(i.stats.execs for i in state.instances.values()) >= 60_000
+    full = [i.stats.execs for i in state.instances.values() if i.mutant][:2]
     assert all(10_000 <= execs < 12_000 for execs in full)
 
 
@@ -242,7 +242,7 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
     budget = ("campaign.budget=24s", "mutants.per_mutant=4s", "engine.instances=2")
     first.begin(*budget)
     key = fuzzed(first.until(fuzzed, 180)).id
-    first.until(lambda s: all(s.instances[name].execs for name in ("m1", "m1-s1")))
+    first.until(lambda s: all(s.instances[name].stats.execs for name in ("m1", "m1-s1")))
     first.kill_supervisor()
     time.sleep(16)
     # One of the two is gone when the next supervisor comes: nobody may take it for living.
@@ -259,7 +259,7 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
     assert {state.instances[name].state for name in ("m1", "m1-s1")} == {"finished"}
     state = first.finished()
     assert state.stage == "target"
-    assert state.instances["main"].execs > 1000
+    assert state.instances["main"].stats.execs > 1000
     assert 24 <= state.t < 40
     # With a larger budget mutants come first again, and the target's instances wait.
     first.freeze("campaign.budget=80s", *budget[1:])
@@ -297,7 +297,7 @@ def test_stopped_and_resumed_it_goes_on_where_it_was(first):
     state = first.finished()
     assert (state.state, state.mutants[key].stage) == ("stopped", "fuzzing")
     start(first.run)
-    state = first.until(lambda s: s.stage == "target" and s.instances["main"].execs, 180)
+    state = first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs, 180)
     assert state.mutants[key].stage == "done"
     m1 = [e.state for e in first.events(InstanceState) if e.instance == "m1"]
     assert m1.count("stopped") == 1
@@ -339,7 +339,7 @@ $CC -O1 -o target own.c""",
     assert {m.stage for m in state.mutants.values()} == {"failed"}
     assert any("FAILED" in m.reason for m in state.mutants.values())
     assert any("the worklist is empty" in e.text for e in first.events(Message))
-    first.until(lambda s: s.instances["main"].execs)
+    first.until(lambda s: s.instances["main"].stats.execs)
     assert first.send(Stop()).ok
     first.over()
 
@@ -402,7 +402,7 @@ def test_hostile_mutants_harm_nobody(first, evil):
     state = first.until(lambda s: s.stage == "target", 150)
     assert {m.line for m in state.mutants.values()} == {line}
     assert any("1==1" in m.after for m in state.mutants.values())
-    first.until(lambda s: s.instances["main"].execs > 100, 120)
+    first.until(lambda s: s.instances["main"].stats.execs > 100, 120)
     assert first.send(Stop()).ok
     first.finished()
     mine = {p for p in first.directory.rglob("*") if not p.is_relative_to(first.run)}
@@ -459,7 +459,7 @@ def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
     key = fuzzed(first.until(fuzzed, 180)).id
     first.until(lambda s: "listed" in s.plan, 120)
     assert first.send(SkipMutants("file=*")).ok
-    state = first.until(lambda s: s.instances["main"].execs, 120)
+    state = first.until(lambda s: s.instances["main"].stats.execs, 120)
     assert state.stage == "target"
     used = state.plan["before_s"]
     later = next(m.id for m in state.mutants.values() if m.stage != "dropped" and m.id != key)
@@ -510,7 +510,7 @@ def test_the_table_taken_away_and_put_back(first):
     first.file.write_text(with_it.partition("[mutants]")[0])
     refreeze(first, "campaign.budget=40s")
     start(first.run)
-    state = first.until(lambda s: s.instances["main"].execs, 120)
+    state = first.until(lambda s: s.instances["main"].stats.execs, 120)
     assert state.stage == "target"
     time.sleep(2)
     assert first.send(Stop()).ok
@@ -531,13 +531,13 @@ def test_added_to_a_run_that_has_fuzzed_before(first):
     first.file.write_text(with_it.partition("[mutants]")[0])
     refreeze(first, "campaign.budget=30s")
     start(first.run)
-    first.until(lambda s: s.t > 6 and s.instances["main"].execs, 120)
+    first.until(lambda s: s.t > 6 and s.instances["main"].stats.execs, 120)
     assert first.send(Stop()).ok
     first.finished()
     first.file.write_text(with_it)
     refreeze(first, "campaign.budget=30s", "mutants.per_mutant=3s")
     start(first.run)
-    state = first.until(lambda s: s.stage == "target" and s.instances["main"].execs > 0, 180)
+    state = first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs > 0, 180)
     assert len(first.stages("done")) >= 2
     plan = state.plan
     assert plan["first_s"] > 6

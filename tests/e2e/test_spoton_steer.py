@@ -304,7 +304,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
 
     def works(after: int) -> None:
         """It continues, all is in force, and it aims at what was pinned."""
-        wait_for(lambda: s.state().instances["main"].execs > after + 100)
+        wait_for(lambda: s.state().instances["main"].stats.execs > after + 100)
         before = s.kept()["types"]
         wait_for(lambda: s.kept()["types"]["app.Size"]["picks"] > before["app.Size"]["picks"] + 20)
         assert in_force()
@@ -314,16 +314,16 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     kill(worker_of(SimpleNamespace(pid=nanny)))  # type: ignore[arg-type]
     wait_for(lambda: s.says("a new worker continues"))
     wait_for(lambda: demoted() == 2)
-    works(s.state().instances["main"].execs)
+    works(s.state().instances["main"].stats.execs)
 
     kill(nanny)
     wait_for(lambda: s.nanny() != nanny)
     wait_for(lambda: demoted() == 3)
-    works(s.state().instances["main"].execs)
+    works(s.state().instances["main"].stats.execs)
 
     s.kill_supervisor()
     s.start(instances=2)
-    works(s.state().instances["main"].execs)
+    works(s.state().instances["main"].stats.execs)
     # The log follows the file.
     wait_for(lambda: s.rows("main").keys() == {row["location"] for row in s.kept()["left"]})
 

@@ -56,7 +56,7 @@ def test_a_budget_of_trials_is_kept_to_the_trial(made):
     pid = s.start("campaign.budget=300")
     state = s.over()
     assert (state.state, state.instances["main"].state) == ("finished", "finished")
-    assert state.instances["main"].execs == 300
+    assert state.instances["main"].stats.execs == 300
     assert "300 trials" in state.reason
     assert [e.pid for e in s.events(SupervisorStarted)] == [pid]
     assert len(state.findings) == 1
@@ -131,7 +131,7 @@ def test_one_that_was_killed_while_stopping_is_resumed(made):
     s.go()
     s.start("campaign.budget=800")
     state = s.over()
-    assert (state.state, state.instances["main"].execs) == ("finished", 800)
+    assert (state.state, state.instances["main"].stats.execs) == ("finished", 800)
 
 
 def test_trials_that_are_used_up_are_the_campaigns(made):
@@ -184,7 +184,7 @@ def test_an_instance_whose_directory_goes_starts_again(made, how):
     """An engine that does not notice; the other one continues."""
     s = made()
     s.start(instances=2)
-    state = s.until(lambda state: all(i.execs > 50 for i in state.instances.values()))
+    state = s.until(lambda state: all(i.stats.execs > 50 for i in state.instances.values()))
     main, pid = s.run / "out/main", state.instances["main"].pid
     stopped = psutil.Process(pid)
     stopped.suspend()  # it would die of it
@@ -261,7 +261,7 @@ def test_an_engine_is_killed_and_nothing_is_lost(made):
     s.go()
     s.until(lambda st: st.instances["main"].restarts == 1 and st.instances["main"].pid != first)
     state = s.over()
-    assert (state.state, state.instances["main"].execs) == ("finished", 800)
+    assert (state.state, state.instances["main"].stats.execs) == ("finished", 800)
     s.check_nothing_lost_or_doubled()
 
 
@@ -297,7 +297,7 @@ def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
     assert taken_over > t + 0.1
     s.go()
     state = s.over()
-    assert (state.state, state.instances["main"].execs) == ("finished", 1600)
+    assert (state.state, state.instances["main"].stats.execs) == ("finished", 1600)
     assert state.instances["main"].restarts == 0
     s.check_nothing_lost_or_doubled()
 
@@ -318,7 +318,7 @@ def test_both_are_killed_and_time_stands_still(made):
     assert records[started].event.resumed == ["main"]
     assert records[started].t < t + 2
     state = s.over()
-    assert (state.state, state.instances["main"].execs) == ("finished", 800)
+    assert (state.state, state.instances["main"].stats.execs) == ("finished", 800)
     s.check_nothing_lost_or_doubled()
 
 
@@ -530,7 +530,7 @@ def test_fewer_and_more_instances_than_before(made):
     # It was asked to end, as any other: its last figures are those of its end.
     assert state.instances["s1"].reason == "no longer part of the campaign"
     done = json.loads((s.run / "out/s1/fake.json").read_text())["ticks"]
-    assert state.instances["s1"].execs == 10 * done
+    assert state.instances["s1"].stats.execs == 10 * done
     s.check_nothing_lost_or_doubled("s1")
     os.kill(running(s.run), signal.SIGTERM)
     s.over()
@@ -546,7 +546,7 @@ def test_a_run_that_was_moved_goes_on(made, tmp_path):
     s.run.rename(tmp_path / "elsewhere")
     s.run = tmp_path / "elsewhere"
     s.start("campaign.budget=400")
-    assert s.over().instances["main"].execs == 400
+    assert s.over().instances["main"].stats.execs == 400
     s.check_nothing_lost_or_doubled()
 
 

@@ -59,7 +59,7 @@ def test_a_target_that_stops_its_monitor(campaign, act):
     s = campaign(act)
     s.until(lambda st: st.instances["main"].state == "paused")
     state = s.until(lambda st: st.instances["main"].state == "running", 300)
-    s.until(lambda st: st.instances["main"].execs > state.instances["main"].execs)
+    s.until(lambda st: st.instances["main"].stats.execs > state.instances["main"].stats.execs)
     assert [e.instance for e in s.events(Message) if "not by fuzztui" in e.text] == ["main"]
     assert s.state().instances["main"].restarts == 0
     assert s.send(Stop()).ok
@@ -71,7 +71,7 @@ def test_a_worker_that_stops_itself_costs_no_budget(campaign):
     state = s.until(lambda st: st.findings)
     (finding,) = state.findings.values()
     assert "SIGSTOP" in finding.title
-    s.until(lambda st: st.instances["main"].execs > 1000)
+    s.until(lambda st: st.instances["main"].stats.execs > 1000)
     assert s.state().instances["main"].restarts == 0
     assert s.send(Stop()).ok
     s.over()
@@ -79,7 +79,7 @@ def test_a_worker_that_stops_itself_costs_no_budget(campaign):
 
 def test_a_pause_of_all_its_processes_is_left_alone(campaign):
     s = campaign("pass")
-    pid = s.until(lambda st: st.instances["main"].execs > 500).instances["main"].pid
+    pid = s.until(lambda st: st.instances["main"].stats.execs > 500).instances["main"].pid
     everything = [pid, *(p.pid for p in descendants(pid))]
     for each in everything:
         os.kill(each, signal.SIGSTOP)
@@ -87,7 +87,7 @@ def test_a_pause_of_all_its_processes_is_left_alone(campaign):
     for each in reversed(everything):
         os.kill(each, signal.SIGCONT)
     state = s.until(lambda st: st.instances["main"].state == "running")
-    s.until(lambda st: st.instances["main"].execs > state.instances["main"].execs)
+    s.until(lambda st: st.instances["main"].stats.execs > state.instances["main"].stats.execs)
     assert not [e for e in s.events(Message) if "not by fuzztui" in e.text]
     assert s.send(Stop()).ok
     assert s.over().findings == {}

@@ -385,7 +385,10 @@ def state(**instances: Instance) -> State:
 
 
 def test_budgets():
-    some = state(main=Instance("main", execs=60, crash_files=1), s1=Instance("s1", execs=40))
+    some = state(
+        main=Instance("main", stats=Stats("main", 60), crash_files=1),
+        s1=Instance("s1", stats=Stats("s1", 40)),
+    )
     assert spent(campaign(), some, 1e9) == ""
     assert spent(campaign(budget_s=10), some, 9.9) == ""
     assert spent(campaign(budget_s=600), some, 600) == "the budget of 10 min is used up"
@@ -419,7 +422,12 @@ def test_a_campaign_ends_when_no_new_edge_is_covered():
     limits = CampaignLimits(campaign(stop_edges_s=10), 100)
 
     def state(edges=7):
-        return State(instances={"main": Instance("main", edges=edges), "s": Instance("s", edges=6)})
+        return State(
+            instances={
+                "main": Instance("main", stats=Stats("main", edges=edges)),
+                "s": Instance("s", stats=Stats("s", edges=6)),
+            }
+        )
 
     assert limits.reached(state(), 105) is None
     assert limits.reached(state(), 114.9) is None

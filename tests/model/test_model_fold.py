@@ -91,13 +91,13 @@ def test_what_does_not_run_has_no_rate(word):
         Stats("a", execs=12, execs_per_sec=90.0),  # a late look at the same file
     )
     a = state.instances["a"]
-    assert (a.execs, a.execs_per_sec, state.series["rate"].last) == (12, 0.0, 0)
+    assert (a.stats.execs, a.execs_per_sec, state.series["rate"].last) == (12, 0.0, 0)
     assert (a.cpu, a.rss) == ((1.0, 1000) if word == "paused" else (0.0, 0))
     fold(InstanceState("a", "running", 6, "", 1), Stats("a", execs_per_sec=80.0), state=state)
     fold(InstanceState("a", "stalled", 6, "75 s since the last execution"), state=state)
     assert (state.instances["a"].execs_per_sec, state.series["rate"].last) == (0.0, 0)
     fold(Stats("a", execs_per_sec=80.0), state=state)  # of before
-    assert totals(state).execs_per_sec == 0.0
+    assert totals(state).stats.execs_per_sec == 0.0
     fold(InstanceState("a", "running", 6, "", 1), Stats("a", execs_per_sec=80.0), state=state)
     assert state.series["rate"].last == 80.0
     assert (a.pid, a.restarts) == (6, 1)
@@ -105,16 +105,16 @@ def test_what_does_not_run_has_no_rate(word):
 
 def test_a_rate_that_nobody_knows_is_none_and_adds_nothing():
     state = fold(InstanceState("a", "running", 5), Stats("a", execs=8, execs_per_sec=-1.0))
-    assert (totals(state).execs_per_sec, status_dict(state)["execs_per_sec"]) == (-1.0, None)
+    assert (totals(state).stats.execs_per_sec, status_dict(state)["execs_per_sec"]) == (-1.0, None)
     assert "rate" not in state.series  # 0 would be a figure
     fold(Stats("b", execs_per_sec=50.0), state=state)
-    assert (totals(state).execs_per_sec, state.series["rate"].last) == (50.0, 50.0)
+    assert (totals(state).stats.execs_per_sec, state.series["rate"].last) == (50.0, 50.0)
     fold(Stats("a", execs_per_sec=30.0), state=state)
-    assert (totals(state).execs_per_sec, state.series["rate"].last) == (80.0, 80.0)
+    assert (totals(state).stats.execs_per_sec, state.series["rate"].last) == (80.0, 80.0)
     fold(Stats("a", execs_per_sec=-7.0), state=state)
     assert (state.instances["a"].execs_per_sec, state.series["rate"].last) == (-1.0, 50.0)
     fold(InstanceState("b", "stopped"), InstanceState("a", "paused", 5), state=state)
-    assert (totals(state).execs_per_sec, state.series["rate"].last) == (0.0, 0.0)
+    assert (totals(state).stats.execs_per_sec, state.series["rate"].last) == (0.0, 0.0)
 
 
 def test_the_age_of_figures():
@@ -130,8 +130,15 @@ def test_numbers_that_make_no_sense_are_unknown():
         Resources("a", float("inf"), -1),
     )
     a = state.instances["a"]
-    assert (a.execs, a.execs_per_sec, a.corpus, a.edges, a.cpu, a.rss) == (0, 0.0, 0, -1, 0.0, 0)
-    assert a.stability == -1.0
+    assert (a.stats.execs, a.execs_per_sec, a.corpus, a.stats.edges, a.cpu, a.rss) == (
+        0,
+        0.0,
+        0,
+        -1,
+        0.0,
+        0,
+    )
+    assert a.stats.stability == -1.0
 
 
 def test_hello():

@@ -193,7 +193,7 @@ def test_who_is_thanked():
 
 def test_what_a_mutant_fails_on_is_not_the_targets():
     c = thanks()
-    found = totals(c.state)
+    found = totals(c.state).stats
     assert (found.execs, found.corpus, found.crashes) == (500, 6, 3)
 
 

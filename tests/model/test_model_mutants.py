@@ -7,6 +7,7 @@ import pytest
 from fuzztui.model import selectors
 from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
 from fuzztui.model.fold import apply
+from fuzztui.model.mutation_score import mutants_summary
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (
@@ -165,14 +166,14 @@ def test_a_checkpoint_holds_of_a_mutant_what_changed():
 
 def test_the_score():
     state = fold(FOUND, says("main", "killed"), says("main", "skipped", "c"))
-    summary = selectors.mutants_summary(state)
+    summary = mutants_summary(state)
     assert (summary.total, summary.killed, summary.pending, summary.skipped) == (4, 1, 2, 1)
     assert (summary.score, summary.static) == (0.25, 1)
     assert summary.adjusted == pytest.approx(1 / 3)
     fold(says("main", "invalid", "d"), says("main", "equivalent", "b"), state=state)
-    summary = selectors.mutants_summary(state)
+    summary = mutants_summary(state)
     assert (summary.score, summary.adjusted) == (pytest.approx(1 / 3), 1.0)
-    assert selectors.mutants_summary(State()).score is None
+    assert mutants_summary(State()).score is None
 
 
 def test_the_status_object_adds_instances_up():

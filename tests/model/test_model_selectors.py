@@ -54,17 +54,17 @@ def keys(rows):
 
 
 def test_totals():
-    t = selectors.totals(CAMPAIGN)
+    all_, t = selectors.totals(CAMPAIGN), selectors.totals(CAMPAIGN).stats
     assert (t.execs, t.execs_per_sec, t.corpus, t.crashes, t.hangs) == (800, 50.0, 4, 2, 1)
     assert (t.edges, t.edges_total, t.edges_valid, t.edges_third_party) == (60, 200, -1, 900)
-    assert (t.valid, t.invalid, t.last_find_t) == (40, 460, 4.0)
-    assert selectors.totals(State()).edges == -1
+    assert (t.valid, t.invalid, all_.last_find_t) == (40, 460, 4.0)
+    assert selectors.totals(State()).stats.edges == -1
 
 
 def test_a_total_below_what_was_found_is_no_total():
     def edges(*of):
         state = fold(*((1, Stats(str(n), edges=e, edges_total=t)) for n, (e, t) in enumerate(of)))
-        return selectors.totals(state).edges, selectors.totals(state).edges_total
+        return selectors.totals(state).stats.edges, selectors.totals(state).stats.edges_total
 
     assert edges((50, 100)) == (50, 100)
     assert edges((100, 100)) == (100, 100)

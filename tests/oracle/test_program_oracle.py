@@ -340,8 +340,14 @@ def test_each_content_is_looked_at_once_and_each_cause_kept_once(lab):
 
 
 def test_how_far_it_is_is_shown():
-    assert state_cell(Instance(ORACLE, pending=12)) == ("≠ 12 entries to look at", "differs")
-    assert state_cell(Instance(ORACLE, pending=0)) == ("≠ up to date", "differs")
+    assert state_cell(Instance(ORACLE, stats=Stats(ORACLE, pending=12))) == (
+        "≠ 12 entries to look at",
+        "differs",
+    )
+    assert state_cell(Instance(ORACLE, stats=Stats(ORACLE, pending=0))) == (
+        "≠ up to date",
+        "differs",
+    )
 
 
 def test_mutants_may_be_fuzzed_first(lab):

@@ -15,6 +15,7 @@ from fuzztui.model import fuzzfirst, mutators, selectors, targeting, targeting_f
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, from_json, tables, to_json
 from fuzztui.model.fold import apply
+from fuzztui.model.mutation_score import mutants_summary
 from fuzztui.model.series import LIMIT
 from fuzztui.model.state import MUTANT_STATES, RECENT_COMMANDS, RECENT_RECORDS, Changes, State
 from fuzztui.model.status import status_dict
@@ -157,7 +158,7 @@ def test_kinds_of_the_future_are_counted(dicts):
 @given(logs())
 def test_totals_are_what_the_instances_add_up_to(records):
     state = folded(as_told(records))
-    t = selectors.totals(state)
+    t = selectors.totals(state).stats
 
     def last(name):
         return state.series[name].last if name in state.series else 0
@@ -170,7 +171,7 @@ def test_totals_are_what_the_instances_add_up_to(records):
         big = any(isinstance(r.event, Stats) and abs(r.event.execs_per_sec) > 1e9 for r in records)
         known = max(0.0, t.execs_per_sec)
         assert big or last("rate") == pytest.approx(known, abs=1e-6)
-    if "edges" in state.series and all(i.edges >= 0 for i in state.instances.values()):
+    if "edges" in state.series and all(i.stats.edges >= 0 for i in state.instances.values()):
         assert last("edges") == t.edges
 
 
@@ -210,7 +211,7 @@ def test_mutants_are_counted_as_their_rows_say(records):
     assert all((m.killed_t >= 0) == (m.state == "killed") for m in rows)
     if rows:
         assert state.series["killed"].last == counts.get("killed", 0)
-    summary = selectors.mutants_summary(state)
+    summary = mutants_summary(state)
     if summary.score is not None and summary.adjusted is not None:
         assert 0 <= summary.score <= summary.adjusted <= 1
 

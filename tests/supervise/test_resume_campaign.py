@@ -65,13 +65,13 @@ def test_what_a_campaign_is_called_survives_the_loss_of_its_first_records(tmp_pa
     first, second, *_ = LogReader(run)._source.index
     path.write_bytes(path.read_bytes()[second.offset :])
     assert folded(run).state.name == ""
-    before = folded(run).state.instances["main"].execs
+    before = folded(run).state.instances["main"].stats.execs
     take_up(run)
     take_up(run)
     session = folded(run)
     state = session.state
     assert (state.name, state.engine, state.seed) == ("name", "zest", 7)
     assert state.lost >= first.last
-    assert state.instances["main"].execs == before == 2999
+    assert state.instances["main"].stats.execs == before == 2999
     assert starts(run) == 1
     assert not session.problems

@@ -68,7 +68,7 @@ async def test_new_figures_arrive_without_a_key(drive):
     async with drive(log) as d:
         log.add(ev.Stats("main", 9_000_000, 1234.0, 500, crashes=5, edges=2000, edges_total=4096))
         await d.until(lambda: "2,000" in d.text())
-        assert d.app.status.edges == 2000
+        assert d.app.status.stats.edges == 2000
         log.add(ev.FindingSaved("main", "crash", "crashes/new-shape", op="havoc"))
         await d.until(lambda: "crashes/new-shape" in d.text())
 

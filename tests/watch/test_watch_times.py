@@ -105,7 +105,10 @@ def test_a_finished_one_that_appears_later_bends_no_curve(tmp_path, begin, livin
     state = seen.state
     assert state.t - before.t < 10
     assert (state.state, state.instances["s1"].state) == ("running", "stopped")
-    assert (state.instances["s1"].execs, state.instances["s1"].execs_per_sec) == (3_600_000, 0)
+    assert (state.instances["s1"].stats.execs, state.instances["s1"].execs_per_sec) == (
+        3_600_000,
+        0,
+    )
     assert throughput(state) == throughput(before)
     assert [r.t for r in seen.records] == sorted(r.t for r in seen.records)
     assert any(getattr(r.event, "text", "").endswith("s1 has appeared") for r in seen.records)
@@ -194,12 +197,12 @@ def test_a_clock_that_jumps_while_we_watch(tmp_path, begin, living, monkeypatch,
     os.utime(living.path / "plot_data", (clock.time(),) * 2)
     name = f"id:000002,src:000000,time:{max(0, 606_000 + int(jump) * 1000)},execs:606000,op:havoc"
     living.put(f"queue/{name}", old=False)
-    seen.until(lambda s: s.instances["main"].execs == 606_000)
+    seen.until(lambda s: s.instances["main"].stats.execs == 606_000)
     (living.path / "fuzzer_stats").write_text(
         stats(living.start + int(jump), 660, start_time=living.start)
     )
     os.utime(living.path / "fuzzer_stats", (clock.time(),) * 2)
-    state = seen.until(lambda s: s.instances["main"].execs == 660_000)
+    state = seen.until(lambda s: s.instances["main"].stats.execs == 660_000)
     assert {i.state for i in state.instances.values()} == {"running"}
     assert state.t - before.t < 20
     assert abs(state.instances["main"].last_find_t - state.t) < 20

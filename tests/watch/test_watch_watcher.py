@@ -73,7 +73,7 @@ def test_a_dead_campaign_is_read_whole_and_nothing_is_touched(tmp_path, fuzzers,
     assert abs(state.started_wall - main.start) < 5
     assert abs(state.t - 3600) < 5  # it stands still where the last of it was
     only = state.instances["main"]
-    assert (only.state, only.execs, only.execs_per_sec) == ("stopped", 3_600_000, 0.0)
+    assert (only.state, only.stats.execs, only.execs_per_sec) == ("stopped", 3_600_000, 0.0)
     assert (only.engine, only.version) == ("afl-fuzz", "++4.04c")
     assert only.directory == str(main.path)
     assert only.unable["pause"] == "watched only: not started by fuzztui"

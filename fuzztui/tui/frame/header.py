@@ -172,4 +172,4 @@ class Header(StatusCanvas):
         s = self._status
         if s.by_time:
             return format.clock(s.budget_s)
-        return f"{format.count(s.execs)}/{format.count(s.budget_trials)}"
+        return f"{format.count(s.stats.execs)}/{format.count(s.budget_trials)}"

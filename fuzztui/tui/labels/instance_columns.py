@@ -81,14 +81,14 @@ def columns(
             "ran", "ran", ran, lambda i: own_time(i, status().now), "right",
             spare=True, descending=True,
         ),
-        _figure("execs", "execs", lambda i: i.execs, format.count),
+        _figure("execs", "execs", lambda i: i.stats.execs, format.count),
         Column(
             "rate", "exec/s", rate, lambda i: per_second(i, status()), "right", descending=True,
         ),
         _figure("corpus", "corpus", lambda i: i.corpus, format.count, "corpus"),
-        _figure("edges", "edges", lambda i: i.edges, format.count, "edge"),
+        _figure("edges", "edges", lambda i: i.stats.edges, format.count, "edge"),
         Column(
-            "libraries", "3rd party", _libraries, lambda i: i.edges_third_party,
+            "libraries", "3rd party", _libraries, lambda i: i.stats.edges_third_party,
             "right", drop=True, spare=True, descending=True,
         ),
         _figure("crashes", "crashes", crashes, format.count, "crash"),
@@ -97,10 +97,10 @@ def columns(
             "differs", "differs", lambda i: _differs(differs(i)), differs,
             "right", spare=True, descending=True,
         ),
-        _figure("pending", "pending", lambda i: i.pending, format.count, "", drop=True),
-        _figure("cycles", "cycles", lambda i: i.cycles, format.count, "", drop=True),
+        _figure("pending", "pending", lambda i: i.stats.pending, format.count, "", drop=True),
+        _figure("cycles", "cycles", lambda i: i.stats.cycles, format.count, "", drop=True),
         Column(
-            "stability", "stable", _stability, lambda i: i.stability,
+            "stability", "stable", _stability, lambda i: i.stats.stability,
             "right", drop=True, spare=True, descending=True,
         ),
         Column(
@@ -127,7 +127,7 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
     if instance.id == HANDED and not instance.pid:
         return "⇄ from mutants", "imported"
     if instance.id == ORACLE:
-        words = to_look_at(instance.pending) or "up to date"
+        words = to_look_at(instance.stats.pending) or "up to date"
         return f"{FINDING_SIGNS[DIFFERS]} {words}", DIFFERS
     if lost and instance.state not in ENDED:
         return f"? was {instance.state}", "muted"
@@ -186,14 +186,15 @@ def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, bool, bool]:
 
 
 def _stability(instance: Instance) -> Cell:
-    if instance.stability < 0:
+    percent = instance.stats.stability
+    if percent < 0:
         return "", ""
-    return format.percent(instance.stability, 100.0), "hang" if instance.stability < 80 else ""
+    return format.percent(percent, 100.0), "hang" if percent < 80 else ""
 
 
 def _libraries(instance: Instance) -> Cell:
     """Executed lines outside the application, if they are measured."""
-    n = instance.edges_third_party
+    n = instance.stats.edges_third_party
     return (format.count(n), "imported") if n >= 0 else ("", "")
 
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED, crashes_of, known_total
+from fuzztui.model.selectors import ENDED, crashes_of, known_total, other_text
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
@@ -202,7 +202,7 @@ def whole(
         rate += " on average"
     if status.orphaned and instance.state not in ENDED:
         state, style, rate = f"last seen {instance.state}", "muted", f"{rate} when last seen"
-    i = instance
+    i, stats = instance, instance.stats
     age = age_cell(i, status)[0]
     fresh = "as last reported" if status.orphaned else "current"
     crashes, differs = crashes_of(i, status.found), status.tally(DIFFERS).by.get(i.id, 0)
@@ -210,15 +210,17 @@ def whole(
     finds += f", {several(differs, 'difference')}" if differs else ""
     figures_ = [
         ("statistics", f"{age} old" if age not in ("", "none") else age or fresh),
-        ("execs", f"{format.count(i.execs)}, {rate}"),
-        ("corpus", _of(i.corpus, ("favored", i.favored), ("pending", i.pending))),
+        ("execs", f"{format.count(stats.execs)}, {rate}"),
+        ("corpus", _of(i.corpus, ("favored", stats.favored), ("pending", stats.pending))),
         ("edges", _edges(i)),
         ("findings", finds),
         ("last new", last_new_cell(i, status)[0] or "none yet"),
-        ("cycles", _of(i.cycles, ("now at entry", i.cur_item), ("depth", i.max_depth))),
+        ("cycles", _of(stats.cycles, ("now at entry", stats.cur_item), ("depth", stats.max_depth))),
     ]
-    if instance.stability >= 0:
-        figures_.append(("stability", format.percent(instance.stability, 100.0)))
+    if stats.stability >= 0:
+        figures_.append(("stability", format.percent(stats.stability, 100.0)))
+    if stats.other:
+        figures_.append(("also reports", other_text(instance)))
     if instance.processes and not status.orphaned:
         used = f"{100 * instance.cpu:.0f}% cpu, {format.size(instance.rss)} memory"
         figures_.append(("uses", used))
@@ -246,12 +248,12 @@ def _of(n: int, *parts: tuple[str, int]) -> str:
 
 
 def _edges(instance: Instance) -> str:
-    total = known_total(instance.edges, instance.edges_total)
-    of = f" of {format.count(total)} ({format.percent(instance.edges, total)})"
-    words = format.count(instance.edges) + (of if total > 0 else "")
+    total = known_total(instance.stats.edges, instance.stats.edges_total)
+    of = f" of {format.count(total)} ({format.percent(instance.stats.edges, total)})"
+    words = format.count(instance.stats.edges) + (of if total > 0 else "")
     parts = (
-        ("by valid inputs", instance.edges_valid),
-        ("3rd-party lines", instance.edges_third_party),
+        ("by valid inputs", instance.stats.edges_valid),
+        ("3rd-party lines", instance.stats.edges_third_party),
     )
     return ", ".join([words, *(f"{format.count(n)} {name}" for name, n in parts if n >= 0)])
 

@@ -17,11 +17,11 @@ from fuzztui.model.selectors import (
     totals,
     tree_of,
 )
-from fuzztui.model.state import Instance, State
+from fuzztui.model.state import NO_STATS, Instance, State
 from fuzztui.model.targeting import Aim, aim
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.worklist import FuzzfirstSummary
-from fuzztui.wire.events import MutationStats
+from fuzztui.wire.events import MutationStats, Stats
 
 STALE_S = 10.0
 """Age in seconds from which statistics get a warning colour."""
@@ -63,24 +63,13 @@ class Status:
     budget_trials: int = 0
     stats_age: float = -1.0
     """Age of the oldest statistics that should be renewed; -1: there are none."""
-    execs: int = 0
+    stats: Stats = NO_STATS
+    """Totals over all instances."""
     execs_per_sec: float = 0.0
-    corpus: int = 0
-    edges: int = -1
-    edges_total: int = -1
-    edges_valid: int = -1
-    edges_third_party: int = -1
-    """Executed lines (or functions) of libraries."""
-    valid: int = -1
-    invalid: int = -1
     cycles: tuple[int, int] = (-1, -1)
     """The fewest and the most cycles of any instance."""
-    stability: float = -1.0
-    """The lowest stability of any instance, in per cent."""
     found: Mapping[str, FindingTally] = field(default_factory=dict)
     """Findings by category."""
-    findings_not_saved: int = -1
-    """Lower bound of the distinct findings beyond ``engine.max_findings``; -1: not reported."""
     last_entry_t: float = -1.0
     mutants: Summary | None = None
     """None if the campaign has no mutants (yet)."""
@@ -159,7 +148,7 @@ class Status:
         if self.budget_s > 0:
             shares.append(self.running_s / self.budget_s)
         if self.budget_trials > 0:
-            shares.append(self.execs / self.budget_trials)
+            shares.append(self.stats.execs / self.budget_trials)
         return min(1.0, max(shares)) if shares else -1.0
 
     @property
@@ -167,7 +156,7 @@ class Status:
         """Whether the time budget will be used up first."""
         if self.budget_s <= 0 or self.budget_trials <= 0:
             return self.budget_s > 0
-        return self.running_s / self.budget_s >= self.execs / self.budget_trials
+        return self.running_s / self.budget_s >= self.stats.execs / self.budget_trials
 
     @property
     def paused_s(self) -> float:
@@ -178,8 +167,8 @@ class Status:
     @property
     def valid_share(self) -> float:
         """Share of inputs that the target accepted; -1: unknown."""
-        seen = self.valid + self.invalid
-        return self.valid / seen if self.valid >= 0 and self.invalid >= 0 and seen > 0 else -1.0
+        valid, invalid = self.stats.valid, self.stats.invalid
+        return valid / (valid + invalid) if valid >= 0 and invalid >= 0 < valid + invalid else -1.0
 
 
 def status_of(
@@ -202,7 +191,7 @@ def status_of(
     sums = totals(state)
     instances = list(state.instances.values())
     own = [i for i in instances if not i.mutant]
-    cycles = [i.cycles for i in own if i.cycles >= 0]
+    cycles = [i.stats.cycles for i in own if i.stats.cycles >= 0]
     return Status(
         name=state.name,
         engine=state.engine,
@@ -215,19 +204,10 @@ def status_of(
         budget_s=state.budget_s,
         budget_trials=state.budget_trials,
         stats_age=_age(instances, now),
-        execs=sums.execs,
+        stats=sums.stats,
         execs_per_sec=throughput(state),
-        corpus=sums.corpus,
-        edges=sums.edges,
-        edges_total=sums.edges_total,
-        edges_valid=sums.edges_valid,
-        edges_third_party=sums.edges_third_party,
-        valid=sums.valid,
-        invalid=sums.invalid,
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
-        stability=min((i.stability for i in own if i.stability >= 0), default=-1.0),
         found=tallies(state) if found is None else found,
-        findings_not_saved=sums.findings_not_saved,
         last_entry_t=sums.last_find_t,
         mutants=mutants_summary(state) if state.mutants else None,
         analysis=analysis_of(state),

@@ -193,7 +193,7 @@ def _slot(mutant: Mutant, state: State) -> list[Line]:
     if instance is None:
         return [pair("instance", mutant.slot)]
     words = (
-        f"{mutant.slot} ({instance.state})  {format.count(instance.execs)} execs  "
+        f"{mutant.slot} ({instance.state})  {format.count(instance.stats.execs)} execs  "
         f"corpus {format.count(instance.corpus)}  "
         f"{several(instance.crashes, 'crash', 'crashes')} of the mutant"
     )

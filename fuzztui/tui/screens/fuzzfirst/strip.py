@@ -97,8 +97,8 @@ def _target_share(status: Status, first: FuzzfirstSummary) -> float:
     """The used share of the target's budget."""
     spent, left = status.now - first.stage_t, status.budget_s - status.running_s
     if first.view.trials:
-        spent = status.execs - first.view.used
-        left = float(status.budget_trials - status.execs)
+        spent = status.stats.execs - first.view.used
+        left = float(status.budget_trials - status.stats.execs)
     return spent / (spent + left) if spent > 0 and left > 0 else float(spent > 0)
 
 

@@ -432,8 +432,9 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         """Ask for confirmation, because the pass may take long."""
         s = self.host.status
         living = s.mutants.alive + s.mutants.pending if s.mutants is not None else 0
+        entries = several(s.stats.corpus, "input")
         question = (
-            f"Run {several(living, 'survivor')} on all of the {several(s.corpus, 'input')} that "
+            f"Run {several(living, 'survivor')} on all of the {entries} that "
             "infect them? Fuzzing waits meanwhile; the score is exact afterwards. The engine does "
             "this at the end of the campaign anyway, if engine.exact is on."
         )

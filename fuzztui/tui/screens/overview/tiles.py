@@ -70,15 +70,15 @@ def _below(tile: Tile, width: int) -> list[TextSpan]:
 def tiles_of(s: Status) -> list[Tile]:
     """Return the tiles; mutants only if there are any, AFL's own numbers for AFL."""
     return [
-        Tile("execs", format.count(s.execs), ""),
+        Tile("execs", format.count(s.stats.execs), ""),
         _rate(s),
-        Tile("corpus", format.count(s.corpus), "corpus", _since("new", s.last_entry_t, s)),
+        Tile("corpus", format.count(s.stats.corpus), "corpus", _since("new", s.last_entry_t, s)),
         _edges(s),
         _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
         _findings(s, "crash", "crashes"),
         _findings(s, "hang", "hangs"),
         *([_findings(s, DIFFERS, "differs")] if s.tally(DIFFERS).files else []),
-        *([_libraries(s)] if s.edges_third_party >= 0 else []),
+        *([_libraries(s)] if s.stats.edges_third_party >= 0 else []),
         *([_killed(s, s.mutants)] if s.mutants is not None else []),
     ]
 
@@ -113,7 +113,7 @@ def _findings(s: Status, category: str, label: str) -> Tile:
     """Number of groups, which estimates the bugs; below, the number of files if larger."""
     tally = s.tally(category)
     # An engine counts a file before the log contains its name.
-    more = "≥" if s.findings_not_saved > 0 and tally.files else ""  # engine.max_findings
+    more = "≥" if s.stats.findings_not_saved > 0 and tally.files else ""  # engine.max_findings
     value = more + format.count(tally.groups or tally.files)
     last = _since("last", tally.last_t, s)
     if tally.files > tally.groups > 0:
@@ -130,23 +130,23 @@ def _since(word: str, t: float, s: Status) -> Sequence[str]:
 
 
 def _edges(s: Status) -> Tile:
-    value = format.count(s.edges)
-    if s.edges < 0 or s.edges_total <= 0:
+    edges, total = s.stats.edges, s.stats.edges_total
+    value = format.count(edges)
+    if edges < 0 or total <= 0:
         return Tile("edges", value, "edge")
-    share = s.edges / s.edges_total
-    return Tile("edges", value, "edge", (format.percent(s.edges, s.edges_total),), share)
+    return Tile("edges", value, "edge", (format.percent(edges, total),), edges / total)
 
 
 def _libraries(s: Status) -> Tile:
     """Executed code outside the application; it never causes an input to be kept."""
-    return Tile("3rd party", format.count(s.edges_third_party), "imported", ("executed",))
+    return Tile("3rd party", format.count(s.stats.edges_third_party), "imported", ("executed",))
 
 
 def _cycles(s: Status) -> Tile:
     """Fewest and most cycles through the queue of any instance."""
     fewest, most = (format.count(n) for n in s.cycles)
     value = fewest if fewest == most else f"{fewest}–{most}"
-    stable = f"{format.percent(s.stability, 100.0)} stable" if s.stability >= 0 else ""
+    stable = f"{format.percent(s.stats.stability, 100.0)} stable" if s.stats.stability >= 0 else ""
     return Tile("cycles", value, "valid", (stable, stable.removesuffix(" stable")))
 
 
@@ -155,5 +155,5 @@ def _share(s: Status) -> str:
 
 
 def _valid_edges(s: Status) -> Sequence[str]:
-    count = format.count(s.edges_valid)
-    return (f"edges {count}", count) if s.edges_valid >= 0 else ("",)
+    count = format.count(s.stats.edges_valid)
+    return (f"edges {count}", count) if s.stats.edges_valid >= 0 else ("",)
