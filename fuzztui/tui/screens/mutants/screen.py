@@ -42,14 +42,15 @@ from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
 from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
 from fuzztui.tui.screens.mutants.strip import MutantStrip
 from fuzztui.wire.commands import (
-    MUTANT_COMMANDS,
     Command,
     ExactPass,
     MarkEquivalent,
     MoveMutants,
+    MutantCommand,
     PromoteMutants,
     RequeueMutants,
     SkipMutants,
+    names_of,
 )
 
 VERBS: dict[str, Callable[[str], Command]] = {
@@ -466,7 +467,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             self.host.copy(shell.path(f"{mutant.path or mutant.file}:{mutant.line}"), "location")
 
 
-_QUEUE_COMMANDS = frozenset(command.name for command in MUTANT_COMMANDS)
+_QUEUE_COMMANDS = frozenset(names_of(MutantCommand))
 
 
 def _in_queue(mutant: Mutant | None) -> ActionContext:

@@ -10,11 +10,11 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
+from fuzztui.model.commands import unanswered
 from fuzztui.model.targeting import (
     Aim,
     TargetRow,
     TypeRow,
-    pending_types,
     stale,
     targets_left,
     types,
@@ -48,7 +48,7 @@ from fuzztui.tui.screens.targeting.detail import (
 from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.tui.screens.targeting.tables import TypeTables
 from fuzztui.wire.analysed import have_changed
-from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, TypeCommand, WeighType
 
 NEXT = 12
 """Maximal number of types that the strip names."""
@@ -233,7 +233,7 @@ class TypesScreen(TypeTables):
         return "unpin…" if asked is not None and row is not None and row.pinned else ""
 
     def _show_pending(self) -> None:
-        waiting = pending_types(self.campaign)
+        waiting = unanswered(self.campaign, TypeCommand)
         asked = PendingTargeting((*(command for _, command in waiting), *self._pending.commands))
         if asked != self._asked:
             subjects = [*self._asked.commands, *asked.commands]
