@@ -1,8 +1,8 @@
 """The kinds of in-process engines: one row each, and those that other packages register.
 
 A package offers an engine by an entry point of the group ``fuzztui.engines`` whose name is the kind
-and whose object is an :class:`EngineKind`; docs/engines.md has an example. Imports little:
-both the supervisor and the target's interpreter import this module.
+and whose object is an :class:`EngineKind`; docs/engines.md has an example. Both the
+supervisor and the target's interpreter import this module: it needs only ``fuzztui.wire``.
 """
 
 from __future__ import annotations
