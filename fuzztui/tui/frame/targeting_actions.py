@@ -17,7 +17,8 @@ MOST = 1024.0
 class TargetingContext:
     """The row under the cursor, as it is after all pending commands.
 
-    The methods return why a command is impossible; an empty string if it is possible.
+    For each action one method returns why it is impossible (an empty string if it is possible),
+    and one returns its command.
     """
 
     targeted: float = -1.0
@@ -34,6 +35,8 @@ class TargetingContext:
     """Whether the cursor is in the table of goals."""
     ignored: bool = False
     """Whether a user has set the goal under the cursor to be ignored."""
+    type: str = ""
+    """Name of the type under the cursor; an empty string if there is none."""
 
     def weighing(self) -> str:
         """Why the weight of a type cannot change."""
@@ -87,6 +90,34 @@ class TargetingContext:
 
     def _share(self) -> str:
         return "" if self.targeted >= 0 else "no engine has reported its types yet"
+
+    def raised(self) -> WeighType:
+        """Double the weight of the type."""
+        return WeighType(self.type, self.weight * 2)
+
+    def lowered(self) -> WeighType:
+        """Halve the weight of the type."""
+        return WeighType(self.type, self.weight / 2)
+
+    def banned(self) -> WeighType:
+        """Ban the type, or allow it again."""
+        return WeighType(self.type, float(not self.weight))
+
+    def pinned_or_not(self) -> PinGoal:
+        """Pin the goal, or unpin it."""
+        return PinGoal("" if self.unpins else self.target)
+
+    def ignored_or_not(self) -> IgnoreGoal:
+        """Ignore the goal, or stop ignoring it."""
+        return IgnoreGoal(self.target, not self.ignored)
+
+    def with_more(self, by: float = STEP) -> SetTargetedShare:
+        """Increase the targeted share."""
+        return SetTargetedShare(round(min(1.0, max(0.0, self.targeted + by)), 4))
+
+    def with_less(self) -> SetTargetedShare:
+        """Decrease the targeted share."""
+        return self.with_more(-STEP)
 
     def elsewhere(self) -> frozenset[str]:
         """Return the ids of actions that apply to rows of the other table."""

@@ -141,24 +141,9 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         self._pending.forget()
         self._pending.add(wish, after)
 
-    def _move(self, boundary: int, by: int) -> None:
+    def do_mixture_move(self, boundary: int, by: int) -> None:
+        """Move probability from one class to the other at a boundary."""
         self._ask(lambda now: moved(now, boundary, by))
-
-    def do_mixture_text(self) -> None:
-        """Move probability from havoc to text."""
-        self._move(0, -1)
-
-    def do_mixture_havoc(self) -> None:
-        """Move probability from text to havoc."""
-        self._move(0, 1)
-
-    def do_mixture_splice(self) -> None:
-        """Move probability from text to splice."""
-        self._move(1, -1)
-
-    def do_mixture_unsplice(self) -> None:
-        """Move probability from splice to text."""
-        self._move(1, 1)
 
     def do_mixture_adaptive(self) -> None:
         """Make the mixture adaptive, or fix it."""

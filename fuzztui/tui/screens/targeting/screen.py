@@ -25,9 +25,9 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import ActionContext, shared_context
+from fuzztui.tui.frame.action_context import Action, ActionContext, shared_context
 from fuzztui.tui.frame.table_tabs import TableTabs
-from fuzztui.tui.frame.targeting_actions import STEP, PendingTargeting, TargetingContext
+from fuzztui.tui.frame.targeting_actions import PendingTargeting, TargetingContext
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import (
@@ -203,6 +203,7 @@ class TypesScreen(TypeTables):
                 "" if self._asked.ignored(pinned) else pinned,
                 self.table is self.targets,
                 target is not None and self._ignored(target),
+                row.name if isinstance(row, TypeRow) else "",
             ),
         )
 
@@ -247,51 +248,16 @@ class TypesScreen(TypeTables):
             [*dict.fromkeys(pending_label(c) for c in asked.commands)], who
         )
 
-    def _weigh(self, to: Callable[[float], float]) -> None:
-        row = self.table.current
-        if isinstance(row, TypeRow):
-            self.table.hold()
-            self._pending.add([WeighType(row.name, to(self._weight(row)))])
-
-    def do_types_raise(self) -> None:
-        """Double the type's weight."""
-        self._weigh(lambda weight: weight * 2)
-
-    def do_types_lower(self) -> None:
-        """Halve the type's weight."""
-        self._weigh(lambda weight: weight / 2)
-
-    def do_types_ban(self) -> None:
-        """Ban the type, or allow it again; the cursor moves on to a similar row."""
-        row = self.table.current
-        if isinstance(row, TypeRow):
-            banned = not self._weight(row)
-            self._pending.add([WeighType(row.name, float(banned))])
-            self.types.move_on(lambda r: (not self._weight(r)) == banned)
-
-    def do_types_pin(self) -> None:
-        """Pin the goal, or unpin it."""
+    def do_types_command(self, action: Action) -> None:
+        """Send the command of an action. After a ban or an ignore, go to the next similar row."""
         now = self.describe_row().aiming
-        if now is not None:
+        if now is None or action.command is None:
+            return
+        command = action.command(now)
+        self._pending.add([command])
+        if action.command == TargetingContext.banned:
+            self.types.move_on(lambda r: bool(self._weight(r)) == bool(now.weight))
+        elif isinstance(command, IgnoreGoal):
+            self.targets.move_on(lambda r: self._ignored(r) == now.ignored)
+        elif not isinstance(command, SetTargetedShare):
             self.table.hold()
-            self._pending.add([PinGoal("" if now.unpins else now.target)])
-
-    def do_types_ignore(self) -> None:
-        """Ignore the goal, or stop ignoring it; the cursor moves on to a similar row."""
-        row = self.table.current
-        if isinstance(row, TargetRow):
-            ignored = self._ignored(row)
-            self._pending.add([IgnoreGoal(row.location, not ignored)])
-            self.targets.move_on(lambda r: self._ignored(r) == ignored)
-
-    def do_types_more(self) -> None:
-        """Increase the targeted share."""
-        self._share(STEP)
-
-    def do_types_less(self) -> None:
-        """Decrease the targeted share."""
-        self._share(-STEP)
-
-    def _share(self, by: float) -> None:
-        share = round(min(1.0, max(0.0, self._targeted() + by)), 4)
-        self._pending.add([SetTargetedShare(share)])
