@@ -14,10 +14,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fuzztui.wire.mixture import Mixture
+from fuzztui.wire.mixture import Mixture, percentage
 
 MAX_WEIGHT = 1_000_000
 """The largest weight of a type."""
+
+
+def weight_text(weight: float) -> str:
+    """Return a user's weight of a type: ``×4``, ``÷2``, ``⊘ banned``."""
+    if weight <= 0:
+        return "⊘ banned"
+    return f"×{_times(weight)}" if weight >= 1 else f"÷{_times(1 / weight)}"
+
+
+def _times(n: float) -> str:
+    return f"{n:,.0f}" if n >= 100 else f"{n:.3g}"
+
+
+def _on(instance: str) -> str:
+    return f" on {instance}" if instance else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,12 @@ class Command:
         """
         return ""
 
+    @property
+    def summary(self) -> str:
+        """This command in a few words, for the event list."""
+        instance = getattr(self, "instance", "")
+        return f"{self.name} {instance}" if instance else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Pause(Command):
@@ -88,6 +109,12 @@ class EntryCommand(Command):
     """Base class of commands about a queue entry of one instance."""
 
     __slots__ = ()
+    entry: int
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.instance or '?'}/{self.entry}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +172,26 @@ class AddSeed(Command):
     name: ClassVar[str] = "add-seed"
     file: str
 
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.file}"
+
+
+class FindingCommand(Command):
+    """Base class of commands about a finding. ``file``: ``crashes/NAME``."""
+
+    __slots__ = ()
+    file: str
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.instance}/{self.file}".replace(" /", " ")
+
 
 @dataclass(frozen=True, slots=True)
-class Minimise(Command):
-    """Find a smaller input with the same signature as ``file`` (``crashes/NAME``)."""
+class Minimise(FindingCommand):
+    """Find a smaller input with the same signature as ``file``."""
 
     name: ClassVar[str] = "minimise"
     file: str
@@ -156,7 +199,7 @@ class Minimise(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class CancelMinimise(Command):
+class CancelMinimise(FindingCommand):
     """End the minimisation of this file; the smallest input until then is kept."""
 
     name: ClassVar[str] = "cancel-minimise"
@@ -190,12 +233,26 @@ class SetMixture(Command):
     def problem(self) -> str:
         return self.mixture.problem
 
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {'adaptive' if self.adaptive else self.mixture}" + _on(self.instance)
+
 
 class TypeCommand(Command):
     """Base class of commands about types and goals, of which each instance has its own."""
 
     __slots__ = ()
     for_all = any_applies = lasting = True
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.what}" + _on(self.instance)
+
+    @property
+    def what(self) -> str:
+        """What is set, in a few words."""
+        return self.subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +270,10 @@ class WeighType(TypeCommand):
     @property
     def subject(self) -> str:
         return self.type
+
+    @property
+    def what(self) -> str:
+        return f"{self.type} {weight_text(self.weight)}"
 
     @property
     def problem(self) -> str:
@@ -237,6 +298,10 @@ class PinGoal(TypeCommand):
     def affects(self) -> str:
         return self.location
 
+    @property
+    def what(self) -> str:
+        return self.location or "none"
+
 
 @dataclass(frozen=True, slots=True)
 class IgnoreGoal(TypeCommand):
@@ -259,6 +324,10 @@ class IgnoreGoal(TypeCommand):
     def affects(self) -> str:
         return self.location
 
+    @property
+    def what(self) -> str:
+        return self.location if self.ignored else f"{self.location} off"
+
 
 @dataclass(frozen=True, slots=True)
 class SetTargetedShare(TypeCommand):
@@ -274,6 +343,10 @@ class SetTargetedShare(TypeCommand):
             return f"targeted is {str(self.share)[:20]}, not a part from 0 to 1"
         return ""
 
+    @property
+    def what(self) -> str:
+        return percentage(self.share)
+
 
 class MutantCommand(Command):
     """Base class of commands about mutants, of which each instance has its own states.
@@ -284,6 +357,17 @@ class MutantCommand(Command):
 
     __slots__ = ()
     for_all = any_applies = for_ended = True
+    select: str
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.select}{self.details}" + _on(self.instance)
+
+    @property
+    def details(self) -> str:
+        """What follows the selection in :attr:`summary`."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +400,10 @@ class MoveMutants(MutantCommand):
     to: str = "first"
     instance: str = ""
 
+    @property
+    def details(self) -> str:
+        return f" to {self.to}"
+
 
 @dataclass(frozen=True, slots=True)
 class MarkEquivalent(MutantCommand):
@@ -325,6 +413,10 @@ class MarkEquivalent(MutantCommand):
     select: str
     because: str = ""
     instance: str = ""
+
+    @property
+    def details(self) -> str:
+        return f", because {self.because}" if self.because else ""
 
 
 @dataclass(frozen=True, slots=True)

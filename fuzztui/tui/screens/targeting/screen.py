@@ -35,7 +35,6 @@ from fuzztui.tui.labels.targeting import (
     pending_label,
     short_names,
     type_label,
-    weight_text,
 )
 from fuzztui.tui.screens.targeting import source
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext
@@ -48,7 +47,14 @@ from fuzztui.tui.screens.targeting.detail import (
 from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.tui.screens.targeting.tables import TypeTables
 from fuzztui.wire.analysed import have_changed
-from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, TypeCommand, WeighType
+from fuzztui.wire.commands import (
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    TypeCommand,
+    WeighType,
+    weight_text,
+)
 
 NEXT = 12
 """Maximal number of types that the strip names."""
