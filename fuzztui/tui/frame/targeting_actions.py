@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from fuzztui.model.targeting import Aim, TargetRow, TypeRow
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 STEP = 0.05
@@ -37,6 +38,37 @@ class TargetingContext:
     """Whether a user has set the goal under the cursor to be ignored."""
     type: str = ""
     """Name of the type under the cursor; an empty string if there is none."""
+
+    @classmethod
+    def of(
+        cls,
+        aim: Aim | None,
+        row: TypeRow | TargetRow | None,
+        asked: PendingTargeting,
+        *,
+        on_targets: bool,
+    ) -> TargetingContext:
+        """Return the context of a row; ``aim`` is None until an engine has reported its types."""
+        pinned = asked.pinned
+        if pinned is None:
+            pinned = "" if aim is None else aim.pinned
+        now = cls(
+            -1.0 if aim is None else aim.targeted if asked.targeted is None else asked.targeted,
+            pinned="" if asked.ignored(pinned) else pinned,
+            on_targets=on_targets,
+        )
+        match row:
+            case TypeRow():
+                return replace(now, type=row.name, weight=asked.weight_of(row))
+            case TargetRow():
+                return replace(
+                    now,
+                    target=row.location,
+                    typed=bool(row.types),
+                    ignored=asked.ignores(row),
+                )
+            case None:
+                return now
 
     def weighing(self) -> str:
         """Why the weight of a type cannot change."""
@@ -148,6 +180,11 @@ class PendingTargeting:
              and c.type == type), None,
         )  # fmt: skip
 
+    def weight_of(self, row: TypeRow) -> float:
+        """Return the weight of a type after all pending commands."""
+        asked = self.weight(row.name)
+        return row.weight if asked is None else asked
+
     @property
     def pinned(self) -> str | None:
         """Location of the pending pin; an empty string if the pin is being removed."""
@@ -159,6 +196,11 @@ class PendingTargeting:
             if isinstance(command, (IgnoreGoal, PinGoal)) and command.location == location:
                 return isinstance(command, IgnoreGoal) and command.ignored
         return None
+
+    def ignores(self, row: TargetRow) -> bool:
+        """Return whether a goal is ignored after all pending commands."""
+        asked = self.ignored(row.location)
+        return row.ignored if asked is None else asked
 
     @property
     def targeted(self) -> float | None:

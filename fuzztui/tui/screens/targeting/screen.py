@@ -194,36 +194,14 @@ class TypesScreen(TypeTables):
 
     def describe_row(self) -> ActionContext:
         """Return what any running engine can do, and the row after all pending commands."""
-        row, whole = self.table.current, self._aim
-        target = row if isinstance(row, TargetRow) else None
-        now, asked = "" if whole is None else whole.pinned, self._asked.pinned
-        pinned = now if asked is None else asked
+        row = self.table.current
         return replace(
             shared_context(self.campaign.instances.values()),
             row=row is not None,
-            aiming=TargetingContext(
-                self._targeted(),
-                self._weight(row) if isinstance(row, TypeRow) else -1.0,
-                "" if target is None else target.location,
-                target is not None and bool(target.types),
-                "" if self._asked.ignored(pinned) else pinned,
-                self.table is self.targets,
-                target is not None and self._ignored(target),
-                row.name if isinstance(row, TypeRow) else "",
+            aiming=TargetingContext.of(
+                self._aim, row, self._asked, on_targets=self.table is self.targets
             ),
         )
-
-    def _weight(self, row: TypeRow) -> float:
-        asked = self._asked.weight(row.name)
-        return row.weight if asked is None else asked
-
-    def _ignored(self, row: TargetRow) -> bool:
-        asked = self._asked.ignored(row.location)
-        return row.ignored if asked is None else asked
-
-    def _targeted(self) -> float:
-        whole, asked = self._aim, self._asked.targeted
-        return -1.0 if whole is None else whole.targeted if asked is None else asked
 
     def _weight_asked(self, name: str) -> str:
         asked = self._asked.weight(name)
@@ -262,8 +240,8 @@ class TypesScreen(TypeTables):
         command = action.command(now)
         self._pending.add([command])
         if action.command == TargetingContext.banned:
-            self.types.move_on(lambda r: bool(self._weight(r)) == bool(now.weight))
+            self.types.move_on(lambda r: bool(self._asked.weight_of(r)) == bool(now.weight))
         elif isinstance(command, IgnoreGoal):
-            self.targets.move_on(lambda r: self._ignored(r) == now.ignored)
+            self.targets.move_on(lambda r: self._asked.ignores(r) == now.ignored)
         elif not isinstance(command, SetTargetedShare):
             self.table.hold()
