@@ -1,8 +1,8 @@
 """The kinds of in-process engines: one row each, and those that other packages register.
 
 A package offers an engine by an entry point of the group ``fuzztui.engines`` whose name is the kind
-and whose object is an :class:`EngineKind`; docs/engines.md has an example. Standard library only:
-both the supervisor and the target's interpreter import this module.
+and whose object is an :class:`EngineKind`; docs/engines.md has an example. Both the
+supervisor and the target's interpreter import this module: it needs only ``fuzztui.wire``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from fuzztui.wire.commands import ExactPass, MutantCommand, SetMixture, TypeCommand, names_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -85,13 +87,13 @@ _ROWS: Final = (
     EngineKind(
         "spoton",
         "fuzztui.engines.spoton.engine",
-        ("weigh-type", "pin-target", "ignore-target", "targeted"),
+        names_of(TypeCommand),
         analysis=True,
     ),
     EngineKind(
         "text",
         "fuzztui.engines.text.engine",
-        ("mixture",),
+        (SetMixture.name,),
         generator=False,
         text=True,
         mutants_first=True,
@@ -99,10 +101,7 @@ _ROWS: Final = (
     EngineKind(
         "mu2",
         "fuzztui.engines.mu2.engine",
-        (
-            "skip-mutants", "promote-mutants", "move-mutants", "mark-equivalent", "requeue-mutants",
-            "exact-pass",
-        ),
+        (*names_of(MutantCommand), ExactPass.name),
         finishes=True,
         oracle=False,
     ),

@@ -48,7 +48,7 @@ from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.process.identity import ProcessId
 from fuzztui.process.library import steering_library, text_library
 from fuzztui.triage.afl import AflTriage as FindingTriage
-from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, CancelMinimise, Minimise
+from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise, TypeCommand, names_of
 from fuzztui.wire.events import Event, InstanceHello, Message
 
 _DEFAULTS = {
@@ -72,7 +72,7 @@ _STEERED = ("skip", "promote", "reset")
 _MIXTURE = "mixture"
 _UNABLE = {
     "demote": "afl-fuzz can skip or promote an entry, nothing between",
-    **dict.fromkeys((c.name for c in TYPE_COMMANDS), "afl-fuzz knows no types: spoton does"),
+    **dict.fromkeys(names_of(TypeCommand), "afl-fuzz knows no types: spoton does"),
 }
 _SIGNALLED = {
     "pause": signal.SIGSTOP,

@@ -7,8 +7,8 @@ import os.path
 import re
 import shlex
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
 from math import fsum
 from pathlib import Path
 from threading import Timer
@@ -30,25 +30,15 @@ from fuzztui.cli.runs import find_run, standing, unsupervised
 from fuzztui.model.mutators import MixtureSetting, changed, settings
 from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, Result
 from fuzztui.wire.commands import (
+    COMMAND_NAMES,
     AddSeed,
-    CancelMinimise,
     Command,
-    DemoteEntry,
+    EntryCommand,
     ExactPass,
-    MarkEquivalent,
     Minimise,
-    MoveMutants,
-    Pause,
-    PromoteEntry,
-    PromoteMutants,
-    RequeueMutants,
-    ResetEntry,
-    Resume,
     SetMixture,
-    SkipCurrent,
-    SkipEntry,
-    SkipMutants,
-    Stop,
+    TypeCommand,
+    names_of,
 )
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
 from fuzztui.wire.selection import KEYS
@@ -128,18 +118,20 @@ def _seed(options: argparse.Namespace) -> Command:
     return AddSeed(os.path.abspath(options.id))  # noqa: PTH100 - symlinks stay the user's own
 
 
-def _finding(options: argparse.Namespace) -> Command:
-    match = _FINDING.fullmatch(options.id)
-    if not match:
-        raise _wrong(options, "a finding's file", "crashes/NAME or main/crashes/NAME")
-    made = Minimise if options.action == Minimise.name else CancelMinimise
-    return made(match["file"], match["instance"] or options.instance)
+def _finding(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
+    def build(options: argparse.Namespace) -> Command:
+        match = _FINDING.fullmatch(options.id)
+        if not match:
+            raise _wrong(options, "a finding's file", "crashes/NAME or main/crashes/NAME")
+        return command(match["file"], match["instance"] or options.instance)
+
+    return build
 
 
 def _mutants(
-    command: Callable[..., Command], option: str = ""
+    command: Callable[..., Command], named: Iterable[str]
 ) -> Callable[[argparse.Namespace], Command]:
-    """``option``: the field of the command that has the same name as its command line option."""
+    """``named``: fields of the command that have the same names as its command line options."""
 
     def build(options: argparse.Namespace) -> Command:
         if _owner(options.id) in ("", "a mutant's") and options.id:
@@ -150,7 +142,7 @@ def _mutants(
                 "a mutant's ID or a selection",
                 "operator=math, file=_parser.py or function=parse_*,state=alive",
             )
-        more = {option: getattr(options, option)} if getattr(options, option, None) else {}
+        more = {name: value for name in named if (value := getattr(options, name))}
         return command(select=options.id.strip(), instance=options.instance, **more)
 
     return build
@@ -207,33 +199,26 @@ def _settings(options: argparse.Namespace) -> dict[str, MixtureSetting]:
 _PARTS = "write for example havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), with the sum 1"
 
 
+def _builder(command: type[Command]) -> Callable[[argparse.Namespace], Command]:
+    """Return what makes a command of its ID and options; the fields say which these are."""
+    names = {field.name for field in fields(command)}
+    if "entry" in names:
+        return _entry(command)
+    if "select" in names:
+        return _mutants(command, names - {"select", "instance"})
+    if "file" in names:
+        return _finding(command) if "instance" in names else _seed
+    return _whole(command)
+
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
-    "pause": _whole(Pause),
-    "resume": _whole(Resume),
-    "stop": _whole(Stop),
-    "skip": _entry(SkipEntry),
-    "promote": _entry(PromoteEntry),
-    "demote": _entry(DemoteEntry),
-    "reset": _entry(ResetEntry),
-    "skip-current": _whole(SkipCurrent),
-    "add-seed": _seed,
-    "minimise": _finding,
-    "cancel-minimise": _finding,
-    "skip-mutants": _mutants(SkipMutants),
-    "promote-mutants": _mutants(PromoteMutants),
-    "move-mutants": _mutants(MoveMutants, "to"),
-    "mark-equivalent": _mutants(MarkEquivalent, "because"),
-    "requeue-mutants": _mutants(RequeueMutants),
-    "exact-pass": _whole(ExactPass),
+    **{
+        name: _builder(command)
+        for name, command in COMMAND_NAMES.items()
+        if not issubclass(command, (SetMixture, TypeCommand))
+    },
     "mixture": _mixture,
-    "weigh": ctl_targeting.weigh,
-    "ban": ctl_targeting.ban,
-    "unban": ctl_targeting.unban,
-    "pin": ctl_targeting.pin,
-    "unpin": ctl_targeting.unpin,
-    "ignore": ctl_targeting.ignore,
-    "unignore": ctl_targeting.unignore,
-    "targeted": ctl_targeting.targeted,
+    **ctl_targeting.ACTIONS,
 }
 _OPTIONS = {
     "to": "move-mutants",
@@ -243,10 +228,10 @@ _OPTIONS = {
 }
 """The action of each option that belongs to one action only."""
 
-_OF_ENTRIES = ("skip", "promote", "demote", "reset")
+_OF_ENTRIES = names_of(EntryCommand)
 
 _ANSWER_S = 10.0
-_PATIENCE_S = {**dict.fromkeys(_OF_ENTRIES, 40.0), "minimise": 900.0}
+_PATIENCE_S = {**dict.fromkeys(_OF_ENTRIES, 40.0), Minimise.name: 900.0}
 """Seconds to wait for the answer to an action; the default is :data:`_ANSWER_S`. afl-fuzz executes
 commands between two entries only, and waits up to 30 seconds for a promoted entry."""
 
@@ -263,7 +248,7 @@ _AT_ENTRY = (
 )
 _WAITING = {
     **dict.fromkeys(_OF_ENTRIES, _AT_ENTRY),
-    "minimise": "minimising; 'fuzztui status' and the screen keep working meanwhile",
+    Minimise.name: "minimising; 'fuzztui status' and the screen keep working meanwhile",
 }
 _NOT_YET = "waiting for the answer"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from fuzztui.base.suggest import meant, near_last
@@ -14,13 +14,13 @@ from fuzztui.cli.runs import find_run, standing
 from fuzztui.model.state import State
 from fuzztui.model.targeting import aim, targets_left, types, weights
 from fuzztui.targeting.analysis.document import DocumentError, TargetingAnalysis
-from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 _NEAR = 3
 """Maximum number of similar names that an error suggests."""
 
 
-def weigh(options: argparse.Namespace) -> list[WeighType]:
+def _weigh(options: argparse.Namespace) -> list[WeighType]:
     """``weigh TYPE 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
     if not options.id or len(options.more) != 1:
         raise CliError(
@@ -44,29 +44,12 @@ def weigh(options: argparse.Namespace) -> list[WeighType]:
     return [_weighed(name, weight * number, instance) for instance, weight in each.items()]
 
 
-def ban(options: argparse.Namespace) -> WeighType:
-    """Set a type's weight to 0."""
-    return _weighed(_type(options, _state(options)), 0.0, options.instance)
+def _of_type(weight: float) -> Callable[[argparse.Namespace], WeighType]:
+    return lambda options: _weighed(_type(options, _state(options)), weight, options.instance)
 
 
-def unban(options: argparse.Namespace) -> WeighType:
-    """Set a type's weight to 1."""
-    return _weighed(_type(options, _state(options)), 1.0, options.instance)
-
-
-def pin(options: argparse.Namespace) -> PinGoal:
-    """Direct all targeted mutations at one goal."""
-    return PinGoal(_goal(options), options.instance)
-
-
-def ignore(options: argparse.Namespace) -> IgnoreGoal:
-    """Direct no mutations at one goal."""
-    return IgnoreGoal(_goal(options), True, options.instance)
-
-
-def unignore(options: argparse.Namespace) -> IgnoreGoal:
-    """Undo :func:`ignore`."""
-    return IgnoreGoal(_goal(options), False, options.instance)
+def _of_goal(make: Callable[[str, str], Command]) -> Callable[[argparse.Namespace], Command]:
+    return lambda options: make(_goal(options), options.instance)
 
 
 def _goal(options: argparse.Namespace) -> str:
@@ -91,16 +74,14 @@ def _goal(options: argparse.Namespace) -> str:
     return location
 
 
-def unpin(options: argparse.Namespace) -> PinGoal:
-    """Undo :func:`pin`."""
+def _unpin(options: argparse.Namespace) -> PinGoal:
     if options.id:
         raise CliError(f"unpin takes no location; remove {options.id!r}", USAGE)
     _state(options)
     return PinGoal("", options.instance)
 
 
-def targeted(options: argparse.Namespace) -> SetTargetedShare:
-    """Set the share of mutations that are targeted."""
+def _targeted(options: argparse.Namespace) -> SetTargetedShare:
     if not options.id:
         raise CliError(
             "targeted needs the share of mutations to target at types; for example 0.7 or 70%",
@@ -203,3 +184,16 @@ def _document(run: Path) -> TargetingAnalysis | None:
         return TargetingAnalysis.loads(RunDir(run).targets.read_bytes())
     except (OSError, DocumentError):
         return None
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
+    "weigh": _weigh,
+    "ban": _of_type(0.0),
+    "unban": _of_type(1.0),
+    "pin": _of_goal(PinGoal),
+    "unpin": _unpin,
+    "ignore": _of_goal(lambda location, instance: IgnoreGoal(location, True, instance)),
+    "unignore": _of_goal(lambda location, instance: IgnoreGoal(location, False, instance)),
+    "targeted": _targeted,
+}
+"""The actions about types and goals, by name; each builds the commands to send."""

@@ -82,7 +82,7 @@ class CheckpointMark:
 
 
 _OBJECTS = (
-    "instances", "groups", "commands", "mutation", "operators", "turned", "mixed", "mixture",
+    "instances", "groups", "commands", "mutation", "operators", "turned", "mixed", "lasting",
     "types", "left", "recent", "series",
     *_names(Tables),
 )  # fmt: skip
@@ -142,11 +142,11 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["instances"] = [_instance_row(i) for i in state.instances.values()]
     head["stats"] = {i.id: _stats_row(i.stats) for i in state.instances.values()}
     head["commands"] = [_command_row(c) for c in state.commands.values()]
+    head["lasting"] = {key: _command_row(c) for key, c in state.lasting.items()}
     head["mutation"] = {name: _mutation_row(f) for name, f in state.mutation.items()}
     head["operators"] = {name: _operators_row(f) for name, f in state.operators.items()}
     head["mixed"] = {name: _mixed_row(m) for name, m in state.mixed.items()}
     head["turned"] = state.turned and _operators_row(state.turned)
-    head["mixture"] = state.mixture and _mixed_row(state.mixture)
     head["types"] = {name: _types_row(f) for name, f in state.types.items()}
     head["left"] = {
         name: {location: _left_row(row) for location, row in left.items()}
@@ -304,11 +304,11 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state.commands = {
         row[0]: CommandStatus(*row) for row in _checked(CommandStatus, head["commands"])
     }
+    state.lasting = _by_name(CommandStatus, head["lasting"])
     state.mutation = _by_name(MutationStats, head["mutation"])
     state.operators = _by_name(MutatorStats, head["operators"])
     state.mixed = _by_name(MixtureChange, head["mixed"])
     state.turned = _one(MutatorStats, head["turned"]) if head["turned"] else None
-    state.mixture = _one(MixtureChange, head["mixture"]) if head["mixture"] else None
     state.types = _by_name(TargetingStats, head["types"])
     state.left = {
         name: {location: _left(row) for location, row in left.items()}

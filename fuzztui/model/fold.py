@@ -17,12 +17,12 @@ from operator import attrgetter
 from typing import Any
 
 from fuzztui.base.signals import is_by_signal
-from fuzztui.model import mutants, mutators, saved, stats, targeting_fold, worklist
+from fuzztui.model import commands, mutants, mutators, saved, stats, targeting_fold, worklist
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import encode_record
-from fuzztui.wire.commands import MUTANT_COMMANDS, TYPE_COMMANDS
+from fuzztui.wire.commands import SetMixture, TypeCommand, command_class
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -60,11 +60,8 @@ from fuzztui.wire.events import (
     Unknown,
 )
 
-FOLD_VERSION = 12
+FOLD_VERSION = 13
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
-
-_BY_ANY = tuple(command.name for command in (*MUTANT_COMMANDS, *TYPE_COMMANDS))
-"""Not a set: the value that a log contains as a name may be unhashable."""
 
 MAX_UNKNOWN_KINDS = 100
 """Number of unknown kinds that are counted by name; the rest are counted as "(others)"."""
@@ -230,8 +227,13 @@ def _command_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -
     command = _answer(state, e.id, touched)
     command.state, command.text = "applied", e.detail
     command.instance, command.trial = e.instance, e.trial
-    mutators.mixture_set(state, command, e.instance, touched)
-    targeting_fold.steered(state, command, e.instance, touched)
+    match commands.applied(state, command):
+        case SetMixture() as mixture:
+            mutators.mixture_set(state, mixture, command.by, e.instance, touched)
+        case TypeCommand() as about_types:
+            targeting_fold.steered(state, about_types, e.instance, touched)
+        case _:
+            pass
 
 
 def _command_progress(state: State, e: CommandProgress, touched: ChangesBuilder) -> None:
@@ -243,7 +245,7 @@ def _command_progress(state: State, e: CommandProgress, touched: ChangesBuilder)
 
 def _command_rejected(state: State, e: CommandRejected, touched: ChangesBuilder) -> None:
     command = _answer(state, e.id, touched)
-    if command.state == "applied" and command.command.get("c") in _BY_ANY:
+    if command.state == "applied" and command_class(command.command).any_applies:
         return  # another instance executed the command
     command.state, command.text, command.instance = "rejected", e.reason, e.instance
 

@@ -13,10 +13,10 @@ from math import fsum
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder, instance
+from fuzztui.model.commands import command_of, unanswered
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import CommandStatus, MixtureChange, State
+from fuzztui.model.state import MixtureChange, State
 from fuzztui.model.stats import count, finite
-from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.events import MutatorStats
 from fuzztui.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, class_of
@@ -98,20 +98,18 @@ def _goes_on(before: MixtureChange, now: Mixture, adaptive: bool) -> bool:
     return adaptive or now.is_like(Mixture(before.havoc, before.text, before.splice))
 
 
-def mixture_set(state: State, status: CommandStatus, name: str, touched: ChangesBuilder) -> None:
-    """``name`` did what a command asked for: if that was another mixture, note when and who.
+def mixture_set(
+    state: State, command: SetMixture, by: str, name: str, touched: ChangesBuilder
+) -> None:
+    """Fold that instance ``name`` applied a mixture that the user ``by`` set.
 
-    "": the supervisor saw to it while there was no instance.
+    ``name`` is empty if the supervisor applied the mixture while there was no instance.
     """
-    if (command := _mixture_of(status)) is None:
-        return
-    mixture, wish = command.mixture, state.mixture
-    if not command.instance and (wish is None or status.t >= wish.t):
-        state.mixture = MixtureChange("", *mixture, command.adaptive, status.t, status.by)
+    mixture = command.mixture
     settings = {**mixture._asdict(), "adaptive": command.adaptive}
     touched.campaign = True
     if name:
-        change = MixtureChange(name, *mixture, command.adaptive, state.t, status.by)
+        change = MixtureChange(name, *mixture, command.adaptive, state.t, by)
         if figures := state.operators.get(name):
             change = replace(change, trials=figures.trials, havocs=_havocs(figures))
             # The next figures say so too.
@@ -144,14 +142,13 @@ def turn_over(state: State, mutant: str) -> None:
         )
 
 
-def _mixture_of(status: CommandStatus) -> SetMixture | None:
-    if status.command.get("c") != SetMixture.name:
+def mixture_for_all(state: State) -> MixtureChange | None:
+    """Return the last mixture that was set for all instances, as of when it was set."""
+    status = state.lasting.get(f"{SetMixture.name} ")
+    command = None if status is None else command_of(status)
+    if status is None or not isinstance(command, SetMixture):
         return None
-    try:
-        command = decode_command(status.command)
-    except CodecError:
-        return None
-    return command if isinstance(command, SetMixture) and not command.mixture.problem else None
+    return MixtureChange("", *command.mixture, command.adaptive, status.t, status.by)
 
 
 # ------------------------------------------------------------------- looking
@@ -363,9 +360,10 @@ def blend(state: State, instance: str = "") -> MixtureSummary | None:
     adaptive = any(f.adaptive for f in living)
     first = next(iter(each.values()))
     differ = not all(setting.is_like(first) for setting in each.values())
+    wish = mixture_for_all(state)
     changes = [state.mixed[f.instance] for f in living if f.instance in state.mixed]
-    last = max(changes, key=lambda c: c.t, default=state.mixture)
-    if last is not None and (wish := state.mixture) is not None and last.by != wish.by:
+    last = max(changes, key=lambda c: c.t, default=wish)
+    if last is not None and wish is not None and last.by != wish.by:
         # Who begins later is told of it then.
         mixture = Mixture(last.havoc, last.text, last.splice)
         last = wish if last.t >= wish.t and _goes_on(wish, mixture, last.adaptive) else last
@@ -400,12 +398,6 @@ def _havoc_share(state: State, living: Iterable[MutatorStats]) -> float:
         havocs += _havocs(f) - (before.havocs if before else 0)
     steps = trials * STACK
     return min(1.0, max(0.0, havocs / steps)) if steps >= MANY_STEPS else -1.0
-
-
-def pending_mixtures(state: State) -> list[tuple[CommandStatus, SetMixture]]:
-    """Mixtures that were asked for and that somebody has still to answer for, oldest first."""
-    waiting = (c for c in list(state.commands.values()) if c.state == "pending")
-    return [(status, command) for status in waiting if (command := _mixture_of(status))]
 
 
 # ---------------------------------------------------------------------- JSON
@@ -446,7 +438,7 @@ def mixture_dict(state: State) -> dict[str, Any] | None:
         "by": whole.by or None,
         "trials": whole.trials,
         "pending": [
-            {**_parts(c.mixture), "adaptive": c.adaptive} for _, c in pending_mixtures(state)
+            {**_parts(c.mixture), "adaptive": c.adaptive} for _, c in unanswered(state, SetMixture)
         ],
         "instances": {
             f.instance: {

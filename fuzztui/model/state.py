@@ -343,8 +343,6 @@ class State:
     """The same for all finished turns of mutants: their sums, with the mixture of the last."""
     mixed: dict[str, MixtureChange] = field(default_factory=dict)
     """The last change of each instance's mixture."""
-    mixture: MixtureChange | None = None
-    """The last change for all instances; later instances start with this mixture, too."""
     types: dict[str, TargetingStats] = field(default_factory=dict)
     """The latest statistics of spoton's types, by instance; each list as long as ``names``."""
     left: dict[str, dict[str, UncoveredGoal]] = field(default_factory=dict)
@@ -352,6 +350,8 @@ class State:
     asked: dict[str, int] = field(default_factory=dict)
     """By instance: the number of trials that were checked for the decisions that they reach."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
+    lasting: dict[str, CommandStatus] = field(default_factory=dict)
+    """Commands that hold for instances that start later (:mod:`fuzztui.model.commands`)."""
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
     lost: int = 0
     """Records that were lost before the log was repaired; if any, counts are lower bounds."""

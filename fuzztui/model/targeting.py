@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
+from fuzztui.model.commands import unanswered
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import CommandStatus, State, UncoveredGoal
-from fuzztui.model.targeting_fold import MILLION, Steering, steering_of
+from fuzztui.model.state import State, UncoveredGoal
+from fuzztui.model.targeting_fold import MILLION
 from fuzztui.wire.analysed import stale_words
 from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import TypeCommand
 from fuzztui.wire.events import TargetingStats
 
 
@@ -214,12 +216,6 @@ def stale(state: State) -> str:
     return stale_words(changed, over=state.state in ENDED) if changed else ""
 
 
-def pending_types(state: State) -> list[tuple[CommandStatus, Steering]]:
-    """What was asked for about types and is not answered yet, oldest first."""
-    waiting = (c for c in list(state.commands.values()) if c.state == "pending")
-    return [(status, command) for status in waiting if (command := steering_of(status))]
-
-
 def reached_share(row: TargetRow) -> float:
     """How many of the trials that were asked came to the target's decision; -1 if none was."""
     return row.reached / row.asked if row.asked else -1.0
@@ -251,7 +247,7 @@ def aim_dict(state: State) -> dict[str, Any] | None:
             if row.probability
         ],
         "banned": [row.name for row in rows if not row.weight],
-        "pending": [encode_command(command) for _, command in pending_types(state)],
+        "pending": [encode_command(command) for _, command in unanswered(state, TypeCommand)],
     }
 
 

@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder, instance
-from fuzztui.model.state import CommandStatus, State, UncoveredGoal
+from fuzztui.model.state import State, UncoveredGoal
 from fuzztui.model.stats import count, finite
-from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import (
     MAX_WEIGHT,
-    TYPE_COMMANDS,
     IgnoreGoal,
     PinGoal,
     SetTargetedShare,
+    TypeCommand,
     WeighType,
 )
 from fuzztui.wire.events import GoalsUncovered, TargetingStats
@@ -55,10 +54,6 @@ _FIGURES: dict[str, tuple[float, float, float]] = {
 """Lists of :class:`TargetingStats`: from, to, and what stands for what is none of these."""
 
 _REALS = ("weights", "factors")
-
-Steering = WeighType | PinGoal | IgnoreGoal | SetTargetedShare
-
-_NAMES = tuple(command.name for command in TYPE_COMMANDS)
 
 
 def type_figures(state: State, e: TargetingStats, touched: ChangesBuilder) -> None:
@@ -133,10 +128,10 @@ def _nearest(told: Any) -> Iterable[tuple[str, int]]:
     return sorted(found.items(), key=lambda pair: pair[1])
 
 
-def steered(state: State, status: CommandStatus, name: str, touched: ChangesBuilder) -> None:
-    """Instance ``name`` did what a command asked for: so it is before its next figures say it."""
-    figures, command = state.types.get(name), steering_of(status)
-    if figures is None or command is None:
+def steered(state: State, command: TypeCommand, name: str, touched: ChangesBuilder) -> None:
+    """Fold that instance ``name`` applied a command, before the next statistics show it."""
+    figures = state.types.get(name)
+    if figures is None:
         return
     match command:
         case SetTargetedShare():
@@ -160,16 +155,3 @@ def _ignoring(figures: TargetingStats, location: str, ignored: bool) -> Targetin
         return replace(figures, ignored=others)
     pinned = "" if figures.pinned == location else figures.pinned
     return replace(figures, pinned=pinned, ignored=[*others, location][:MAX_LEFT])
-
-
-def steering_of(status: CommandStatus) -> Steering | None:
-    """The command about types that it is; None for any other, and for one that means nothing."""
-    if status.command.get("c") not in _NAMES:
-        return None
-    try:
-        command = decode_command(status.command)
-    except CodecError:
-        return None
-    if isinstance(command, (WeighType, SetTargetedShare)):
-        return None if command.problem else command
-    return command if isinstance(command, (PinGoal, IgnoreGoal)) else None

@@ -10,33 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import open_regular, read_regular
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
+from fuzztui.model.commands import missed_commands
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.remote.server import Ticket
-from fuzztui.supervise.control_file import append, contains, missed_commands
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
-from fuzztui.wire.commands import (
-    MUTANT_COMMANDS,
-    TYPE_COMMANDS,
-    Command,
-    ExactPass,
-    Pause,
-    Resume,
-    SetMixture,
-    SetTargetedShare,
-    SkipCurrent,
-    Stop,
-    WeighType,
-)
+from fuzztui.wire.commands import Command, Pause, Resume, SkipCurrent, Stop
 from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
@@ -45,21 +37,11 @@ from fuzztui.wire.events import (
     Event,
 )
 
+_MAX_CONTROL = 64 << 20
+"""Bytes of an instance's ``control.jsonl`` that are read."""
+
 SUPERVISOR = "fuzztui"
 """``by`` of commands that the supervisor itself sends to an engine."""
-
-_BY_ANY = (*MUTANT_COMMANDS, *TYPE_COMMANDS)
-"""Commands that count as applied if any instance applied them."""
-
-_WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, SetMixture, *_BY_ANY)
-"""Commands that are for all instances if they name none."""
-
-_DONE = {
-    Pause.name: "paused",
-    Resume.name: "resumed",
-    Stop.name: "stopped",
-    SetMixture.name: "applies to the instances that start next",
-}
 
 
 class CommandContext(Protocol):
@@ -95,8 +77,11 @@ class CommandContext(Protocol):
     def pauses_changed(self) -> None:
         """Update the campaign's state after an instance was paused or resumed."""
 
-    def apply_without_instances(self, command: Command, by: str) -> bool:
-        """Apply a command for all instances while none runs. Returns False if impossible."""
+    def apply_without_instances(self, command: Command, by: str) -> str:
+        """Apply a command for all instances while none runs.
+
+        Returns the answer; an empty string if that is impossible.
+        """
 
 
 @dataclass(slots=True)
@@ -165,30 +150,11 @@ class CommandRouter:
 
     def instance_started(self, life: InstanceLife) -> None:
         """Send what was set for all instances while this engine did not run."""
-        self._set_mixture(life)
-        able = self._context.state.instances[life.name].capabilities
-        if not all(command.name in able for command in TYPE_COMMANDS):
-            return
-        controls = {other.name: self._control(other) for other in self._context.lives.values()}
-        for _, command in missed_commands(life.name, controls, self._is_rejected):
-            self.submit(command, SUPERVISOR)
-
-    def _is_rejected(self, command_id: str) -> bool:
-        status = self._context.state.commands.get(command_id)
-        return status is not None and status.state == "rejected"
-
-    def _set_mixture(self, life: InstanceLife) -> None:
         state = self._context.state
-        wanted, current = state.mixture, state.mixed.get(life.name)
-        if wanted is None or SetMixture.name not in state.instances[life.name].capabilities:
-            return
-        pending = any(
-            isinstance(entry.command, SetMixture) and life.name in entry.waiting
-            for entry in self._open.values()
-        )
-        if not pending and (current is None or current.t < wanted.t):
-            mixture = (wanted.havoc, wanted.text, wanted.splice)
-            self.submit(SetMixture(*mixture, wanted.adaptive, life.name), SUPERVISOR)
+        for command in missed_commands(state, sent_commands(self._control(life))):
+            if command.name in state.instances[life.name].capabilities:
+                alone: Any = command  # all lasting commands can name an instance
+                self.submit(replace(alone, instance=life.name), SUPERVISOR)
 
     def answered(self, event: CommandApplied | CommandRejected) -> None:
         """Process a logged result of a command, from an engine or from this class."""
@@ -258,16 +224,17 @@ class CommandRouter:
             self._jobs.add(job)
             job.add_done_callback(self._jobs.discard)
             return
-        if problem := _problem(entry.command):
+        if problem := entry.command.problem:
             self._reject(command_id, "", problem)
             return
         targets = self._targets(entry.command)
         if isinstance(targets, str):
-            if not self._context.apply_without_instances(entry.command, by):
+            answer = self._context.apply_without_instances(entry.command, by)
+            if not answer:
                 self._reject(command_id, "", targets)
                 return
             entry.waiting = {""}
-            self._context.record(CommandApplied(command_id, detail=_DONE[entry.command.name]))
+            self._context.record(CommandApplied(command_id, detail=answer))
             return
         entry.waiting = {life.name for life in targets}
         if isinstance(entry.command, Stop):
@@ -278,9 +245,9 @@ class CommandRouter:
                 self._context.end(end_reason)
             return
         for life in targets:
-            if not (again and contains(self._control(life), command_id)):
+            if not (again and command_id in sent_commands(self._control(life))):
                 self._send(life, command_id, entry.command)
-        if isinstance(entry.command, MUTANT_COMMANDS) and not entry.command.instance:
+        if entry.command.for_ended and not getattr(entry.command, "instance", ""):
             self._leave_for_ended(command_id, entry.command)
 
     async def _run_handler(self, command_id: str, command: Command, handler: Handler) -> None:
@@ -304,7 +271,7 @@ class CommandRouter:
             if not life.over or instance is None or command.name not in instance.capabilities:
                 continue
             control = self._control(life)
-            if not contains(control, command_id):
+            if command_id not in sent_commands(control):
                 with contextlib.suppress(OSError):
                     append(control, command_id, command)
 
@@ -312,7 +279,7 @@ class CommandRouter:
         """Return the instances that a command is for, or why there is none."""
         lives = self._context.lives
         name: str = getattr(command, "instance", "")
-        if not name and isinstance(command, _WHOLE):
+        if not name and command.for_all:
             return [life for life in lives.values() if not life.over] or "no instance is running"
         if not name and len(lives) != 1:
             return f"name an instance, one of: {', '.join(lives)}"
@@ -366,13 +333,6 @@ class CommandRouter:
             return None
 
 
-def _problem(command: Command) -> str:
-    """Why no instance could execute this command; an empty string if it is valid."""
-    if isinstance(command, SetMixture):
-        return command.mixture.problem
-    return command.problem if isinstance(command, (WeighType, SetTargetedShare)) else ""
-
-
 def _stops_all(command: Command) -> bool:
     return isinstance(command, Stop) and not command.instance
 
@@ -380,12 +340,12 @@ def _stops_all(command: Command) -> bool:
 def _combined(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
     """Return one answer for all instances of a command.
 
-    Applied if all instances applied it; for the commands of ``_BY_ANY``, if any did.
+    Applied if all instances applied it, or if any did and that is enough.
     """
     if len(answers) == 1:
         return answers[0]
     applied = [a for a in answers if a.result == APPLIED]
-    if applied and (len(applied) == len(answers) or isinstance(command, _BY_ANY)):
+    if applied and (len(applied) == len(answers) or command.any_applies):
         return CommandAnswer(APPLIED, _summary(answers))
     return CommandAnswer(REJECTED, _summary([a for a in answers if a.result != APPLIED]))
 
@@ -403,3 +363,35 @@ def _summary(answers: list[CommandAnswer]) -> str:
 
 def _names(names: list[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{len(names)} instances"
+
+
+def append(path: Path, command_id: str, command: Command) -> None:
+    """Append one line to ``control.jsonl``, completely or not at all. Raises OSError."""
+    message = {"id": command_id, "command": encode_command(command)}
+    line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    fd = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    try:
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            line = b"\n" + line  # so that a torn line does not swallow this one
+        if os.write(fd, line) != len(line):
+            os.ftruncate(fd, size)
+            raise OSError("no space left")
+    finally:
+        os.close(fd)
+
+
+def sent_commands(path: Path) -> dict[str, Command]:
+    """Return the commands in a ``control.jsonl`` by id, oldest first; skip all other lines."""
+    try:
+        lines = read_regular(path, _MAX_CONTROL).split(b"\n")
+    except OSError:
+        return {}
+    sent: dict[str, Command] = {}
+    for line in lines:
+        try:
+            data = loads(line)
+            sent[str(data["id"])] = decode_command(data["command"])
+        except (ValueError, LookupError, TypeError, RecursionError):  # CodecError is a ValueError
+            continue
+    return sent

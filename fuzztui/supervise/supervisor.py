@@ -231,23 +231,28 @@ class Supervisor:
         elif not paused and self.state.state == "paused":
             self.record(CampaignState("running"))
 
-    def apply_without_instances(self, command: Command, by: str) -> bool:
-        """Apply a command for all instances while a mutant is built or transferred."""
+    def apply_without_instances(self, command: Command, by: str) -> str:
+        """Apply a command for all instances while a mutant is built or transferred.
+
+        Returns the answer; an empty string if that is impossible.
+        """
         instance: str = getattr(command, "instance", "")
         if self._phases.first is None or self.leaving or instance:
-            return False
+            return ""
         match command:
             case Stop():
                 self.end(EndReason("stopped", f"stopped by {by}" if by else "stopped"))
+                return "stopped"
             case Pause():
                 self.record(CampaignState("paused"))
+                return "paused"
             case Resume():
                 self.record(CampaignState("running"))
+                return "resumed"
             case SetMixture() if self._campaign.text:
-                pass  # sent to the instances that start next
+                return "applies to the instances that start next"
             case _:
-                return False
-        return True
+                return ""
 
     def end(self, end_reason: EndReason) -> None:
         """End all instances cleanly. A second call ends them without finishing their work."""

@@ -18,7 +18,7 @@ from fuzztui.watch.directories import WatchedDirectory
 from fuzztui.watch.liveness import held, process_is
 from fuzztui.watch.queue import Numbered, WatchedQueue, choose, number_of
 from fuzztui.watch.stats import WatchedStats
-from fuzztui.wire.commands import COMMAND_NAMES, MUTANT_COMMANDS
+from fuzztui.wire.commands import COMMAND_NAMES, MutantCommand, names_of
 from fuzztui.wire.events import (
     DIRECTORY_GONE,
     EntrySaved,
@@ -57,7 +57,7 @@ STOPPED = "stopped"
 SIGNALS = 127
 """Highest signal number: a file name with a higher one is not AFL's."""
 
-_MUTANTS = {command.name for command in MUTANT_COMMANDS}
+_MUTANTS = names_of(MutantCommand)
 _UNABLE = {
     name: "watched only: not started by fuzztui" for name in COMMAND_NAMES if name not in _MUTANTS
 }

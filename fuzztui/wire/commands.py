@@ -3,25 +3,79 @@
 A command names instances and entries by id, never by row. It is sent as one JSON object: from
 client to supervisor over the control socket, from supervisor to engine as a line of
 ``control.jsonl``. The engine or the supervisor answers with ``command_applied`` or
-``command_rejected``. Unless a command says otherwise, an empty ``instance`` means all instances.
+``command_rejected``. What a command means for instances stands in its class. Whether a handler of
+the supervisor executes it instead of the engines depends on the campaign
+(``instances.launcher.Launcher.handlers``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from fuzztui.wire.mixture import Mixture
+from fuzztui.wire.mixture import Mixture, percentage
 
 MAX_WEIGHT = 1_000_000
 """The largest weight of a type."""
 
 
+def weight_text(weight: float) -> str:
+    """Return a user's weight of a type: ``×4``, ``÷2``, ``⊘ banned``."""
+    if weight <= 0:
+        return "⊘ banned"
+    return f"×{_times(weight)}" if weight >= 1 else f"÷{_times(1 / weight)}"
+
+
+def _times(n: float) -> str:
+    return f"{n:,.0f}" if n >= 100 else f"{n:.3g}"
+
+
+def _on(instance: str) -> str:
+    return f" on {instance}" if instance else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Base class of all commands; ``name`` is the name on the wire and in ``InstanceHello``."""
+    """Base class of all commands."""
 
     name: ClassVar[str] = ""
+    """The name on the wire and in ``InstanceHello``; a class without a name is not a command."""
+    for_all: ClassVar[bool] = False
+    """Whether an empty ``instance`` means all running instances; else it means the only one."""
+    any_applies: ClassVar[bool] = False
+    """Whether a command for several instances is applied if any of them executed it; else all must.
+    For states that each instance has of its own, so that one may execute what another rejects."""
+    for_ended: ClassVar[bool] = False
+    """Whether instances that have ended get the command, too, for when they are resumed."""
+    lasting: ClassVar[bool] = False
+    """Whether a command for all instances also holds for instances that start later."""
+    ordered: ClassVar[bool] = False
+    """Whether a sender waits for the answer before the next such command: one may undo another."""
+
+    @property
+    def problem(self) -> str:
+        """Why no instance can execute this command, for users; an empty string if it is valid."""
+        return ""
+
+    @property
+    def subject(self) -> str:
+        """What this command sets: a later command with the same name and subject replaces it."""
+        return ""
+
+    @property
+    def affects(self) -> str:
+        """The thing whose state commands of several names change; an empty string if none.
+
+        No command replaces an earlier one that affects the same thing.
+        """
+        return ""
+
+    @property
+    def summary(self) -> str:
+        """This command in a few words, for the event list."""
+        instance = getattr(self, "instance", "")
+        return f"{self.name} {instance}" if instance else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +83,7 @@ class Pause(Command):
     """Stop fuzzing until :class:`Resume`."""
 
     name: ClassVar[str] = "pause"
+    for_all: ClassVar[bool] = True
     instance: str = ""
 
 
@@ -37,6 +92,7 @@ class Resume(Command):
     """Undo :class:`Pause`."""
 
     name: ClassVar[str] = "resume"
+    for_all: ClassVar[bool] = True
     instance: str = ""
 
 
@@ -45,11 +101,24 @@ class Stop(Command):
     """End one instance; an empty ``instance``: end the campaign. Everything is saved first."""
 
     name: ClassVar[str] = "stop"
+    for_all: ClassVar[bool] = True
     instance: str = ""
 
 
+class EntryCommand(Command):
+    """Base class of commands about a queue entry of one instance."""
+
+    __slots__ = ()
+    entry: int
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.instance or '?'}/{self.entry}"
+
+
 @dataclass(frozen=True, slots=True)
-class SkipEntry(Command):
+class SkipEntry(EntryCommand):
     """Never pick this entry again. ``instance`` may be empty if there is only one."""
 
     name: ClassVar[str] = "skip"
@@ -58,7 +127,7 @@ class SkipEntry(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class PromoteEntry(Command):
+class PromoteEntry(EntryCommand):
     """Pick this entry next, with a favored entry's energy; undoes a skip."""
 
     name: ClassVar[str] = "promote"
@@ -67,7 +136,7 @@ class PromoteEntry(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class DemoteEntry(Command):
+class DemoteEntry(EntryCommand):
     """Pick this entry as rarely as the engine can, with the least energy; undoes a skip."""
 
     name: ClassVar[str] = "demote"
@@ -76,7 +145,7 @@ class DemoteEntry(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class ResetEntry(Command):
+class ResetEntry(EntryCommand):
     """Undo a skip, a promotion or a demotion of this entry."""
 
     name: ClassVar[str] = "reset"
@@ -89,6 +158,7 @@ class SkipCurrent(Command):
     """Stop fuzzing the present entry and continue with another one."""
 
     name: ClassVar[str] = "skip-current"
+    for_all: ClassVar[bool] = True
     instance: str = ""
 
 
@@ -102,10 +172,26 @@ class AddSeed(Command):
     name: ClassVar[str] = "add-seed"
     file: str
 
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.file}"
+
+
+class FindingCommand(Command):
+    """Base class of commands about a finding. ``file``: ``crashes/NAME``."""
+
+    __slots__ = ()
+    file: str
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.instance}/{self.file}".replace(" /", " ")
+
 
 @dataclass(frozen=True, slots=True)
-class Minimise(Command):
-    """Find a smaller input with the same signature as ``file`` (``crashes/NAME``)."""
+class Minimise(FindingCommand):
+    """Find a smaller input with the same signature as ``file``."""
 
     name: ClassVar[str] = "minimise"
     file: str
@@ -113,7 +199,7 @@ class Minimise(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class CancelMinimise(Command):
+class CancelMinimise(FindingCommand):
     """End the minimisation of this file; the smallest input until then is kept."""
 
     name: ClassVar[str] = "cancel-minimise"
@@ -130,6 +216,8 @@ class SetMixture(Command):
     """
 
     name: ClassVar[str] = "mixture"
+    for_all: ClassVar[bool] = True
+    lasting: ClassVar[bool] = True
     havoc: float
     text: float
     splice: float
@@ -141,9 +229,34 @@ class SetMixture(Command):
         """The three probabilities as a :class:`Mixture`, which can check them."""
         return Mixture(self.havoc, self.text, self.splice)
 
+    @property
+    def problem(self) -> str:
+        return self.mixture.problem
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {'adaptive' if self.adaptive else self.mixture}" + _on(self.instance)
+
+
+class TypeCommand(Command):
+    """Base class of commands about types and goals, of which each instance has its own."""
+
+    __slots__ = ()
+    for_all = any_applies = lasting = True
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.what}" + _on(self.instance)
+
+    @property
+    def what(self) -> str:
+        """What is set, in a few words."""
+        return self.subject
+
 
 @dataclass(frozen=True, slots=True)
-class WeighType(Command):
+class WeighType(TypeCommand):
     """Target this type ``weight`` times as often as its distance implies; 0 bans the type.
 
     ``type``: a name that the static analysis has reported.
@@ -155,40 +268,69 @@ class WeighType(Command):
     instance: str = ""
 
     @property
+    def subject(self) -> str:
+        return self.type
+
+    @property
+    def what(self) -> str:
+        return f"{self.type} {weight_text(self.weight)}"
+
+    @property
     def problem(self) -> str:
-        """Why the weight is invalid, as a text for users; an empty string if it is valid."""
         if not 0 <= self.weight <= MAX_WEIGHT:  # rejects NaN, too
             return f"a weight is from 0 to {MAX_WEIGHT:,}, not {str(self.weight)[:20]}"
         return ""
 
 
 @dataclass(frozen=True, slots=True)
-class PinGoal(Command):
+class PinGoal(TypeCommand):
     """Target this goal alone until it is covered; an empty ``location`` removes the pin.
 
     ``location`` as in ``targets.json``: ``package/module.py:12:then``.
     """
 
     name: ClassVar[str] = "pin-target"
+    ordered: ClassVar[bool] = True
     location: str
     instance: str = ""
 
+    @property
+    def affects(self) -> str:
+        return self.location
+
+    @property
+    def what(self) -> str:
+        return self.location or "none"
+
 
 @dataclass(frozen=True, slots=True)
-class IgnoreGoal(Command):
+class IgnoreGoal(TypeCommand):
     """Do not target this goal; ``ignored`` false targets it again.
 
     Pinning an ignored goal does so, too; ignoring the pinned goal removes the pin.
     """
 
     name: ClassVar[str] = "ignore-target"
+    ordered: ClassVar[bool] = True
     location: str
     ignored: bool = True
     instance: str = ""
 
+    @property
+    def subject(self) -> str:
+        return self.location
+
+    @property
+    def affects(self) -> str:
+        return self.location
+
+    @property
+    def what(self) -> str:
+        return self.location if self.ignored else f"{self.location} off"
+
 
 @dataclass(frozen=True, slots=True)
-class SetTargetedShare(Command):
+class SetTargetedShare(TypeCommand):
     """Set the part of the mutations, 0 to 1, that are targeted at types."""
 
     name: ClassVar[str] = "targeted"
@@ -197,18 +339,39 @@ class SetTargetedShare(Command):
 
     @property
     def problem(self) -> str:
-        """Why the share is invalid, as a text for users; an empty string if it is valid."""
         if not 0 <= self.share <= 1:
             return f"targeted is {str(self.share)[:20]}, not a part from 0 to 1"
         return ""
 
+    @property
+    def what(self) -> str:
+        return percentage(self.share)
 
-# ``select``: a selection of mutants (:mod:`fuzztui.wire.selection`): one id, or all of a file,
-# function or operator.
+
+class MutantCommand(Command):
+    """Base class of commands about mutants, of which each instance has its own states.
+
+    ``select``: a selection (:mod:`fuzztui.wire.selection`): one id, or all mutants of a file,
+    function or operator.
+    """
+
+    __slots__ = ()
+    for_all = any_applies = for_ended = True
+    select: str
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.select}{self.details}" + _on(self.instance)
+
+    @property
+    def details(self) -> str:
+        """What follows the selection in :attr:`summary`."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
-class SkipMutants(Command):
+class SkipMutants(MutantCommand):
     """Stop running these mutants; they stay in the denominator of the mutation score."""
 
     name: ClassVar[str] = "skip-mutants"
@@ -217,7 +380,7 @@ class SkipMutants(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class PromoteMutants(Command):
+class PromoteMutants(MutantCommand):
     """Run these mutants on every input that reaches them; inputs that infect them get energy."""
 
     name: ClassVar[str] = "promote-mutants"
@@ -226,7 +389,7 @@ class PromoteMutants(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class MoveMutants(Command):
+class MoveMutants(MutantCommand):
     """Move these mutants ``to`` "first" or "last" of the mutants that are waiting to run.
 
     In a worklist also one position "up" or "down".
@@ -237,9 +400,13 @@ class MoveMutants(Command):
     to: str = "first"
     instance: str = ""
 
+    @property
+    def details(self) -> str:
+        return f" to {self.to}"
+
 
 @dataclass(frozen=True, slots=True)
-class MarkEquivalent(Command):
+class MarkEquivalent(MutantCommand):
     """Mark these mutants as equivalent: no input can kill them. ``because``: the user's reason."""
 
     name: ClassVar[str] = "mark-equivalent"
@@ -247,9 +414,13 @@ class MarkEquivalent(Command):
     because: str = ""
     instance: str = ""
 
+    @property
+    def details(self) -> str:
+        return f", because {self.because}" if self.because else ""
+
 
 @dataclass(frozen=True, slots=True)
-class RequeueMutants(Command):
+class RequeueMutants(MutantCommand):
     """Discard all results of these mutants (verdict, position, runs, even a kill); start again."""
 
     name: ClassVar[str] = "requeue-mutants"
@@ -262,16 +433,26 @@ class ExactPass(Command):
     """Run every survivor on every entry that infects it, now."""
 
     name: ClassVar[str] = "exact-pass"
+    for_all: ClassVar[bool] = True
     instance: str = ""
 
 
-MUTANT_COMMANDS = (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, RequeueMutants)
-"""Commands about mutants. Each instance has its own states of mutants, so one may execute a
-command that another one rejects: the command is applied if any instance executed it."""
+def _subclasses(base: type[Command]) -> Iterator[type[Command]]:
+    for cls in base.__subclasses__():
+        yield cls
+        yield from _subclasses(cls)
 
-TYPE_COMMANDS = (WeighType, PinGoal, IgnoreGoal, SetTargetedShare)
-"""Commands about types. Each instance has its own uncovered goals: as for mutants, a command is
-applied if any instance executed it."""
 
-COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in Command.__subclasses__()}
+COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in _subclasses(Command) if c.name}
 """Every known command, by its name on the wire."""
+
+
+def names_of(base: type[Command]) -> tuple[str, ...]:
+    """Return the names of all commands of a class."""
+    return tuple(name for name, cls in COMMAND_NAMES.items() if issubclass(cls, base))
+
+
+def command_class(command: Mapping[str, Any]) -> type[Command]:
+    """Return the class of an encoded command; :class:`Command` if it is unknown."""
+    name = command.get("c")
+    return COMMAND_NAMES.get(name, Command) if isinstance(name, str) else Command

@@ -23,7 +23,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.model.state import Instance
 from fuzztui.process.identity import ProcessId, boot_time
 from fuzztui.supervise.launchers import launcher_for
-from fuzztui.wire.commands import TYPE_COMMANDS
+from fuzztui.wire.commands import TypeCommand, names_of
 
 LIBRARY = Path("/cache/steer.so")
 
@@ -289,7 +289,7 @@ def test_mopt_takes_no_steering_and_says_so(afl, home, index, changes):
     assert "AFL_CUSTOM_MUTATOR_LIBRARY" not in start.env
     assert "FUZZTUI_CONTROL" not in start.env
     hello = afl.hello(campaign(home, instances=4, **changes), home, index)
-    assert set(hello.unable) == {*STEERED, "demote", *(c.name for c in TYPE_COMMANDS)}
+    assert set(hello.unable) == {*STEERED, "demote", *names_of(TypeCommand)}
     assert {name for name, why in hello.unable.items() if "-L" in why} == STEERED
     assert not STEERED & set(hello.capabilities)
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from fuzztui.observe.relay import Logged, Relay
 from fuzztui.process import library
 from fuzztui.process.library import STEER, steering_library
-from fuzztui.supervise.control_file import append
+from fuzztui.supervise.command_router import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import AddSeed, Pause, PromoteEntry, ResetEntry, SkipEntry
 from fuzztui.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message

@@ -24,7 +24,7 @@ from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
 from fuzztui.process import library
 from fuzztui.process.library import TEXT, steering_library, text_library
-from fuzztui.supervise.control_file import append
+from fuzztui.supervise.command_router import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import SetMixture, SkipEntry
 from fuzztui.wire.events import CommandApplied, CommandRejected

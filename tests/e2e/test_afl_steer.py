@@ -14,7 +14,7 @@ import pytest
 
 from fuzztui.instances.add_seed import add_seed
 from fuzztui.process.library import steering_library
-from fuzztui.supervise.control_file import append
+from fuzztui.supervise.command_router import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import Command, PromoteEntry, SkipEntry
 from fuzztui.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message

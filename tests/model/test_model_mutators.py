@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fuzztui.engines.text.mixture import STACKS
 from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.commands import unanswered
 from fuzztui.model.fold import apply
 from fuzztui.model.mutators import (
     MixtureSetting,
@@ -17,8 +18,8 @@ from fuzztui.model.mutators import (
     blend,
     changed,
     mixture_dict,
+    mixture_for_all,
     operators_dict,
-    pending_mixtures,
     settings,
 )
 from fuzztui.model.state import State
@@ -169,10 +170,10 @@ def test_from_the_start_until_somebody_changes_it():
     state = fold(told())
     assert (blend(state).t, blend(state).by) == (-1.0, "")
     fold(asked("c1", 0.1, 0.8, 0.1), state=state)
-    assert [c.mixture for _, c in pending_mixtures(state)] == [(0.1, 0.8, 0.1)]
+    assert [c.mixture for _, c in unanswered(state, SetMixture)] == [(0.1, 0.8, 0.1)]
     fold(CommandApplied("c1", "main", 7), told(mixture=(0.1, 0.8, 0.1)), state=state)
     assert (blend(state).t, blend(state).by) == (3.0, "ann")
-    assert not pending_mixtures(state)
+    assert not unanswered(state, SetMixture)
     fold(told(mixture=(0.1, 0.8, 0.1), tried=[999] * 5), state=state)
     assert (blend(state).t, blend(state).by) == (3.0, "ann")
 
@@ -212,7 +213,7 @@ def test_what_is_adaptive_moves_by_itself():
 
 def test_refused_ones_change_nothing_and_wait_for_nobody():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), CommandRejected("c1", "main", "no"))
-    assert not pending_mixtures(state)
+    assert not unanswered(state, SetMixture)
     assert blend(state).t == -1.0
     # What is no mixture was refused before it was sent anywhere.
     state = fold(told(), asked("c1", 0.9, 0.9, 0.9), CommandApplied("c1", "main"))
@@ -312,11 +313,11 @@ def test_while_mutants_come_first_the_target_that_waits_has_no_say():
 def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
     state = fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"))
     fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "m1"), state=state)
-    since = state.mixture.t
+    since = mixture_for_all(state).t
     fold(asked("c2", 0.0, 1.0, 0.0, instance="m1"), CommandApplied("c2", "m1"), state=state)
     assert blend(state).mixture == (0.0, 1.0, 0.0)
     fold(*over("m1", "a"), *turn("m2", "b"), told("m2"), state=state)
-    wish = state.mixture
+    wish = mixture_for_all(state)
     assert ((wish.havoc, wish.text, wish.splice), wish.by, wish.t) == (
         (0.1, 0.8, 0.1),
         "ann",
@@ -330,7 +331,7 @@ def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
     # An answer that comes late to an older one changes nothing.
     fold(asked("c4", 0.2, 0.8, 0.0), asked("c5", 0.3, 0.7, 0.0), state=state)
     fold(CommandApplied("c5", "m2"), CommandApplied("c4", "m2"), state=state)
-    assert state.mixture.havoc == 0.3
+    assert mixture_for_all(state).havoc == 0.3
 
 
 def test_what_was_set_between_two_turns_is_shown_at_once():

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.commands import unanswered
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State, UncoveredGoal
 from fuzztui.model.status import status_dict
 from fuzztui.model.targeting import (
     Aim,
     aim,
-    pending_types,
     reached_share,
     stale,
     targets_left,
@@ -22,7 +22,14 @@ from fuzztui.model.targeting import (
 )
 from fuzztui.model.targeting_fold import MAX_LEFT, MAX_TYPES
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import IgnoreGoal, Pause, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.commands import (
+    IgnoreGoal,
+    Pause,
+    PinGoal,
+    SetTargetedShare,
+    TypeCommand,
+    WeighType,
+)
 from fuzztui.wire.events import (
     CampaignState,
     CommandApplied,
@@ -324,12 +331,12 @@ def test_what_was_done_is_so_before_figures_say_it():
         asked("c4", WeighType("m.C", 5.0)),
         asked("c5", Pause()),
     )
-    assert [c for _, c in pending_types(state)] == [
+    assert [c for _, c in unanswered(state, TypeCommand)] == [
         WeighType(PATH, 0.0), PinGoal(THEN), SetTargetedShare(0.75), WeighType("m.C", 5.0),
     ]  # fmt: skip
     done = [CommandApplied(f"c{n}", name) for n in range(1, 6) for name in ("main", "s1")]
     fold(*done, state=state)
-    assert not pending_types(state)
+    assert not unanswered(state, TypeCommand)
     assert (types(state)[PATH].weight, types(state)[DATE].weight) == (0.0, 1.0)
     assert (aim(state).targeted, aim(state).pinned) == (0.75, THEN)
     fold(asked("c6", PinGoal("")), CommandApplied("c6", "main"), state=state)
@@ -361,7 +368,7 @@ def test_no_more_is_ignored_than_is_bearable():
 
 def test_refused_ones_change_nothing():
     state = fold(told(), asked("c1", WeighType(DATE, 0.0)), CommandRejected("c1", "main", "no"))
-    assert not pending_types(state)
+    assert not unanswered(state, TypeCommand)
     assert types(state)[DATE].weight == 1.0
 
 

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from fuzztui.model import fuzzfirst, mutators, selectors, targeting, targeting_fold
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, from_json, tables, to_json
+from fuzztui.model.commands import missed_commands, unanswered
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation_score import mutants_summary
 from fuzztui.model.series import LIMIT
 from fuzztui.model.state import MUTANT_STATES, RECENT_COMMANDS, RECENT_RECORDS, Changes, State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.codec import decode_record
+from fuzztui.wire.commands import SetMixture, TypeCommand
 from fuzztui.wire.events import (
     FindingDescribed,
     FindingSaved,
@@ -321,7 +323,7 @@ def test_operators_can_always_be_told_of(records):
     whole = mutators.blend(state)
     assert (whole is None) == (not told)
     assert whole is None or all(arm.found for arm in whole.best)
-    for _, command in mutators.pending_mixtures(state):
+    for _, command in unanswered(state, SetMixture):
         assert not command.mixture.problem
 
 
@@ -358,8 +360,12 @@ def test_types_and_targets_can_always_be_told_of(records):
     assert all(any(at in left for left in state.left.values()) for at in left_rows)
     assert all(-1 <= targeting.reached_share(row) <= 1 for row in left_rows.values())
     assert (targeting.aim(state) is None) == (not state.types)
-    for _, command in targeting.pending_types(state):
+    for _, command in unanswered(state, TypeCommand):
         assert not getattr(command, "problem", "")
+    for command in missed_commands(state, {}):
+        assert command.lasting
+        assert not command.instance
+        assert not command.problem
     json.dumps(targeting.types_dict(state), allow_nan=False)
 
 

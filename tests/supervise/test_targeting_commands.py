@@ -9,21 +9,21 @@ import pytest
 from test_mixture_command import FakeContext, lines
 
 from fuzztui.remote.protocol import APPLIED, REJECTED
-from fuzztui.supervise.command_router import CommandRouter
-from fuzztui.supervise.control_file import append, missed_commands
+from fuzztui.supervise.command_router import CommandRouter, append, sent_commands
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
-    TYPE_COMMANDS,
     DemoteEntry,
     IgnoreGoal,
     PinGoal,
     SetTargetedShare,
     SkipEntry,
+    TypeCommand,
     WeighType,
+    names_of,
 )
 from fuzztui.wire.events import CommandApplied, CommandRejected
 
-ABLE = [command.name for command in TYPE_COMMANDS]
+ABLE = [*names_of(TypeCommand)]
 
 
 def sent(context, command, **answers):
@@ -144,28 +144,11 @@ def test_what_was_set_for_all_is_for_those_that_begin_later_too(tmp_path):
     asked = begun(context, "s1", "main")
     assert [(c["c"], *list(c.values())[1:-1]) for c in asked] == [
         ("weigh-type", "a.B", 0.5), ("weigh-type", "c.D", 0),
+        ("targeted", 0.3), ("pin-target", "m.py:9:else"),
         ("ignore-target", "m.py:4:then"), ("ignore-target", "m.py:3:then", False),
-        ("pin-target", "m.py:7:then"), ("targeted", 0.9),
     ]  # fmt: skip
     assert {c["instance"] for c in asked} == {"s1"}
     assert begun(context, "s1", "main") == []
-
-
-def test_a_target_that_was_pinned_and_ignored_is_for_them_what_it_is_for_the_others(tmp_path):
-    """One ends the other, so the last of each does not say what has become of it."""
-    controls = {name: tmp_path / name for name in ("main", "s1", "s2")}
-    told = [
-        PinGoal("a"), PinGoal("b"), IgnoreGoal("b"), IgnoreGoal("b", False),
-        IgnoreGoal("c"), PinGoal("c"), PinGoal("d"), PinGoal(""),
-    ]  # fmt: skip
-    for number, command in enumerate(told, 1):
-        append(controls["main"], f"c{number}", command)
-        if number <= 3:
-            append(controls["s1"], f"c{number}", command)
-    # Of a and d, which nobody has ignored, the last pin says all.
-    missed_by_s2 = [id_ for id_, _ in missed_commands("s2", controls)]
-    assert missed_by_s2 == ["c2", "c3", "c4", "c5", "c6", "c8"]
-    assert [id_ for id_, _ in missed_commands("s1", controls)] == ["c4", "c5", "c6", "c8"]
 
 
 def test_what_nobody_could_do_is_not_asked_for_again(tmp_path):
@@ -185,31 +168,26 @@ def test_what_was_refused_does_not_undo_what_was_before_it(tmp_path):
     assert begun(context, "s1") == [encode_command(PinGoal("a", "s1"))]
 
 
-def test_who_had_another_since_keeps_it(tmp_path):
-    controls = {name: tmp_path / name for name in ("main", "s1", "s2")}
-    append(controls["main"], "c5", SetTargetedShare(0.5))
-    append(controls["s1"], "c7", SetTargetedShare(0.7, "s1"))
-    append(controls["main"], "c9", WeighType("a", 2))
-    append(controls["s1"], "c9", WeighType("a", 2))
-    assert missed_commands("s1", controls) == []
-    assert missed_commands("main", controls) == []
-    assert missed_commands("s2", controls) == [
-        ("c5", SetTargetedShare(0.5, "s2")), ("c9", WeighType("a", 2, "s2")),
-    ]  # fmt: skip
-    append(controls["main"], "c11", SetTargetedShare(0.1))
-    assert missed_commands("s1", controls) == [("c11", SetTargetedShare(0.1, "s1"))]
-
-
 @pytest.mark.parametrize(
     "line",
-    [b"\xff", b"[" * 99_999, b"{}", b'{"id": 7, "command": {"c": "targeted", "share": 1}}',
-     b'{"id": "x", "command": {"c": "targeted", "share": 1}}', b'{"id": "c1", "command": "x"}',
-     b'{"id": "c1", "command": {"c": "targeted", "share": "1"}}',
-     b'{"id": "c1", "command": {"c": "skip", "entry": 1}}'],
+    [b"\xff", b"[" * 99_999, b"{}", b"[]", b'{"command": {"c": "targeted", "share": 1}}',
+     b'{"id": "c1", "command": "x"}', b'{"id": "c1", "command": {"c": "none"}}',
+     b'{"id": "c1", "command": {"c": "targeted", "share": "1"}}'],
 )  # fmt: skip
 def test_lines_that_are_no_commands(tmp_path, line):
     (tmp_path / "main").write_bytes(line + b"\n")
     append(tmp_path / "main", "c3", PinGoal("x"))
-    controls = {"main": tmp_path / "main", "s1": tmp_path / "s1"}
-    assert missed_commands("s1", controls) == [("c3", PinGoal("x", "s1"))]
+    assert sent_commands(tmp_path / "main") == {"c3": PinGoal("x")}
+    assert sent_commands(tmp_path / "s1") == {}
     assert json.loads((tmp_path / "main").read_bytes().splitlines()[-1])["id"] == "c3"
+
+
+def test_a_supervisor_that_starts_again_sends_nothing_twice(tmp_path):
+    context = FakeContext(tmp_path, main=ABLE, s1=ABLE)
+    sent(context, PinGoal("a"), main="pinned", s1="!covered")
+    sent(context, SetTargetedShare(0.5), main="done")  # s1 has not answered yet
+    sent(context, WeighType("x.Y", 2, "s1"), s1="done")
+    assert begun(context, "main", "s1") == []
+    (tmp_path / "s1" / "control.jsonl").unlink()  # the directory was made again
+    asked = begun(context, "s1")
+    assert [c["c"] for c in asked] == ["pin-target", "targeted"]

@@ -8,7 +8,7 @@ from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.help import help_lines
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.action_context import ActionContext
-from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings, method_name
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.screen import CampaignScreen
@@ -61,7 +61,7 @@ def test_ids_are_unique():
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda a: a.id)
 def test_every_action_has_its_method_where_its_scope_says(action):
     if action.id != "focus.next":  # Textual's own
-        assert callable(getattr(OWNERS[action.scope], method_name(action.id), None))
+        assert callable(getattr(OWNERS[action.scope], action.method[0], None))
     assert action.label
     assert action.help
     stage = "mutants" if action.queue else ""

@@ -10,6 +10,7 @@ from textual import on
 
 from fuzztui.tui.base.columns import GAP, Column, Layout, widths
 from fuzztui.tui.base.themed import ThemedApp
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.table import BigTable
 
 
@@ -47,7 +48,8 @@ class Demo(ThemedApp):
         self.perform(action_id)
 
     def perform(self, action_id):
-        getattr(self.grid, "do_" + action_id.replace(".", "_"))()
+        name, args = BY_ID[action_id].method
+        getattr(self.grid, name)(*args)
 
     @on(BigTable.Highlighted)
     def _highlighted(self, event):

@@ -34,7 +34,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.frame.action_context import ActionContext
-from fuzztui.tui.frame.actions import BY_ID, bindings, method_name
+from fuzztui.tui.frame.actions import BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import REMEMBER, CampaignControls
@@ -447,11 +447,11 @@ class FuzzApp(ReplayControls, CampaignControls):
                 plain(f"{action.title(now)}: {reason}"), severity="warning", markup=False, timeout=4
             )
             return
-        name = method_name(action_id)
+        name, args = action.method
         for node in self._handlers():
             method = getattr(node, name, None)
             if method is not None:
-                method()
+                method(*args)
                 return
 
     def _handlers(self) -> Iterator[DOMNode]:
@@ -501,23 +501,6 @@ class FuzzApp(ReplayControls, CampaignControls):
             self.theme = names[(at + 1) % len(names)]
             self.say(f"Theme: {self.theme}")
 
-    def do_view_overview(self) -> None:  # noqa: D102
-        self.switch_mode("overview")
-
-    def do_view_corpus(self) -> None:  # noqa: D102
-        self.switch_mode("corpus")
-
-    def do_view_findings(self) -> None:  # noqa: D102
-        self.switch_mode("findings")
-
-    def do_view_mutants(self) -> None:  # noqa: D102
-        self.switch_mode("mutants")
-
-    def do_view_log(self) -> None:  # noqa: D102
-        self.switch_mode("log")
-
-    def do_view_operators(self) -> None:  # noqa: D102
-        self.switch_mode("operators")
-
-    def do_view_types(self) -> None:  # noqa: D102
-        self.switch_mode("types")
+    def do_view(self, tab: str) -> None:
+        """Show a screen."""
+        self.switch_mode(tab)

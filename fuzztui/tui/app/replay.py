@@ -67,9 +67,6 @@ class Player:
         return Position(min(self.now(), end), end, self.speed, self.playing)
 
 
-STEP = 0.01
-"""Share of the campaign by which one key press moves."""
-
 NEAR_S = 1e-3
 """Seconds: a finding nearer than this is the current one, not the next or previous one."""
 
@@ -104,28 +101,15 @@ class ReplayControls:
             self.player.toggle()
             self.tick()
 
-    def do_replay_back(self) -> None:  # noqa: D102
-        self.seek(self.now() - STEP * self.end_t)
+    def do_replay_step(self, by: float) -> None:
+        """Move by a part of the campaign."""
+        self.seek(self.now() + by * self.end_t)
 
-    def do_replay_forward(self) -> None:  # noqa: D102
-        self.seek(self.now() + STEP * self.end_t)
-
-    def do_replay_slower(self) -> None:  # noqa: D102
-        self._scale(0.5)
-
-    def do_replay_faster(self) -> None:  # noqa: D102
-        self._scale(2.0)
-
-    def _scale(self, factor: float) -> None:
+    def do_replay_scale(self, factor: float) -> None:
+        """Multiply the speed by ``factor``."""
         if self.player is not None:
             self.player.scale(factor)
             self.tick()
-
-    def do_replay_start(self) -> None:  # noqa: D102
-        self.seek(0.0)
-
-    def do_replay_end(self) -> None:  # noqa: D102
-        self.seek(self.end_t)
 
     def do_replay_next(self) -> None:
         """Go to the next finding, or to the next kill if there is none."""

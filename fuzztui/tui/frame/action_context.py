@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.tui.frame.targeting_actions import TargetingContext
+from fuzztui.wire.commands import Command
 from fuzztui.wire.mixture import Mixture, stuck
 
 FUZZING = frozenset({"", "running", "stalled"})
@@ -69,6 +71,11 @@ class ActionContext:
 WhyNot = Callable[[ActionContext], str]
 
 
+def always(now: ActionContext) -> str:
+    """Return an empty string: the check of an action that is always possible."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing that a user can do.
@@ -87,7 +94,7 @@ class Action:
     does: str = ""
     """What an engine without the capability cannot do: completes "cannot ..."."""
     footer: int = 0
-    check: WhyNot = field(default=lambda _: "")
+    check: WhyNot = always
     mode: str = ""
     """The only mode (live or replay) that has this action; in the other mode the action is hidden,
     not greyed."""
@@ -97,6 +104,25 @@ class Action:
     queue: bool | None = None
     """True: in the footer of fuzz-first campaigns only; False: of other campaigns only; None: of
     all."""
+    command: Callable[..., Command] | None = None
+    """Makes the command that this action sends. Its scope's screen passes what the row means there:
+    id and instance of an entry, a selection of mutants, or a :class:`TargetingContext`."""
+    run: str = ""
+    """The action whose method carries this one out, too; an empty string: it has its own."""
+    args: tuple[Any, ...] = ()
+    """Arguments of that method."""
+
+    @property
+    def method(self) -> tuple[str, tuple[Any, ...]]:
+        """The name of the method that carries out this action, and its arguments.
+
+        It is a method of the focused widget, one of its ancestors, the screen or the application,
+        whichever has it first: ``do_SCOPE_command`` if the row has a command, otherwise
+        ``do_ID``, with underscores in place of dots.
+        """
+        if self.command is not None:
+            return f"do_{self.scope}_command", (self,)
+        return "do_" + (self.run or self.id).replace(".", "_"), self.args
 
     def why_not(self, now: ActionContext) -> str:
         """Return why this action is impossible now, for users; an empty string if possible."""

@@ -1,9 +1,8 @@
 """The registry of actions: everything that a user can do on the screens.
 
 Key bindings, the footer, the command palette and the help screen are generated from
-:data:`ACTIONS`. An action's ``id`` is stable, because users' keymaps contain ids. The method
-``do_<id with underscores>`` carries out the action: of the focused widget, one of its ancestors,
-the screen or the application, whichever has the method first.
+:data:`ACTIONS`. An action's ``id`` is stable, because users' keymaps contain ids.
+:attr:`~fuzztui.tui.frame.action_context.Action.method` carries out the action.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from textual.binding import Binding, BindingType
 
 from fuzztui.tui.frame.action_context import (
     Action,
+    always,
     why_no_row,
     why_no_type,
     why_not_minimise,
@@ -29,26 +29,30 @@ from fuzztui.tui.frame.action_context import (
 )
 from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.frame.targeting_actions import TargetingContext
+from fuzztui.wire.commands import (
+    DemoteEntry,
+    IgnoreGoal,
+    PinGoal,
+    PromoteEntry,
+    ResetEntry,
+    SetTargetedShare,
+    SkipEntry,
+    WeighType,
+)
 
-_SCREENS = (
-    Action("view.overview", ("1",), "Overview", "Totals, charts, instances, events", "Screens"),
-    Action("view.corpus", ("2",), "Corpus", "Every queue entry, its lineage and bytes", "Screens"),
-    Action("view.findings", ("3",), "Findings", "Crashes and hangs by signature", "Screens"),
-    Action("view.mutants", ("4",), "Mutants", "Mutants, their score, their killers", "Screens"),
-    Action("view.log", ("5",), "Log", "Every event of the campaign", "Screens"),
-    Action(
-        "view.operators",
-        ("6",),
-        "Operators",
-        "Text mutators: what each one found, and the mixture",
-        "Screens",
-        check=why_not_show_mutators,
-    ),
-    Action(
-        "view.types", ("7",), "Types",
-        "Type targeting: the types and the uncovered goals", "Screens",
-        check=why_not_show_types,
-    ),
+_SCREENS = tuple(
+    Action(f"view.{tab}", (key,), label, text, "Screens", check=check, run="view", args=(tab,))
+    for tab, key, label, text, check in (
+        ("overview", "1", "Overview", "Totals, charts, instances, events", always),
+        ("corpus", "2", "Corpus", "Every queue entry, its lineage and bytes", always),
+        ("findings", "3", "Findings", "Crashes and hangs by signature", always),
+        ("mutants", "4", "Mutants", "Mutants, their score, their killers", always),
+        ("log", "5", "Log", "Every event of the campaign", always),
+        ("operators", "6", "Operators", "Text mutators: what each one found, and the mixture",
+         why_not_show_mutators),
+        ("types", "7", "Types", "Type targeting: the types and the uncovered goals",
+         why_not_show_types),
+    )
 )  # fmt: skip
 
 _STEERING = (
@@ -83,48 +87,57 @@ _STEERING = (
         "entry.promote", ("u",), "Promote",
         "Fuzz this entry next, with the energy of a favored one", "Corpus",
         scope="corpus", needs="promote", does="promote entries",
-        check=why_not_steer_entry, footer=10, mode="live",
+        check=why_not_steer_entry, footer=10, mode="live", command=PromoteEntry,
     ),
     Action(
         "entry.skip", ("d",), "Skip",
         "Never pick this entry again", "Corpus",
         scope="corpus", needs="skip", does="skip entries",
-        check=why_not_steer_entry, footer=11, mode="live",
+        check=why_not_steer_entry, footer=11, mode="live", command=SkipEntry,
     ),
     Action(
         "entry.reset", ("r",), "Reset",
         "Undo skip, promote and demote of this entry", "Corpus",
         scope="corpus", needs="reset", does="reset entries",
-        check=why_not_steer_entry, footer=12, mode="live",
+        check=why_not_steer_entry, footer=12, mode="live", command=ResetEntry,
     ),
     Action(
         "entry.demote", ("D",), "Demote",
         "Pick this entry as rarely as possible, with minimal energy", "Corpus",
         scope="corpus", needs="demote", does="demote entries",
-        check=why_not_steer_entry, footer=17, mode="live",
+        check=why_not_steer_entry, footer=17, mode="live", command=DemoteEntry,
     ),
 )  # fmt: skip
 
-_MIXTURE = tuple(
+_MIX = "change its mixture during the campaign"
+
+_MIXTURE = (
+    *(
+        Action(
+            f"mixture.{name}", (key,), label, text, "Operators",
+            scope="operators", needs="mixture", does=_MIX,
+            check=why_not_move_boundary(*move), footer=footer, mode="live",
+            run="mixture.move", args=move,
+        )
+        for name, key, label, text, move, footer in (
+            ("text", "less_than_sign", "Havoc→text", "Move 5% of the steps from havoc to text",
+             (0, -1), 10),
+            ("havoc", "greater_than_sign", "Text→havoc", "Move 5% of the steps from text to havoc",
+             (0, 1), 11),
+            ("splice", "left_square_bracket", "Text→splice",
+             "Move 5% of the steps from text to splice", (1, -1), 12),
+            ("unsplice", "right_square_bracket", "Splice→text",
+             "Move 5% of the steps from splice to text", (1, 1), 13),
+        )
+    ),
     Action(
-        f"mixture.{name}", (key,), label, text, "Operators",
-        scope="operators", needs="mixture", does="change its mixture during the campaign",
-        check=check, footer=footer, mode="live",
-    )
-    for name, key, label, text, check, footer in (
-        ("text", "less_than_sign", "Havoc→text", "Move 5% of the steps from havoc to text",
-         why_not_move_boundary(0, -1), 10),
-        ("havoc", "greater_than_sign", "Text→havoc", "Move 5% of the steps from text to havoc",
-         why_not_move_boundary(0, 1), 11),
-        ("splice", "left_square_bracket", "Text→splice",
-         "Move 5% of the steps from text to splice", why_not_move_boundary(1, -1), 12),
-        ("unsplice", "right_square_bracket", "Splice→text",
-         "Move 5% of the steps from splice to text", why_not_move_boundary(1, 1), 13),
-        ("adaptive", "A", "Adaptive",
-         "Make successful mutators more probable, or fix the mixture",
-         why_not_mix, 9),
-    )
+        "mixture.adaptive", ("A",), "Adaptive",
+        "Make successful mutators more probable, or fix the mixture", "Operators",
+        scope="operators", needs="mixture", does=_MIX, check=why_not_mix, footer=9, mode="live",
+    ),
 )  # fmt: skip
+
+_SHARE = "change the targeted share during the campaign"
 
 _TYPES = (
     Action(
@@ -135,26 +148,25 @@ _TYPES = (
     *(
         Action(
             f"types.{name}", (key,), label, text, "Types",
-            scope="types", needs=needs, does=does, check=why_not_target(against), footer=footer,
-            mode="live",
+            scope="types", needs=kind.name, does=does, check=why_not_target(against),
+            footer=footer, mode="live", command=command,
         )
-        for name, key, label, text, needs, does, against, footer in (
+        for name, key, label, text, kind, does, against, command, footer in (
             ("raise", "greater_than_sign", "Raise", "Target this type twice as often",
-             "weigh-type", "weigh types", TargetingContext.raising, 11),
+             WeighType, "weigh types", TargetingContext.raising, TargetingContext.raised, 11),
             ("lower", "less_than_sign", "Lower", "Target this type half as often",
-             "weigh-type", "weigh types", TargetingContext.lowering, 12),
+             WeighType, "weigh types", TargetingContext.lowering, TargetingContext.lowered, 12),
             ("ban", "b", "Ban", "Never target this type, or allow it again",
-             "weigh-type", "weigh types", TargetingContext.weighing, 13),
+             WeighType, "weigh types", TargetingContext.weighing, TargetingContext.banned, 13),
             ("pin", "o", "Pin", "Target only this goal until it is covered, or unpin it",
-             "pin-target", "pin a goal", TargetingContext.pinning, 10),
+             PinGoal, "pin a goal", TargetingContext.pinning, TargetingContext.pinned_or_not, 10),
             ("less", "left_square_bracket", "Less", "Target types with 5% fewer of the mutations",
-             "targeted", "change the targeted share during the campaign",
-             TargetingContext.less, 14),
+             SetTargetedShare, _SHARE, TargetingContext.less, TargetingContext.with_less, 14),
             ("more", "right_square_bracket", "More", "Target types with 5% more of the mutations",
-             "targeted", "change the targeted share during the campaign",
-             TargetingContext.more, 14),
+             SetTargetedShare, _SHARE, TargetingContext.more, TargetingContext.with_more, 14),
             ("ignore", "d", "Ignore", "Never target this goal, or allow it again",
-             "ignore-target", "ignore a goal", TargetingContext.ignoring, 14),
+             IgnoreGoal, "ignore a goal", TargetingContext.ignoring,
+             TargetingContext.ignored_or_not, 14),
         )
     ),
     Action(
@@ -222,6 +234,9 @@ _LOOKING = (
     ),
 )  # fmt: skip
 
+STEP = 0.01
+"""Part of the campaign by which a key moves a replay."""
+
 _REPLAY = (
     Action(
         "replay.play", ("space",), "Play", "Play or pause the replay", "Replay",
@@ -229,16 +244,19 @@ _REPLAY = (
     ),
     Action(
         "replay.back", ("left",), "Back", "Go back by 1% of the campaign", "Replay",
-        footer=3, mode="replay",
+        footer=3, mode="replay", run="replay.step", args=(-STEP,),
     ),
     Action(
         "replay.forward", ("right",), "Forward", "Go forward by 1% of the campaign", "Replay",
-        footer=4, mode="replay",
+        footer=4, mode="replay", run="replay.step", args=(STEP,),
     ),
-    Action("replay.slower", ("minus",), "Slower", "Halve the speed", "Replay", mode="replay"),
+    Action(
+        "replay.slower", ("minus",), "Slower", "Halve the speed", "Replay",
+        mode="replay", run="replay.scale", args=(0.5,),
+    ),
     Action(
         "replay.faster", ("plus", "equals_sign"), "Faster", "Double the speed", "Replay",
-        footer=5, mode="replay",
+        footer=5, mode="replay", run="replay.scale", args=(2.0,),
     ),
     Action(
         "replay.previous", ("comma",), "Previous finding", "Go to the previous finding or kill",
@@ -248,24 +266,32 @@ _REPLAY = (
         "replay.next", ("full_stop",), "Next finding", "Go to the next finding or kill", "Replay",
         footer=6, mode="replay",
     ),
-    Action("replay.start", ("ctrl+home",), "Start", "Go to the start", "Replay", mode="replay"),
-    Action("replay.end", ("ctrl+end",), "End", "Go to the end", "Replay", mode="replay"),
+    *(
+        Action(
+            f"replay.{name}", (f"ctrl+{key}",), label, f"Go to the {name}", "Replay",
+            mode="replay", run="replay.step", args=(by,),
+        )
+        for name, key, label, by in (("start", "home", "Start", -1.0), ("end", "end", "End", 1.0))
+    ),
 )  # fmt: skip
 
 _TABLE = tuple(
-    Action(f"table.{name}", keys, label, text, "Tables", scope="table", footer=footer)
-    for name, keys, label, text, footer in (
-        ("down", ("down", "j"), "Down", "Go to the next row", 0),
-        ("up", ("up", "k"), "Up", "Go to the previous row", 0),
-        ("page_down", ("pagedown", "ctrl+f"), "Page down", "Scroll one page down", 0),
-        ("page_up", ("pageup", "ctrl+b"), "Page up", "Scroll one page up", 0),
-        ("first", ("home", "g"), "First", "Go to the first row", 0),
-        ("last", ("end", "G"), "Last", "Go to the last row; the log then follows the campaign", 0),
-        ("left", ("shift+left", "h"), "Scroll left", "Show columns further left", 0),
-        ("right", ("shift+right", "l"), "Scroll right", "Show columns further right", 0),
-        ("select", ("enter",), "Open", "Open the row, or move to its details", 0),
+    Action(
+        f"table.{name}", keys, label, text, "Tables", scope="table",
+        run=f"table.{run}" if run else "", args=tuple(args),
     )
-)
+    for name, keys, label, text, run, *args in (
+        ("down", ("down", "j"), "Down", "Go to the next row", "rows", 1),
+        ("up", ("up", "k"), "Up", "Go to the previous row", "rows", -1),
+        ("page_down", ("pagedown", "ctrl+f"), "Page down", "Scroll one page down", "pages", 1),
+        ("page_up", ("pageup", "ctrl+b"), "Page up", "Scroll one page up", "pages", -1),
+        ("first", ("home", "g"), "First", "Go to the first row", ""),
+        ("last", ("end", "G"), "Last", "Go to the last row; the log then follows the campaign", ""),
+        ("left", ("shift+left", "h"), "Scroll left", "Show columns further left", "columns", -8),
+        ("right", ("shift+right", "l"), "Scroll right", "Show columns further right", "columns", 8),
+        ("select", ("enter",), "Open", "Open the row, or move to its details", ""),
+    )
+)  # fmt: skip
 
 _SORTING = (
     # Works from the details pane too.
@@ -322,11 +348,6 @@ GROUPS: tuple[str, ...] = tuple(dict.fromkeys(action.group for action in ACTIONS
 
 _NATIVE = {"focus.next"}
 """Actions whose keys Textual binds; they are listed for the help screen."""
-
-
-def method_name(action_id: str) -> str:
-    """Return the name of the method that carries out an action."""
-    return "do_" + action_id.replace(".", "_")
 
 
 def bindings(scope: str, among: Iterable[Action] = ACTIONS) -> list[BindingType]:

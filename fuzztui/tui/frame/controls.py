@@ -24,7 +24,7 @@ from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import answer_text
-from fuzztui.wire.commands import AddSeed, Command, IgnoreGoal, Pause, PinGoal, Resume, Stop
+from fuzztui.wire.commands import AddSeed, Command, Pause, Resume, Stop
 
 WAITED_S = 10.0
 """Seconds for which the sender of a command waits for the answer."""
@@ -49,7 +49,7 @@ class CampaignControls(ThemedApp):
     _present_t = -1.0
     """Campaign time of the last record when the log was opened; older answers are not notified."""
     _in_turn: asyncio.Lock
-    """Held while a pin or an ignore is sent: each may undo the other, so their order counts."""
+    """Held while a command is sent that may undo the one before (:attr:`Command.ordered`)."""
 
     if TYPE_CHECKING:
 
@@ -85,8 +85,7 @@ class CampaignControls(ThemedApp):
     async def _steer(self, command: Command, label: str) -> None:
         if self.steering is None:
             return
-        ordered = isinstance(command, (PinGoal, IgnoreGoal))
-        async with self._in_turn if ordered else nullcontext():
+        async with self._in_turn if command.ordered else nullcontext():
             outcome = await self.steering.send(command)
         detail = f": {outcome.detail}" if outcome.detail else ""
         if outcome.kind == "applied":

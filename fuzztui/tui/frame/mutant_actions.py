@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fuzztui.tui.frame.action_context import (
     Action,
     why_no_row,
@@ -14,6 +16,13 @@ from fuzztui.tui.frame.action_context import (
     why_not_skip,
     why_not_steer_mutants,
 )
+from fuzztui.wire.commands import (
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
 
 MUTANTS = (
     Action(
@@ -22,48 +31,56 @@ MUTANTS = (
         "Mutants",
         scope="mutants", needs="promote-mutants", does="promote mutants",
         check=why_not_promote, footer=10, mode="live",
+        command=PromoteMutants,
     ),
     Action(
         "mutant.skip", ("d",), "Skip",
         "Do not run this mutant any more; in a worklist: end its turn", "Mutants",
         scope="mutants", needs="skip-mutants", does="skip mutants",
         check=why_not_skip, footer=11, mode="live",
+        command=SkipMutants,
     ),
     Action(
         "mutant.equivalent", ("e",), "Equivalent",
         "Mark the mutant as equivalent, with a reason", "Mutants",
         scope="mutants", needs="mark-equivalent", does="mark mutants equivalent",
         check=why_not_equivalent, footer=13, mode="live",
+        command=MarkEquivalent,
     ),
     Action(
         "mutant.requeue", ("r",), "Requeue",
         "Reset verdict, position and kill, and run the mutant again", "Mutants",
         scope="mutants", needs="requeue-mutants", does="requeue mutants",
         check=why_not_requeue, footer=14, mode="live",
+        command=RequeueMutants,
     ),
     Action(
         "mutant.first", ("less_than_sign",), "First",
         "Move the mutant to the front of the waiting ones", "Mutants",
         scope="mutants", needs="move-mutants", does="reorder mutants",
         check=why_not_move, footer=15, mode="live",
+        command=partial(MoveMutants, to="first"),
     ),
     Action(
         "mutant.last", ("greater_than_sign",), "Last",
         "Move the mutant to the end of the waiting ones", "Mutants",
         scope="mutants", needs="move-mutants", does="reorder mutants",
         check=why_not_move, footer=16, mode="live",
+        command=partial(MoveMutants, to="last"),
     ),
     Action(
         "mutant.up", ("K", "shift+up"), "Up",
         "Move the mutant one position up in the worklist", "Mutants",
         scope="mutants", needs="move-mutants", does="reorder mutants",
         check=why_not_move_step, footer=14, mode="live", queue=True,
+        command=partial(MoveMutants, to="up"),
     ),
     Action(
         "mutant.down", ("J", "shift+down"), "Down",
         "Move the mutant one position down in the worklist", "Mutants",
         scope="mutants", needs="move-mutants", does="reorder mutants",
         check=why_not_move_step, footer=14, mode="live", queue=True,
+        command=partial(MoveMutants, to="down"),
     ),
     Action(
         "mutant.many", ("m",), "Many",

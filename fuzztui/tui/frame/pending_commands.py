@@ -7,14 +7,13 @@ press on; the next key press continues from the pending value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from textual.timer import Timer
 
+from fuzztui.model.commands import command_of
 from fuzztui.model.state import CommandStatus
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Command, IgnoreGoal
+from fuzztui.wire.commands import Command
 
 SETTLE_S = 0.4
 """Seconds to wait for a further key press before a command is sent."""
@@ -26,10 +25,8 @@ Key = tuple[str, str, str]
 """What a command changes: a later command with the same key replaces an earlier one."""
 
 
-def _key(command: dict[str, Any]) -> Key:
-    kind = str(command.get("c"))
-    thing = command.get("location" if kind == IgnoreGoal.name else "type", "")
-    return kind, str(thing), str(command.get("instance", ""))
+def _key(command: Command) -> Key:
+    return command.name, command.subject, getattr(command, "instance", "")
 
 
 class PendingCommands:
@@ -64,7 +61,7 @@ class PendingCommands:
     def add(self, commands: Iterable[Command], after: float = SETTLE_S) -> None:
         """Send ``commands`` after ``after`` seconds; each replaces a pending one with its key."""
         for command in commands:
-            key = _key(encode_command(command))
+            key = _key(command)
             self._wanted.pop(key, None)
             self._sent.pop(key, None)
             self._wanted[key] = command
@@ -89,9 +86,10 @@ class PendingCommands:
 
     def drop_recorded(self) -> None:
         """Remove sent commands that the log contains now: it has their state from here on."""
-        recorded = list(self._screen.campaign.commands.items()) if self._sent else []
+        logged = list(self._screen.campaign.commands.values()) if self._sent else []
+        recorded = [(s.id, _key(c)) for s in logged if (c := command_of(s)) is not None]
         for key, known in list(self._sent.items()):
-            if any(id not in known and _key(s.command) == key for id, s in recorded):
+            if any(id not in known and other == key for id, other in recorded):
                 del self._wanted[key], self._sent[key]
 
     def _send(self) -> None:

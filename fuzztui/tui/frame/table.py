@@ -438,31 +438,25 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if self.source is self.rows:
             self.sort_by(column, reverse)
 
-    # Actions, by their id in the registry ("table.down" is do_table_down).
+    # ------------------------------------------------------------- actions
 
-    def do_table_down(self) -> None:  # noqa: D102
-        self.move_to(self._row + 1)
+    def do_table_rows(self, by: int) -> None:
+        """Move the cursor by some rows."""
+        self.move_to(self._row + by)
 
-    def do_table_up(self) -> None:  # noqa: D102
-        self.move_to(self._row - 1)
+    def do_table_pages(self, by: int) -> None:
+        """Move the cursor by some pages."""
+        self.move_to(self._row + by * self._page)
 
-    def do_table_page_down(self) -> None:  # noqa: D102
-        self.move_to(self._row + self._page)
-
-    def do_table_page_up(self) -> None:  # noqa: D102
-        self.move_to(self._row - self._page)
+    def do_table_columns(self, by: int) -> None:
+        """Scroll horizontally by some cells."""
+        self.scroll_to(x=self.scroll_offset.x + by, animate=False)
 
     def do_table_first(self) -> None:  # noqa: D102
         self.move_to(0)
 
     def do_table_last(self) -> None:  # noqa: D102
         self.move_to(len(self.source) - 1)
-
-    def do_table_left(self) -> None:  # noqa: D102
-        self.scroll_to(x=self.scroll_offset.x - 8, animate=False)
-
-    def do_table_right(self) -> None:  # noqa: D102
-        self.scroll_to(x=self.scroll_offset.x + 8, animate=False)
 
     def do_table_select(self) -> None:  # noqa: D102
         self._moved = True  # the user has chosen this row

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from fuzztui.model.targeting import Aim, TargetRow, TypeRow
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 STEP = 0.05
@@ -17,7 +18,8 @@ MOST = 1024.0
 class TargetingContext:
     """The row under the cursor, as it is after all pending commands.
 
-    The methods return why a command is impossible; an empty string if it is possible.
+    For each action one method returns why it is impossible (an empty string if it is possible),
+    and one returns its command.
     """
 
     targeted: float = -1.0
@@ -34,6 +36,39 @@ class TargetingContext:
     """Whether the cursor is in the table of goals."""
     ignored: bool = False
     """Whether a user has set the goal under the cursor to be ignored."""
+    type: str = ""
+    """Name of the type under the cursor; an empty string if there is none."""
+
+    @classmethod
+    def of(
+        cls,
+        aim: Aim | None,
+        row: TypeRow | TargetRow | None,
+        asked: PendingTargeting,
+        *,
+        on_targets: bool,
+    ) -> TargetingContext:
+        """Return the context of a row; ``aim`` is None until an engine has reported its types."""
+        pinned = asked.pinned
+        if pinned is None:
+            pinned = "" if aim is None else aim.pinned
+        now = cls(
+            -1.0 if aim is None else aim.targeted if asked.targeted is None else asked.targeted,
+            pinned="" if asked.ignored(pinned) else pinned,
+            on_targets=on_targets,
+        )
+        match row:
+            case TypeRow():
+                return replace(now, type=row.name, weight=asked.weight_of(row))
+            case TargetRow():
+                return replace(
+                    now,
+                    target=row.location,
+                    typed=bool(row.types),
+                    ignored=asked.ignores(row),
+                )
+            case None:
+                return now
 
     def weighing(self) -> str:
         """Why the weight of a type cannot change."""
@@ -88,6 +123,34 @@ class TargetingContext:
     def _share(self) -> str:
         return "" if self.targeted >= 0 else "no engine has reported its types yet"
 
+    def raised(self) -> WeighType:
+        """Double the weight of the type."""
+        return WeighType(self.type, self.weight * 2)
+
+    def lowered(self) -> WeighType:
+        """Halve the weight of the type."""
+        return WeighType(self.type, self.weight / 2)
+
+    def banned(self) -> WeighType:
+        """Ban the type, or allow it again."""
+        return WeighType(self.type, float(not self.weight))
+
+    def pinned_or_not(self) -> PinGoal:
+        """Pin the goal, or unpin it."""
+        return PinGoal("" if self.unpins else self.target)
+
+    def ignored_or_not(self) -> IgnoreGoal:
+        """Ignore the goal, or stop ignoring it."""
+        return IgnoreGoal(self.target, not self.ignored)
+
+    def with_more(self, by: float = STEP) -> SetTargetedShare:
+        """Increase the targeted share."""
+        return SetTargetedShare(round(min(1.0, max(0.0, self.targeted + by)), 4))
+
+    def with_less(self) -> SetTargetedShare:
+        """Decrease the targeted share."""
+        return self.with_more(-STEP)
+
     def elsewhere(self) -> frozenset[str]:
         """Return the ids of actions that apply to rows of the other table."""
         if self.on_targets:
@@ -117,6 +180,11 @@ class PendingTargeting:
              and c.type == type), None,
         )  # fmt: skip
 
+    def weight_of(self, row: TypeRow) -> float:
+        """Return the weight of a type after all pending commands."""
+        asked = self.weight(row.name)
+        return row.weight if asked is None else asked
+
     @property
     def pinned(self) -> str | None:
         """Location of the pending pin; an empty string if the pin is being removed."""
@@ -128,6 +196,11 @@ class PendingTargeting:
             if isinstance(command, (IgnoreGoal, PinGoal)) and command.location == location:
                 return isinstance(command, IgnoreGoal) and command.ignored
         return None
+
+    def ignores(self, row: TargetRow) -> bool:
+        """Return whether a goal is ignored after all pending commands."""
+        asked = self.ignored(row.location)
+        return row.ignored if asked is None else asked
 
     @property
     def targeted(self) -> float | None:

@@ -10,10 +10,9 @@ from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.stats import finite
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themes import SEMANTIC
-from fuzztui.tui.labels.targeting import targeting_command_text
 from fuzztui.tui.labels.worklist_text import transferred_text
 from fuzztui.wire import events as ev
-from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.mixture import CLASSES, Mixture
 
 SAVED = "saved"
@@ -42,31 +41,12 @@ class Described:
 
 
 def command_text(command: dict[str, Any]) -> str:
-    """Return an encoded command as text: ``promote main/12``."""
-    name = str(command.get("c", "?"))
-    instance = str(command.get("instance", ""))
-    if name == SetMixture.name:
-        return _mixture(command) + (f" on {instance}" if instance else "")
-    if words := targeting_command_text(command):
-        return words + (f" on {instance}" if instance else "")
-    if "select" in command:
-        words = f"{name} {command['select']}"
-        words += f" to {command['to']}" if "to" in command else ""
-        words += f", because {command['because']}" if command.get("because") else ""
-        return words + (f" on {instance}" if instance else "")
-    if "file" in command:
-        return f"{name} {instance}/{command['file']}" if instance else f"{name} {command['file']}"
-    if "entry" in command:
-        return f"{name} {instance or '?'}/{command['entry']}"
-    return f"{name} {instance}" if instance else name
-
-
-def _mixture(command: dict[str, Any]) -> str:
-    if command.get("adaptive") is True:
-        return "mixture adaptive"
-    parts = [part for name in CLASSES if isinstance(part := command.get(name), (int, float))]
-    known = len(parts) == len(CLASSES) and all(0 <= part <= 1 for part in parts)
-    return f"mixture {Mixture(*parts)}" if known else "mixture"
+    """Return an encoded command as text: ``promote main/12``; of an invalid one the name."""
+    try:
+        decoded = decode_command(command)
+    except CodecError:
+        return str(command.get("c", "?"))
+    return decoded.name if decoded.problem else decoded.summary
 
 
 def engine_text(engine: str, version: str) -> str:

@@ -8,11 +8,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from fuzztui.base.text import visible
 from fuzztui.tui.base import format
-from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.commands import (
+    Command,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    WeighType,
+    weight_text,
+)
 
 _MAX_PARTS = 8
 """Maximal number of parts of a shortened name: hostile names have a hundred."""
@@ -101,17 +107,6 @@ def place_of(location: str) -> tuple[str, int]:
     return parts[0], int(line) if line.isascii() and line.isdigit() and len(line) < 10 else 0
 
 
-def weight_text(weight: float) -> str:
-    """Return a user's weight: ``×4``, ``÷2``, ``⊘ banned``."""
-    if weight <= 0:
-        return "⊘ banned"
-    return f"×{_times(weight)}" if weight >= 1 else f"÷{_times(1 / weight)}"
-
-
-def _times(n: float) -> str:
-    return f"{n:,.0f}" if n >= 100 else f"{n:.3g}"
-
-
 def pending_label(command: Command) -> str:
     """Return a short label of a pending command."""
     match command:
@@ -125,39 +120,13 @@ def pending_label(command: Command) -> str:
         case SetTargetedShare():
             return f"{format.share(command.share)} targeted"
         case _:
-            return command.name
+            return command.summary
 
 
 def answer_text(command: Command, said: str) -> str:
     """Return an engine's answer; a name that the command's label contains becomes "it"."""
-    match command:
-        case WeighType(type=name) | PinGoal(location=name) | IgnoreGoal(location=name) if name:
-            return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said)
-        case _:
-            return said
-
-
-def targeting_command_text(command: dict[str, Any]) -> str:
-    """Return a label of an encoded command, which may be malformed; "" for other commands."""
-    name = command.get("c")
-    if name == WeighType.name:
-        weight = _number(command.get("weight"))
-        return f"{name} {command.get('type', '?')} " + ("?" if weight < 0 else weight_text(weight))
-    if name == PinGoal.name:
-        return f"{name} {command.get('location') or 'none'}"
-    if name == IgnoreGoal.name:
-        return f"{name} {command.get('location', '?')}" + (
-            "" if command.get("ignored", True) is True else " off"
-        )
-    if name == SetTargetedShare.name:
-        share = _number(command.get("share"))
-        return f"{name} " + (format.share(share) if 0 <= share <= 1 else "?")
-    return ""
-
-
-def _number(value: Any) -> float:
-    """``value`` as a float; -1 if it is not a finite, non-negative number."""
-    return float(value) if type(value) in (int, float) and 0 <= value < 1e9 else -1.0
+    name = command.affects or command.subject
+    return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said) if name else said
 
 
 NEAREST = 3

@@ -12,7 +12,7 @@ from fuzztui.model.state import Changes, Entry
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.frame.action_context import ActionContext, row_context
+from fuzztui.tui.frame.action_context import Action, ActionContext, row_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
@@ -21,7 +21,6 @@ from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import place_of
-from fuzztui.wire.commands import Command, DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
 
 
 class CorpusScreen(ListingScreen[Entry, Preview]):
@@ -146,22 +145,11 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
 
     # ------------------------------------------------------------- actions
 
-    def do_entry_promote(self) -> None:  # noqa: D102
-        self._send(PromoteEntry)
-
-    def do_entry_skip(self) -> None:  # noqa: D102
-        self._send(SkipEntry)
-
-    def do_entry_reset(self) -> None:  # noqa: D102
-        self._send(ResetEntry)
-
-    def do_entry_demote(self) -> None:  # noqa: D102
-        self._send(DemoteEntry)
-
-    def _send(self, make: type[PromoteEntry | SkipEntry | ResetEntry | DemoteEntry]) -> None:
+    def do_corpus_command(self, action: Action) -> None:
+        """Send the command of an action."""
         entry = self.table.current
-        if entry is not None:
-            command: Command = make(entry.id, entry.instance)
+        if entry is not None and action.command is not None:
+            command = action.command(entry.id, entry.instance)
             self.host.steer(command, f"{command.name} {entry.key}")
 
     def do_entry_copy(self) -> None:

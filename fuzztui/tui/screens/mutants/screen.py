@@ -27,6 +27,7 @@ from fuzztui.tui.frame.action_context import Action, ActionContext
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.command_sender import pending_mutants
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, one, parse_filter, scopes
@@ -41,29 +42,7 @@ from fuzztui.tui.screens.mutants.columns import columns
 from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
 from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
 from fuzztui.tui.screens.mutants.strip import MutantStrip
-from fuzztui.wire.commands import (
-    MUTANT_COMMANDS,
-    Command,
-    ExactPass,
-    MarkEquivalent,
-    MoveMutants,
-    PromoteMutants,
-    RequeueMutants,
-    SkipMutants,
-)
-
-VERBS: dict[str, Callable[[str], Command]] = {
-    "mutant.promote": PromoteMutants,
-    "mutant.skip": SkipMutants,
-    "mutant.requeue": RequeueMutants,
-    "mutant.first": partial(MoveMutants, to="first"),
-    "mutant.last": partial(MoveMutants, to="last"),
-    "mutant.up": partial(MoveMutants, to="up"),
-    "mutant.down": partial(MoveMutants, to="down"),
-}
-"""Commands of actions on a selection. Marking as equivalent asks for a reason first."""
-
-EQUIVALENT = "mutant.equivalent"
+from fuzztui.wire.commands import ExactPass, MarkEquivalent, MutantCommand, SkipMutants, names_of
 
 
 class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
@@ -336,31 +315,8 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     # ------------------------------------------------------------- steering
 
-    def do_mutant_promote(self) -> None:  # noqa: D102
-        self._steer_current("mutant.promote")
-
-    def do_mutant_skip(self) -> None:  # noqa: D102
-        self._steer_current("mutant.skip")
-
-    def do_mutant_equivalent(self) -> None:  # noqa: D102
-        self._steer_current(EQUIVALENT)
-
-    def do_mutant_requeue(self) -> None:  # noqa: D102
-        self._steer_current("mutant.requeue")
-
-    def do_mutant_first(self) -> None:  # noqa: D102
-        self._steer_current("mutant.first")
-
-    def do_mutant_last(self) -> None:  # noqa: D102
-        self._steer_current("mutant.last")
-
-    def do_mutant_up(self) -> None:  # noqa: D102
-        self._steer_current("mutant.up")
-
-    def do_mutant_down(self) -> None:  # noqa: D102
-        self._steer_current("mutant.down")
-
-    def _steer_current(self, action_id: str) -> None:
+    def do_mutants_command(self, action: Action) -> None:
+        """Send the command of an action for the mutant under the cursor."""
         mutant = self.table.current
         if mutant is None:
             return
@@ -368,7 +324,7 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         if scope is None:
             self._notify_unsendable()
         else:
-            self._send(action_id, scope)
+            self._send(action, scope)
 
     def _move_on_from(self, mutant_id: str) -> None:
         """Move the cursor on if its row is about to leave the worklist."""
@@ -393,12 +349,12 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         if not found:  # without file and function, too
             self._notify_unsendable()
             return
-        verbs = [BY_ID[action_id] for action_id in (*VERBS, EQUIVALENT)]
-        verbs = [verb for verb in verbs if verb.queue in (None, self._queue)]
+        verbs = [a for a in MUTANTS if a.command and a.queue in (None, self._queue)]
+        verbs.sort(key=_needs_reason)
 
         def chosen(answer: tuple[str, MutantGroup] | None) -> None:
             if answer is not None:
-                self._send(*answer)
+                self._send(BY_ID[answer[0]], answer[1])
 
         self.app.push_screen(ScopeScreen(found, verbs, self._why_not), chosen)
 
@@ -408,12 +364,12 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         alone = scope.count == 1
         return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
 
-    def _send(self, action_id: str, scope: MutantGroup) -> None:
+    def _send(self, action: Action, scope: MutantGroup) -> None:
         whom = scope.select if scope.count == 1 else f"{scope.count:,} mutants ({scope.select})"
-        if action_id != EQUIVALENT:
-            verb = BY_ID[action_id].label.lower()
-            self.host.steer(VERBS[action_id](scope.select), f"{verb} {whom}")
-            if action_id == "mutant.skip":
+        if action.command is not None and not _needs_reason(action):
+            command = action.command(scope.select)
+            self.host.steer(command, f"{action.label.lower()} {whom}")
+            if isinstance(command, SkipMutants):
                 self._move_on_from(scope.select)
             return
 
@@ -467,7 +423,11 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
             self.host.copy(shell.path(f"{mutant.path or mutant.file}:{mutant.line}"), "location")
 
 
-_QUEUE_COMMANDS = frozenset(command.name for command in MUTANT_COMMANDS)
+def _needs_reason(action: Action) -> bool:
+    return action.command is MarkEquivalent
+
+
+_QUEUE_COMMANDS = frozenset(names_of(MutantCommand))
 
 
 def _in_queue(mutant: Mutant | None) -> ActionContext:

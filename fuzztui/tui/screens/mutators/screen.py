@@ -8,13 +8,13 @@ from dataclasses import replace
 from textual.geometry import Size
 from textual.widget import Widget
 
+from fuzztui.model.commands import unanswered
 from fuzztui.model.mutators import (
     MixtureSetting,
     MutatorRow,
     arms,
     changed,
     mean_of,
-    pending_mixtures,
     settings,
 )
 from fuzztui.tui.base import shell
@@ -122,14 +122,15 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
 
     def _wanted(self) -> dict[str, MixtureSetting]:
         """The mixture of each instance after all pending commands."""
-        waiting = [command for _, command in pending_mixtures(self.campaign)]
+        waiting = [command for _, command in unanswered(self.campaign, SetMixture)]
         return settings(self.campaign, wanted=[*waiting, *self._asked_here()])
 
     def _asked_here(self) -> list[SetMixture]:
         return [wish for wish in self._pending.commands if isinstance(wish, SetMixture)]
 
     def _show_pending(self) -> None:
-        who, wanted = self._pending.status_text(pending_mixtures(self.campaign)), self._wanted()
+        waiting = unanswered(self.campaign, SetMixture)
+        who, wanted = self._pending.status_text(waiting), self._wanted()
         asked = SetMixture(*mean_of(wanted.values()), _adaptive(wanted)) if who and wanted else None
         self.query_one(MixtureStrip).ask(asked, who)
 
@@ -140,24 +141,9 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         self._pending.forget()
         self._pending.add(wish, after)
 
-    def _move(self, boundary: int, by: int) -> None:
+    def do_mixture_move(self, boundary: int, by: int) -> None:
+        """Move probability from one class to the other at a boundary."""
         self._ask(lambda now: moved(now, boundary, by))
-
-    def do_mixture_text(self) -> None:
-        """Move probability from havoc to text."""
-        self._move(0, -1)
-
-    def do_mixture_havoc(self) -> None:
-        """Move probability from text to havoc."""
-        self._move(0, 1)
-
-    def do_mixture_splice(self) -> None:
-        """Move probability from text to splice."""
-        self._move(1, -1)
-
-    def do_mixture_unsplice(self) -> None:
-        """Move probability from splice to text."""
-        self._move(1, 1)
 
     def do_mixture_adaptive(self) -> None:
         """Make the mixture adaptive, or fix it."""

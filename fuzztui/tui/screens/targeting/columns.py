@@ -14,8 +14,8 @@ from fuzztui.tui.labels.targeting import (
     brief_type,
     fewer,
     place_of,
-    weight_text,
 )
+from fuzztui.wire.commands import weight_text
 
 BAR = 6
 """Cells of the bar of a probability."""

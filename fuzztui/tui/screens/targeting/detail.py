@@ -16,9 +16,9 @@ from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.latest_saved import latest_lines
 from fuzztui.tui.labels.mutant_details import number_span
 from fuzztui.tui.labels.status import SPOTON
-from fuzztui.tui.labels.targeting import ARMS, weight_text
+from fuzztui.tui.labels.targeting import ARMS
 from fuzztui.tui.screens.targeting.columns import sign_of
-from fuzztui.wire.commands import WeighType
+from fuzztui.wire.commands import WeighType, weight_text
 
 TARGETS = 12
 """Maximal number of listed goals of a type."""

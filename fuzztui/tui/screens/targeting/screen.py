@@ -10,11 +10,11 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
+from fuzztui.model.commands import unanswered
 from fuzztui.model.targeting import (
     Aim,
     TargetRow,
     TypeRow,
-    pending_types,
     stale,
     targets_left,
     types,
@@ -25,9 +25,9 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import ActionContext, shared_context
+from fuzztui.tui.frame.action_context import Action, ActionContext, shared_context
 from fuzztui.tui.frame.table_tabs import TableTabs
-from fuzztui.tui.frame.targeting_actions import STEP, PendingTargeting, TargetingContext
+from fuzztui.tui.frame.targeting_actions import PendingTargeting, TargetingContext
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import (
@@ -35,7 +35,6 @@ from fuzztui.tui.labels.targeting import (
     pending_label,
     short_names,
     type_label,
-    weight_text,
 )
 from fuzztui.tui.screens.targeting import source
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext
@@ -48,7 +47,14 @@ from fuzztui.tui.screens.targeting.detail import (
 from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.tui.screens.targeting.tables import TypeTables
 from fuzztui.wire.analysed import have_changed
-from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.commands import (
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    TypeCommand,
+    WeighType,
+    weight_text,
+)
 
 NEXT = 12
 """Maximal number of types that the strip names."""
@@ -188,35 +194,14 @@ class TypesScreen(TypeTables):
 
     def describe_row(self) -> ActionContext:
         """Return what any running engine can do, and the row after all pending commands."""
-        row, whole = self.table.current, self._aim
-        target = row if isinstance(row, TargetRow) else None
-        now, asked = "" if whole is None else whole.pinned, self._asked.pinned
-        pinned = now if asked is None else asked
+        row = self.table.current
         return replace(
             shared_context(self.campaign.instances.values()),
             row=row is not None,
-            aiming=TargetingContext(
-                self._targeted(),
-                self._weight(row) if isinstance(row, TypeRow) else -1.0,
-                "" if target is None else target.location,
-                target is not None and bool(target.types),
-                "" if self._asked.ignored(pinned) else pinned,
-                self.table is self.targets,
-                target is not None and self._ignored(target),
+            aiming=TargetingContext.of(
+                self._aim, row, self._asked, on_targets=self.table is self.targets
             ),
         )
-
-    def _weight(self, row: TypeRow) -> float:
-        asked = self._asked.weight(row.name)
-        return row.weight if asked is None else asked
-
-    def _ignored(self, row: TargetRow) -> bool:
-        asked = self._asked.ignored(row.location)
-        return row.ignored if asked is None else asked
-
-    def _targeted(self) -> float:
-        whole, asked = self._aim, self._asked.targeted
-        return -1.0 if whole is None else whole.targeted if asked is None else asked
 
     def _weight_asked(self, name: str) -> str:
         asked = self._asked.weight(name)
@@ -233,7 +218,7 @@ class TypesScreen(TypeTables):
         return "unpin…" if asked is not None and row is not None and row.pinned else ""
 
     def _show_pending(self) -> None:
-        waiting = pending_types(self.campaign)
+        waiting = unanswered(self.campaign, TypeCommand)
         asked = PendingTargeting((*(command for _, command in waiting), *self._pending.commands))
         if asked != self._asked:
             subjects = [*self._asked.commands, *asked.commands]
@@ -247,51 +232,16 @@ class TypesScreen(TypeTables):
             [*dict.fromkeys(pending_label(c) for c in asked.commands)], who
         )
 
-    def _weigh(self, to: Callable[[float], float]) -> None:
-        row = self.table.current
-        if isinstance(row, TypeRow):
-            self.table.hold()
-            self._pending.add([WeighType(row.name, to(self._weight(row)))])
-
-    def do_types_raise(self) -> None:
-        """Double the type's weight."""
-        self._weigh(lambda weight: weight * 2)
-
-    def do_types_lower(self) -> None:
-        """Halve the type's weight."""
-        self._weigh(lambda weight: weight / 2)
-
-    def do_types_ban(self) -> None:
-        """Ban the type, or allow it again; the cursor moves on to a similar row."""
-        row = self.table.current
-        if isinstance(row, TypeRow):
-            banned = not self._weight(row)
-            self._pending.add([WeighType(row.name, float(banned))])
-            self.types.move_on(lambda r: (not self._weight(r)) == banned)
-
-    def do_types_pin(self) -> None:
-        """Pin the goal, or unpin it."""
+    def do_types_command(self, action: Action) -> None:
+        """Send the command of an action. After a ban or an ignore, go to the next similar row."""
         now = self.describe_row().aiming
-        if now is not None:
+        if now is None or action.command is None:
+            return
+        command = action.command(now)
+        self._pending.add([command])
+        if action.command == TargetingContext.banned:
+            self.types.move_on(lambda r: bool(self._asked.weight_of(r)) == bool(now.weight))
+        elif isinstance(command, IgnoreGoal):
+            self.targets.move_on(lambda r: self._asked.ignores(r) == now.ignored)
+        elif not isinstance(command, SetTargetedShare):
             self.table.hold()
-            self._pending.add([PinGoal("" if now.unpins else now.target)])
-
-    def do_types_ignore(self) -> None:
-        """Ignore the goal, or stop ignoring it; the cursor moves on to a similar row."""
-        row = self.table.current
-        if isinstance(row, TargetRow):
-            ignored = self._ignored(row)
-            self._pending.add([IgnoreGoal(row.location, not ignored)])
-            self.targets.move_on(lambda r: self._ignored(r) == ignored)
-
-    def do_types_more(self) -> None:
-        """Increase the targeted share."""
-        self._share(STEP)
-
-    def do_types_less(self) -> None:
-        """Decrease the targeted share."""
-        self._share(-STEP)
-
-    def _share(self, by: float) -> None:
-        share = round(min(1.0, max(0.0, self._targeted() + by)), 4)
-        self._pending.add([SetTargetedShare(share)])
