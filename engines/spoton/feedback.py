@@ -13,7 +13,7 @@ from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances, label_of
 from fuzztui.engines.spoton.goals import Goal, Goals
 from fuzztui.engines.spoton.mutator import TYPED
-from fuzztui.wire.analysed import have_changed
+from fuzztui.wire.targeting import have_changed
 
 Mode = Literal["frontier", "global"]
 

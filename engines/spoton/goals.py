@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
+from fuzztui.base.bounds import LARGEST
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.wire.analysed import analysis_of
+from fuzztui.wire.targeting import analysis_of
 
 _EXCEPT: Final = "except"
 """A branch whose decision is not proved by other covered branches: usually no handler runs."""
@@ -91,7 +92,9 @@ def read_document(file: Path) -> AnalysisFile:
                 cells=_cells(t["cells"]),
                 within=_cells(t.get("within", ())),
                 reachable=bool(t.get("reachable", True)),
-                types={str(x["name"]): max(0, int(x["distance"])) for x in t["types"]},
+                types={
+                    str(x["name"]): min(LARGEST, max(0, int(x["distance"]))) for x in t["types"]
+                },
                 never=bool(t.get("never", False)),
             )
             for t in data["targets"]

@@ -12,10 +12,10 @@ from typing import Any
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import CommandStatus, State, UncoveredGoal
-from fuzztui.model.targeting_fold import MILLION, Steering, steering_of
-from fuzztui.wire.analysed import stale_words
+from fuzztui.model.targeting_fold import Steering, steering_of
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.events import TargetingStats
+from fuzztui.wire.targeting import MILLION, stale_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def stale(state: State) -> str:
     """What has changed since its types were analysed, and what helps; "" if nothing has."""
     now = aim(state)
     changed = now.changed if now else ()
-    return stale_words(changed, over=state.state in ENDED) if changed else ""
+    return stale_message(changed, over=state.state in ENDED) if changed else ""
 
 
 def pending_types(state: State) -> list[tuple[CommandStatus, Steering]]:

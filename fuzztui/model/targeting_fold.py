@@ -19,8 +19,7 @@ from fuzztui.wire.commands import (
     WeighType,
 )
 from fuzztui.wire.events import GoalsUncovered, TargetingStats
-
-MILLION = 1_000_000
+from fuzztui.wire.targeting import MAX_LOCATION, MAX_NAME, MILLION
 
 MAX_LEFT = 1000
 """Targets of one instance that are kept."""
@@ -33,12 +32,6 @@ MAX_NEAREST = 32
 
 MAX_CHANGED = 100
 """Files of one instance that have changed and are kept."""
-
-MAX_NAME = 200
-"""Characters of a type's name; what is longer is left out."""
-
-MAX_LOCATION = 500
-"""Characters of a target's location."""
 
 _LARGE = 2**62
 

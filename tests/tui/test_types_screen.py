@@ -19,9 +19,9 @@ from fuzztui.tui.screens.overview.lines import AimLine
 from fuzztui.tui.screens.targeting import source
 from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.wire import events as ev
-from fuzztui.wire.analysed import analysis_of
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.targeting import analysis_of
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 

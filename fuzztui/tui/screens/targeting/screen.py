@@ -47,8 +47,8 @@ from fuzztui.tui.screens.targeting.detail import (
 )
 from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.tui.screens.targeting.tables import TypeTables
-from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.targeting import have_changed
 
 NEXT = 12
 """Maximal number of types that the strip names."""

@@ -13,7 +13,7 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.targeting import brief_location, brief_type
 from fuzztui.tui.screens.targeting.columns import IGNORED, PINNED
-from fuzztui.wire.analysed import have_changed, remedy
+from fuzztui.wire.targeting import have_changed, remedy
 
 KEYS = " [ ]"
 """Keys that change the targeted share."""

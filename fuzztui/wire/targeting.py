@@ -1,11 +1,21 @@
-"""Identify a static analysis of types, and describe files that were edited after it."""
+"""Names of types and goals: bounds, the analysis they are from, files edited after it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Final
 
 from fuzztui.base.text import listed
+
+MILLION: Final = 1_000_000
+"""Probabilities in events are in millionths."""
+
+MAX_NAME: Final = 200
+"""Characters of a type's name; types with a longer name are left out."""
+
+MAX_LOCATION: Final = 500
+"""Characters of a goal's location; goals with a longer one are left out."""
 
 
 def analysis_of(modules: Mapping[str, str]) -> str:
@@ -24,7 +34,7 @@ def have_changed(files: Sequence[str]) -> str:
     return f"{listed(files)} {'has' if len(files) == 1 else 'have'} changed"
 
 
-def stale_words(files: Sequence[str], *, over: bool = False) -> str:
+def stale_message(files: Sequence[str], *, over: bool = False) -> str:
     """Return a warning about edited files, with the remedy. ``over``: the campaign has ended."""
     its = "its" if len(files) == 1 else "their"
     return f"{have_changed(files)} since {its} types were analysed: {remedy(files, over=over)}"
