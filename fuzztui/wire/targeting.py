@@ -1,7 +1,8 @@
-"""Names of types and goals: bounds, the analysis they are from, files edited after it."""
+"""Names of types and goals: bounds, labels in file names, the analysis that they are from."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final
@@ -16,6 +17,26 @@ MAX_NAME: Final = 200
 
 MAX_LOCATION: Final = 500
 """Characters of a goal's location; goals with a longer one are left out."""
+
+_TYPED: Final = "typed:"
+_TIMES: Final = ",rep:"
+_NOT_IN_LABELS: Final = re.compile(r"[^A-Za-z0-9_.<>]")
+_MAX_LABEL: Final = 80
+
+
+def type_label(name: str) -> str:
+    """Return a type's name as file names contain it: only harmless characters, the last 80."""
+    return _NOT_IN_LABELS.sub("_", name)[-_MAX_LABEL:]
+
+
+def targeted_op(name: str, times: int) -> str:
+    """Return how a child of a targeted mutation was made: ``typed:datetime.date,rep:4``."""
+    return f"{_TYPED}{type_label(name)}{_TIMES}{times}"
+
+
+def label_in(op: str) -> str:
+    """Return the type's label in what :func:`targeted_op` returned; "" for other mutations."""
+    return op[len(_TYPED) :].partition(_TIMES)[0] if op.startswith(_TYPED) else ""
 
 
 def analysis_of(modules: Mapping[str, str]) -> str:

@@ -6,7 +6,6 @@ from aimed import PINNED, figures, left
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.engines.spoton.distances import label_of
 from fuzztui.model.targeting import TargetRow, TypeRow
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.labels.events import STATS, command_text, describe
@@ -15,17 +14,16 @@ from fuzztui.tui.labels.targeting import (
     brief_location,
     brief_type,
     fewer,
-    named_by,
     pending_label,
     place_of,
     short_names,
-    type_label,
     weight_text,
 )
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext, goal_columns, type_columns
 from fuzztui.tui.screens.targeting.detail import goal_lines
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.targeting import label_in, targeted_op, type_label
 
 
 def test_names_are_shortened_from_where_they_say_least():
@@ -80,13 +78,14 @@ def test_short_names_are_short(name, room):
 
 @given(st.text(max_size=120))
 def test_types_in_names_of_entries_are_found_again(name):
-    assert type_label(name) == label_of(name)
-    assert named_by(f"typed:{type_label(name)},rep:4") == ([type_label(name)] if name else [])
+    assert (
+        label_in(targeted_op(name, 4)) == label_in(f"typed:{type_label(name)}") == type_label(name)
+    )
     assert place_of(name)[1] >= 0
 
 
 def test_what_is_not_aimed_names_no_type():
-    assert named_by("havoc,rep:4") == named_by("") == named_by("typed:,rep:2") == []
+    assert label_in("havoc,rep:4") == label_in("") == label_in("typed:,rep:2") == ""
 
 
 def test_columns_of_what_was_never_drawn():

@@ -32,20 +32,6 @@ ARMS = {
 }
 """When a branch is covered."""
 
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.<>]")
-_MAX_LABEL = 80
-
-
-def type_label(name: str) -> str:
-    """Return the label of a type in entries' file names (``engines/spoton/distances.py``)."""
-    return _NOT_IN_NAMES.sub("_", name)[-_MAX_LABEL:]
-
-
-def named_by(op: str) -> list[str]:
-    """Return the type's label in an entry's ``op``: ``typed:datetime.date,rep:4``."""
-    kind, _, label = op.partition(",rep:")[0].partition(":")
-    return [label] if kind == "typed" and label else []
-
 
 def brief_type(name: str, room: int) -> str:
     """Shorten ``name`` to ``room`` characters: its last two parts, or its start and end."""

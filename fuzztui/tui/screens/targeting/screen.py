@@ -31,10 +31,8 @@ from fuzztui.tui.frame.targeting_actions import STEP, PendingTargeting, Targetin
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import (
-    named_by,
     pending_label,
     short_names,
-    type_label,
     weight_text,
 )
 from fuzztui.tui.screens.targeting import source
@@ -48,7 +46,7 @@ from fuzztui.tui.screens.targeting.detail import (
 from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.tui.screens.targeting.tables import TypeTables
 from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
-from fuzztui.wire.targeting import have_changed
+from fuzztui.wire.targeting import have_changed, label_in, type_label
 
 NEXT = 12
 """Maximal number of types that the strip names."""
@@ -73,7 +71,7 @@ class TypesScreen(TypeTables):
     """
 
     def __init__(self) -> None:
-        super().__init__(named_by, pending_label)
+        super().__init__(lambda op: filter(None, [label_in(op)]), pending_label)
         self._types: dict[str, TypeRow] = {}
         self._left: dict[str, TargetRow] = {}
         self._names: dict[str, str] = {}
