@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fuzztui.engines.instrument.instrument import Instrumenter
-from fuzztui.targeting.analysis.places import Key, key, span
+from fuzztui.targeting.analysis.definitions import Key, key, span
 
 
 @dataclass(slots=True)

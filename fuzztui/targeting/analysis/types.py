@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import fuzztui
 from fuzztui.base.text import several
+from fuzztui.targeting.analysis.definitions import Span
 from fuzztui.targeting.analysis.mypyapi import (
     EXHAUSTIVE_MATCH,
     BuildSource,
@@ -28,7 +29,6 @@ from fuzztui.targeting.analysis.mypyapi import (
     nodes,
 )
 from fuzztui.targeting.analysis.never import Never, never_taken
-from fuzztui.targeting.analysis.places import Span
 
 # Too common to distinguish parts of an input: the paper leaves out primitive types, strings and
 # java.lang. Of containers, the types of their elements count.
