@@ -6,8 +6,8 @@ raises: a log may contain anything, in any order.
 
 This module folds the campaign and its commands; :mod:`fuzztui.model.stats` folds instances and
 totals, :mod:`fuzztui.model.saved` entries and findings, :mod:`fuzztui.model.mutants` mutants,
-:mod:`fuzztui.model.worklist` the worklist of fuzz-first, :mod:`fuzztui.model.mutators` text
-mutators, and :mod:`fuzztui.model.targeting_fold` types and goals.
+:mod:`fuzztui.model.fuzzfirst` the worklist of fuzz-first, :mod:`fuzztui.model.mutators` text
+mutators, and :mod:`fuzztui.model.targeting` types and goals.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Any
 
 from fuzztui.base.signals import is_by_signal
-from fuzztui.model import mutants, mutators, saved, stats, targeting_fold, worklist
+from fuzztui.model import fuzzfirst, mutants, mutators, saved, stats, targeting
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.stats import count, finite
@@ -231,7 +231,7 @@ def _command_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -
     command.state, command.text = "applied", e.detail
     command.instance, command.trial = e.instance, e.trial
     mutators.mixture_set(state, command, e.instance, touched)
-    targeting_fold.steered(state, command, e.instance, touched)
+    targeting.steered(state, command, e.instance, touched)
 
 
 def _command_progress(state: State, e: CommandProgress, touched: ChangesBuilder) -> None:
@@ -294,11 +294,11 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
     MutatorStats: mutators.operator_figures,
-    TargetingStats: targeting_fold.type_figures,
-    GoalsUncovered: targeting_fold.uncovered,
-    PhaseStarted: worklist.stage_started,
-    MutantProgress: worklist.mutant_stage,
-    MutantPositions: worklist.mutant_places,
+    TargetingStats: targeting.type_figures,
+    GoalsUncovered: targeting.uncovered,
+    PhaseStarted: fuzzfirst.stage_started,
+    MutantProgress: fuzzfirst.mutant_stage,
+    MutantPositions: fuzzfirst.mutant_places,
     CommandIssued: _command_issued,
     CommandApplied: _command_applied,
     CommandRejected: _command_rejected,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fuzztui.base.signals import is_by_signal
-from fuzztui.model.lineage import identity, parent_of
-from fuzztui.model.mutation_score import mutants_summary
+from fuzztui.model.mutants import mutants_summary
+from fuzztui.model.saved import identity, parent_of
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
 
 __all__ = [

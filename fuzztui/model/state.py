@@ -311,7 +311,7 @@ class State:
     """Keys of findings by signature, oldest first, without undescribed findings."""
     parents: dict[str, str] = field(default_factory=dict)
     """The parent's identity by an entry's or finding's identity, for queues that were renumbered
-    (:mod:`fuzztui.model.lineage`); an empty string: no parent, or an unknown one."""
+    (:mod:`fuzztui.model.saved`); an empty string: no parent, or an unknown one."""
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)

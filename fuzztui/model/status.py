@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fuzztui.model.fuzzfirst import first_dict
-from fuzztui.model.mutation_score import mutants_dict
+from fuzztui.model.mutants import mutants_dict
 from fuzztui.model.mutators import mixture_dict
 from fuzztui.model.selectors import (
     ENDED,

@@ -10,6 +10,8 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import State, UncoveredGoal
 from fuzztui.model.status import status_dict
 from fuzztui.model.targeting import (
+    MAX_LEFT,
+    MAX_TYPES,
     Aim,
     aim,
     pending_types,
@@ -20,7 +22,6 @@ from fuzztui.model.targeting import (
     types_dict,
     weights,
 )
-from fuzztui.model.targeting_fold import MAX_LEFT, MAX_TYPES
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import IgnoreGoal, Pause, PinGoal, SetTargetedShare, WeighType
 from fuzztui.wire.events import (

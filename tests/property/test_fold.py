@@ -11,7 +11,7 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.model import fuzzfirst, mutators, selectors, targeting, targeting_fold
+from fuzztui.model import fuzzfirst, mutators, selectors, targeting
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, from_json, tables, to_json
 from fuzztui.model.fold import apply
@@ -330,8 +330,8 @@ def test_types_and_targets_can_always_be_told_of(records):
     state = folded(records)
     for name, f in state.types.items():
         assert name in state.instances
-        assert len(f.names) == len(set(f.names)) <= targeting_fold.MAX_TYPES
-        assert all(isinstance(n, str) and 0 < len(n) <= targeting_fold.MAX_NAME for n in f.names)
+        assert len(f.names) == len(set(f.names)) <= targeting.MAX_TYPES
+        assert all(isinstance(n, str) and 0 < len(n) <= targeting.MAX_NAME for n in f.names)
         for figures in (f.picks, f.matches, f.misses, f.new_arms, f.probabilities):
             assert len(figures) == len(f.names)
             assert all(type(n) is int and n >= 0 for n in figures)
@@ -342,9 +342,9 @@ def test_types_and_targets_can_always_be_told_of(records):
         assert min(f.targets, f.uncovered, f.frontier) >= 0
     for name, left in state.left.items():
         assert name in state.instances
-        assert len(left) <= targeting_fold.MAX_LEFT
+        assert len(left) <= targeting.MAX_LEFT
         for location, row in left.items():
-            assert 0 < len(location) <= targeting_fold.MAX_LOCATION
+            assert 0 < len(location) <= targeting.MAX_LOCATION
             assert 0 <= row.reached <= row.asked <= max(state.asked[name], row.asked)
             assert [d for _, d in row.types] == sorted(d for _, d in row.types)
     rows = list(targeting.types(state).values())

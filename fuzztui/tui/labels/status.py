@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
-from fuzztui.model.mutation_score import Summary, mutants_summary
+from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.mutators import MixtureSummary, blend
 from fuzztui.model.selectors import (
     ENDED,
