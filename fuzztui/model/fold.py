@@ -231,7 +231,7 @@ def _command_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -
     command.state, command.text = "applied", e.detail
     command.instance, command.trial = e.instance, e.trial
     mutators.mixture_set(state, command, e.instance, touched)
-    targeting.steered(state, command, e.instance, touched)
+    targeting.fold_answer(state, command, e.instance, touched)
 
 
 def _command_progress(state: State, e: CommandProgress, touched: ChangesBuilder) -> None:
@@ -294,8 +294,8 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
     MutatorStats: mutators.operator_figures,
-    TargetingStats: targeting.type_figures,
-    GoalsUncovered: targeting.uncovered,
+    TargetingStats: targeting.fold_stats,
+    GoalsUncovered: targeting.fold_goals,
     PhaseStarted: fuzzfirst.stage_started,
     MutantProgress: fuzzfirst.mutant_stage,
     MutantPositions: fuzzfirst.mutant_places,

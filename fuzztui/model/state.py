@@ -251,8 +251,8 @@ class UncoveredGoal:
 
     frontier: bool = False
     reached: int = 0
-    """The number of trials, among ``asked``, that reached its decision, as last reported."""
-    asked: int = 0
+    """The number of ``checked_trials`` that reached its decision, as last reported."""
+    checked_trials: int = 0
     types: tuple[tuple[str, int], ...] = ()
     """Names and distances of types, nearest first; empty: the goal cannot be targeted."""
 
@@ -337,9 +337,9 @@ class State:
     """The last change for all instances; later instances start with this mixture, too."""
     types: dict[str, TargetingStats] = field(default_factory=dict)
     """The latest statistics of spoton's types, by instance; each list as long as ``names``."""
-    left: dict[str, dict[str, UncoveredGoal]] = field(default_factory=dict)
-    """Uncovered goals, by instance and location."""
-    asked: dict[str, int] = field(default_factory=dict)
+    uncovered_goals: dict[str, dict[str, UncoveredGoal]] = field(default_factory=dict)
+    """By instance and location."""
+    checked_trials: dict[str, int] = field(default_factory=dict)
     """By instance: the number of trials that were checked for the decisions that they reach."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))

@@ -27,7 +27,7 @@ from fuzztui.wire.commands import (
 from fuzztui.wire.events import GoalsUncovered, TargetingStats
 from fuzztui.wire.targeting import MAX_LOCATION, MAX_NAME, MILLION, stale_message
 
-MAX_LEFT = 1000
+MAX_GOALS = 1000
 """Targets of one instance that are kept."""
 
 MAX_TYPES = 1000
@@ -60,7 +60,7 @@ Steering = WeighType | PinGoal | IgnoreGoal | SetTargetedShare
 _NAMES = tuple(command.name for command in TYPE_COMMANDS)
 
 
-def type_figures(state: State, e: TargetingStats, touched: ChangesBuilder) -> None:
+def fold_stats(state: State, e: TargetingStats, touched: ChangesBuilder) -> None:
     """An instance's figures, in place of its former ones; whatever is no figure is left out."""
     instance(state, e.instance, touched)
     named = {n: i for i, n in reversed([*enumerate(e.names[:MAX_TYPES])]) if _is_name(n)}
@@ -79,7 +79,7 @@ def type_figures(state: State, e: TargetingStats, touched: ChangesBuilder) -> No
         uncovered=max(count(e.uncovered), 0),
         frontier=max(count(e.frontier), 0),
         names=names,
-        ignored=[at for at in e.ignored[:MAX_LEFT] if _is_name(at, MAX_LOCATION)],
+        ignored=[at for at in e.ignored[:MAX_GOALS] if _is_name(at, MAX_LOCATION)],
         changed=[at for at in e.changed[:MAX_CHANGED] if _is_name(at, MAX_LOCATION)],
         analysis=e.analysis if len(e.analysis) <= MAX_NAME else "",
         **lists,
@@ -96,24 +96,24 @@ def _within(value: Any, bounds: tuple[float, float, float], kinds: tuple[type, .
     return value if type(value) in kinds and low <= value <= high else otherwise
 
 
-def uncovered(state: State, e: GoalsUncovered, touched: ChangesBuilder) -> None:
+def fold_goals(state: State, e: GoalsUncovered, touched: ChangesBuilder) -> None:
     """What an instance has still to cover: what is gone, new or different."""
     instance(state, e.instance, touched)
-    left = {} if e.anew else dict(state.left.get(e.instance, {}))
+    left = {} if e.anew else dict(state.uncovered_goals.get(e.instance, {}))
     gone = {location for location in e.gone if isinstance(location, str)}
     for location in gone & left.keys():
         del left[location]
-    asked = state.asked[e.instance] = max(count(e.asked), 0)
+    asked = state.checked_trials[e.instance] = max(count(e.asked), 0)
     for location, told in e.left.items():
         if location in gone or not _is_name(location, MAX_LOCATION) or not isinstance(told, dict):
             continue
-        if location in left or len(left) < MAX_LEFT:
-            left[location] = _left(told, asked)
-    state.left[e.instance] = left
+        if location in left or len(left) < MAX_GOALS:
+            left[location] = _goal(told, asked)
+    state.uncovered_goals[e.instance] = left
     touched.campaign = True
 
 
-def _left(told: Mapping[str, Any], asked: int) -> UncoveredGoal:
+def _goal(told: Mapping[str, Any], asked: int) -> UncoveredGoal:
     reached = _within(told.get("reached"), (0, _LARGE, 0), (int,))
     return UncoveredGoal(
         told.get("frontier") is True, min(reached, asked), asked, tuple(_nearest(told.get("types")))
@@ -132,7 +132,7 @@ def _nearest(told: Any) -> Iterable[tuple[str, int]]:
     return sorted(found.items(), key=lambda pair: pair[1])
 
 
-def steered(state: State, status: CommandStatus, name: str, touched: ChangesBuilder) -> None:
+def fold_answer(state: State, status: CommandStatus, name: str, touched: ChangesBuilder) -> None:
     """Instance ``name`` did what a command asked for: so it is before its next figures say it."""
     figures, command = state.types.get(name), steering_of(status)
     if figures is None or command is None:
@@ -158,7 +158,7 @@ def _ignoring(figures: TargetingStats, location: str, ignored: bool) -> Targetin
     if not ignored:
         return replace(figures, ignored=others)
     pinned = "" if figures.pinned == location else figures.pinned
-    return replace(figures, pinned=pinned, ignored=[*others, location][:MAX_LEFT])
+    return replace(figures, pinned=pinned, ignored=[*others, location][:MAX_GOALS])
 
 
 def steering_of(status: CommandStatus) -> Steering | None:
@@ -200,15 +200,15 @@ class TypeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetRow:
+class GoalRow:
     """One goal that is left, over all instances."""
 
     location: str
     frontier: bool
     """In any instance."""
     reached: int
-    """Of ``asked`` trials so many came to its decision."""
-    asked: int
+    """How many of ``checked_trials`` reached its decision."""
+    checked_trials: int
     types: tuple[tuple[str, int], ...]
     """Names and distances, nearest first; none: it cannot be pinned."""
     pinned: bool = False
@@ -217,7 +217,7 @@ class TargetRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class TargetingSummary:
     """What is aimed at, over all instances."""
 
     targeted: float
@@ -242,7 +242,7 @@ def _living(state: State, instance: str = "") -> list[TargetingStats]:
     return [f for f in told if state.instances[f.instance].state not in ENDED] or told
 
 
-def types(state: State) -> dict[str, TypeRow]:
+def type_rows(state: State) -> dict[str, TypeRow]:
     """All types by name, the most likely first."""
     living = _living(state)
     told: dict[str, list[tuple[TargetingStats, int]]] = {}
@@ -287,7 +287,7 @@ def weights(state: State, name: str, instance: str = "") -> dict[str, float]:
     }
 
 
-def targets_left(state: State) -> dict[str, TargetRow]:
+def goal_rows(state: State) -> dict[str, GoalRow]:
     """Targets by location that are left in every instance: the frontier first, ignored ones last.
 
     Engines tell of some hundreds: what is beyond those may be left, too, so of an instance that
@@ -298,11 +298,11 @@ def targets_left(state: State) -> dict[str, TargetRow]:
     pinned, ignored = {f.pinned for f in living}, _ignored(living)
     whole = _whole(state).values()
     found: dict[str, list[tuple[int, UncoveredGoal]]] = {}
-    for name, left in list(state.left.items()):
+    for name, left in list(state.uncovered_goals.items()):
         for location, row in left.items():
-            found.setdefault(location, []).append((state.asked[name], row))
+            found.setdefault(location, []).append((state.checked_trials[name], row))
     rows = [
-        _target_row(location, each, location in pinned, location in ignored)
+        _goal_row(location, each, location in pinned, location in ignored)
         for location, each in found.items()
         if all(location in left for left in whole)
     ]
@@ -318,30 +318,32 @@ def _whole(state: State) -> dict[str, dict[str, UncoveredGoal]]:
         figures = state.types.get(name)
         return figures is None or (figures.targets >= most and figures.uncovered <= len(left))
 
-    return {name: left for name, left in list(state.left.items()) if is_whole(name, left)}
+    return {
+        name: left for name, left in list(state.uncovered_goals.items()) if is_whole(name, left)
+    }
 
 
 def _ignored(living: list[TargetingStats]) -> set[str]:
     return {location for f in living for location in f.ignored}
 
 
-def _target_row(
+def _goal_row(
     location: str, each: list[tuple[int, UncoveredGoal]], pinned: bool, ignored: bool
-) -> TargetRow:
+) -> GoalRow:
     """``each``: the row of an instance, and of how many trials it could tell by now."""
-    return TargetRow(
+    return GoalRow(
         location,
         any(row.frontier for _, row in each),
         sum(row.reached for _, row in each),
         # Had any of the trials since reached it for the first time, that would have been told.
-        sum(row.asked if row.reached else asked for asked, row in each),
+        sum(row.checked_trials if row.reached else checked for checked, row in each),
         each[0][1].types,
         pinned,
         ignored,
     )
 
 
-def aim(state: State) -> Aim | None:
+def targeting_summary(state: State) -> TargetingSummary | None:
     """What is aimed at; None: no spoton instance has reported types."""
     living, every = _living(state), list(state.types.values())
     if not every:
@@ -352,10 +354,10 @@ def aim(state: State) -> Aim | None:
     if best.instance in whole:
         left = set(whole[best.instance]).intersection(*whole.values())
         if len(left) < uncovered:
-            near = {at for rows in list(state.left.values()) for at in left & rows.keys()
+            near = {at for rows in list(state.uncovered_goals.values()) for at in left & rows.keys()
                     if rows[at].frontier}  # fmt: skip
             uncovered, frontier = len(left), len(near)
-    return Aim(
+    return TargetingSummary(
         fsum(f.targeted for f in living) / len(living),
         next((f.pinned for f in living if f.pinned), ""),
         best.targets,
@@ -368,7 +370,7 @@ def aim(state: State) -> Aim | None:
 
 def stale(state: State) -> str:
     """What has changed since its types were analysed, and what helps; "" if nothing has."""
-    now = aim(state)
+    now = targeting_summary(state)
     changed = now.changed if now else ()
     return stale_message(changed, over=state.state in ENDED) if changed else ""
 
@@ -379,9 +381,9 @@ def pending_types(state: State) -> list[tuple[CommandStatus, Steering]]:
     return [(status, command) for status in waiting if (command := steering_of(status))]
 
 
-def reached_share(row: TargetRow) -> float:
+def reached_share(row: GoalRow) -> float:
     """How many of the trials that were asked came to the target's decision; -1 if none was."""
-    return row.reached / row.asked if row.asked else -1.0
+    return row.reached / row.checked_trials if row.checked_trials else -1.0
 
 
 # ---------------------------------------------------------------------- JSON
@@ -390,12 +392,12 @@ LIKELIEST = 5
 """Types that the status names."""
 
 
-def aim_dict(state: State) -> dict[str, Any] | None:
+def targeting_dict(state: State) -> dict[str, Any] | None:
     """``types`` of ``fuzztui status --json``; None where no instance has reported types."""
-    now = aim(state)
+    now = targeting_summary(state)
     if now is None:
         return None
-    rows = list(types(state).values())
+    rows = list(type_rows(state).values())
     return {
         "targeted": round(now.targeted, 6),
         "pinned": now.pinned or None,
@@ -416,13 +418,13 @@ def aim_dict(state: State) -> dict[str, Any] | None:
 
 def types_dict(state: State) -> dict[str, Any] | None:
     """``fuzztui types --json``: the same, and all types and targets that are left."""
-    now = aim_dict(state)
+    now = targeting_dict(state)
     if now is None:
         return None
     return {
         **now,
-        "types": [_type_dict(row) for row in types(state).values()],
-        "left": [_target_dict(row) for row in targets_left(state).values()],
+        "types": [_type_dict(row) for row in type_rows(state).values()],
+        "left": [_goal_dict(row) for row in goal_rows(state).values()],
     }
 
 
@@ -441,13 +443,13 @@ def _type_dict(row: TypeRow) -> dict[str, Any]:
     }
 
 
-def _target_dict(row: TargetRow) -> dict[str, Any]:
+def _goal_dict(row: GoalRow) -> dict[str, Any]:
     return {
         "location": row.location,
         "frontier": row.frontier,
         "pinned": row.pinned,
         "ignored": row.ignored,
         "reached": row.reached,
-        "asked": row.asked,
+        "asked": row.checked_trials,
         "types": [{"name": name, "distance": distance} for name, distance in row.types],
     }

@@ -297,7 +297,7 @@ def test_what_was_lost_changes_nothing_that_is_newer(tmp_path_factory, events, d
         return {key: (row.state, row.line, row.counts) for key, row in state.mutants.items()}, (
             state.mutation,
             state.types,
-            state.left,
+            state.uncovered_goals,
         )
 
     assert known(after) == known(before)

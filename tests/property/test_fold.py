@@ -340,23 +340,23 @@ def test_types_and_targets_can_always_be_told_of(records):
         assert all(n >= 1 for n in f.factors)
         assert 0 <= f.targeted <= 1
         assert min(f.targets, f.uncovered, f.frontier) >= 0
-    for name, left in state.left.items():
+    for name, left in state.uncovered_goals.items():
         assert name in state.instances
-        assert len(left) <= targeting.MAX_LEFT
+        assert len(left) <= targeting.MAX_GOALS
         for location, row in left.items():
             assert 0 < len(location) <= targeting.MAX_LOCATION
-            assert 0 <= row.reached <= row.asked <= max(state.asked[name], row.asked)
+            assert 0 <= row.reached <= row.checked_trials
             assert [d for _, d in row.types] == sorted(d for _, d in row.types)
-    rows = list(targeting.types(state).values())
+    rows = list(targeting.type_rows(state).values())
     assert [r.probability for r in rows] == sorted((r.probability for r in rows), reverse=True)
     assert sum(r.picks for r in rows) == sum(sum(f.picks) for f in state.types.values())
-    left_rows = targeting.targets_left(state)
+    left_rows = targeting.goal_rows(state)
     assert [r.frontier for r in left_rows.values()] == sorted(
         (r.frontier for r in left_rows.values()), reverse=True
     )
-    assert all(any(at in left for left in state.left.values()) for at in left_rows)
+    assert all(any(at in left for left in state.uncovered_goals.values()) for at in left_rows)
     assert all(-1 <= targeting.reached_share(row) <= 1 for row in left_rows.values())
-    assert (targeting.aim(state) is None) == (not state.types)
+    assert (targeting.targeting_summary(state) is None) == (not state.types)
     for _, command in targeting.pending_types(state):
         assert not getattr(command, "problem", "")
     json.dumps(targeting.types_dict(state), allow_nan=False)
@@ -371,4 +371,4 @@ def test_what_is_left_is_what_was_told_and_is_not_gone(events):
         before = set() if e.anew else expected.get(e.instance, set())
         told = {at for at, row in e.left.items() if isinstance(row, dict) and 0 < len(at) <= 500}
         expected[e.instance] = (before | told) - {at for at in e.gone if isinstance(at, str)}
-    assert {name: set(left) for name, left in state.left.items()} == expected
+    assert {name: set(left) for name, left in state.uncovered_goals.items()} == expected

@@ -6,7 +6,7 @@ from aimed import PINNED, figures, left
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model.targeting import TargetRow, TypeRow
+from fuzztui.model.targeting import GoalRow, TypeRow
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.labels.events import STATS, command_text, describe
 from fuzztui.tui.labels.targeting import (
@@ -92,13 +92,13 @@ def test_columns_of_what_was_never_drawn():
     looks = TypeColumnContext(lambda name: name, lambda _: "", lambda _: "")
     cells = {c.id: c.cell(TypeRow("x"))[0] for c in type_columns(looks)}
     assert (cells["weight"], cells["distance"], cells["picks"]) == ("×1", "–", "0")
-    cells = {c.id: c.cell(TargetRow("m.py:3:then", False, 0, 0, ()))[0]
+    cells = {c.id: c.cell(GoalRow("m.py:3:then", False, 0, 0, ()))[0]
              for c in goal_columns(looks)}  # fmt: skip
     assert (cells["left"], cells["reached"]) == ("· further", "–")
     for every, a, b in (
         (type_columns(looks), TypeRow("x"), TypeRow("y", 3, 0.5, True, 2.0, 0.3, 5, 4, 1, 2)),
-        (goal_columns(looks), TargetRow("::", True, 3, 9, (("x", 1),)),
-         TargetRow("a.py:7:x", False, 0, 0, ())),
+        (goal_columns(looks), GoalRow("::", True, 3, 9, (("x", 1),)),
+         GoalRow("a.py:7:x", False, 0, 0, ())),
     ):  # fmt: skip
         for column, (one, other) in itertools.product(every, ((a, b), (b, a), (a, a))):
             if column.sort is not None:
@@ -110,7 +110,7 @@ def test_columns_of_what_was_never_drawn():
 def test_source_that_is_indented_with_control_characters_is_drawn_plainly():
     source = SourceExcerpt(3, 3, ("\x1f\x1f  if x:",))
     text = "".join(
-        span.text for line in goal_lines(TargetRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
+        span.text for line in goal_lines(GoalRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
         for span in line
     )  # fmt: skip
     assert text.isprintable()

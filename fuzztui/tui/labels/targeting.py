@@ -17,7 +17,7 @@ from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare
 _MAX_PARTS = 8
 """Maximal number of parts of a shortened name: hostile names have a hundred."""
 
-ARMS = {
+COVERED_WHEN = {
     "then": "its condition holds",
     "else": "its condition does not hold",
     "loop": "its body is entered",
