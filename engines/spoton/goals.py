@@ -161,14 +161,14 @@ class Goals:
                 changed.append(self.document.files.get(name, name))
         self.changed += changed
         new = [t.at_base(at_base[t.module]) for t in self.document.goals if t.module in at_base]
-        arms: dict[tuple[str, int], list[int]] = {}
+        cells_of_decision: dict[tuple[str, int], list[int]] = {}
         for goal in new:
-            arms.setdefault((goal.module, goal.decision), []).extend(goal.cells)
+            cells_of_decision.setdefault((goal.module, goal.decision), []).extend(goal.cells)
         for goal in (t for t in new if not t.never):
             number = len(self.all)
             self.uncovered.add(number)
             self.all.append(goal)
-            beside = arms[goal.module, goal.decision]
+            beside = cells_of_decision[goal.module, goal.decision]
             alone = goal.branch == _EXCEPT or len(beside) == len(goal.cells)
             for cell in goal.cells:
                 self._goals_of_cell.setdefault(cell, []).append(number)

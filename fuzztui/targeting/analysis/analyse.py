@@ -290,34 +290,34 @@ class _Targets:
             self.notes.append(f"{without:,} of {of} {have} no influencing type: {reasons}")
 
     def _of_module(
-        self, name: str, shown: str, branches: list[Decision], number: int
+        self, name: str, shown: str, in_order: list[Decision], number: int
     ) -> Iterator[AnalysedGoal]:
-        places = Counter((arm.line, arm.kind) for d in branches for arm in d.arms)
+        places = Counter((branch.line, branch.kind) for d in in_order for branch in d.branches)
         rows = []
-        for n, decision in enumerate(branches, number):
+        for n, decision in enumerate(in_order, number):
             condition = self._flow.conditions.get(name, {}).get(decision.key, Condition([], None))
             types = self._types(condition)
             if not types:
-                self._reasons[_reason(condition)] += len(decision.arms)
+                self._reasons[_reason(condition)] += len(decision.branches)
             function = condition.function
             kind, (row, at, *_) = decision.key
-            for arm in decision.arms:
+            for branch in decision.branches:
                 # The last of several cases has a position of its own; others use the decision's.
-                place = (arm.line, arm.column) if arm.kind == "case" else (row, at)
-                never = (kind, *place, arm.kind) in self._flow.types.never.get(name, ())
+                place = (branch.line, branch.column) if branch.kind == "case" else (row, at)
+                never = (kind, *place, branch.kind) in self._flow.types.never.get(name, ())
                 self._never += never
-                column = f":{arm.column}" if places[arm.line, arm.kind] > 1 else ""
+                column = f":{branch.column}" if places[branch.line, branch.kind] > 1 else ""
                 rows.append(
                     AnalysedGoal(
-                        location=f"{shown}:{arm.line}{column}:{arm.kind}",
+                        location=f"{shown}:{branch.line}{column}:{branch.kind}",
                         module=name,
                         function=decision.function,
-                        line=arm.line,
-                        column=arm.column,
-                        arm=arm.kind,
+                        line=branch.line,
+                        column=branch.column,
+                        branch=branch.kind,
                         decision=n,
-                        cells=tuple(arm.cells),
-                        within=tuple(arm.within),
+                        cells=tuple(branch.cells),
+                        within=tuple(branch.within),
                         reachable=not never
                         and (function is None or function.node in self._reachable),
                         types=types,

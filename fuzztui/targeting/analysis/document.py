@@ -105,7 +105,7 @@ class AnalysedGoal:
     line: int
     column: int
     """From 0."""
-    arm: str
+    branch: str
     decision: int
     """Number of the decision, which all its branches share."""
     cells: tuple[int, ...]
@@ -224,7 +224,7 @@ def _target_to_json(t: AnalysedGoal) -> dict[str, Any]:
         "function": t.function,
         "line": t.line,
         "column": t.column,
-        "arm": t.arm,
+        "arm": t.branch,
         "decision": t.decision,
         "cells": list(t.cells),
         "within": list(t.within),
@@ -266,7 +266,7 @@ def _target_from_json(data: Any) -> AnalysedGoal:
         function=str(data["function"]),
         line=int(data["line"]),
         column=int(data["column"]),
-        arm=str(data["arm"]),
+        branch=str(data["arm"]),
         decision=int(data["decision"]),
         cells=tuple(map(int, data["cells"])),
         within=tuple(map(int, data.get("within", ()))),

@@ -148,14 +148,14 @@ def find_types(
         _read(tree, every, result.types, names, found)
         lines = inexhaustive.get(str(module.file), set())
         if module.text.count("\n") + _CONTROL_AT in lines:
-            arms = never_taken(
+            branches = never_taken(
                 every,
                 result.types,
                 inexhaustive=lines | tree.ignored_lines.keys(),
                 doubtful=module.doubtful,
                 guessed=guessed,
             )
-            found.never[module.name] = frozenset(arms)
+            found.never[module.name] = frozenset(branches)
     return found
 
 
