@@ -16,10 +16,12 @@ from fuzztui.wire.events import (
     EntryDescribed,
     Event,
     FindingDescribed,
+    GoalsUncovered,
     Message,
     MutantRuns,
     MutantsFound,
     MutantState,
+    TargetingStats,
 )
 
 _PENDING_LIMIT = 10_000
@@ -99,6 +101,10 @@ class ReportedEvents:
     """The last description of each mutant."""
     runs: dict[str, list[int]] = field(default_factory=dict)
     """How often each mutant was reached, infected and run."""
+    targeting: TargetingStats | None = None
+    """The last statistics of types; None: none were reported."""
+    goals: dict[str, dict[str, Any]] | None = None
+    """The uncovered goals by location, as last reported; None: none were reported."""
 
 
 def read_reported(file: Path) -> ReportedEvents:
@@ -130,6 +136,14 @@ def _note(reported: ReportedEvents, event: Event) -> None:
             )
         case MutantRuns():
             reported.runs.update({k: v for k, v in event.runs.items() if isinstance(v, list)})
+        case TargetingStats():
+            reported.targeting = event
+        case GoalsUncovered():
+            goals = {} if event.anew or reported.goals is None else reported.goals
+            for location in event.gone:
+                goals.pop(location, None)
+            goals.update({at: row for at, row in event.left.items() if isinstance(row, dict)})
+            reported.goals = goals
         case MutantState():
             reported.mutants[event.id] = event
             if event.state == "killed":

@@ -96,8 +96,11 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     AUDIT_KILLS,
     NOT_SAVED,
     NOT_SAVED_TOLD,
+    # running time at which spoton last reported its types and goals, over all workers
+    TYPES_REPORTED,
+    GOALS_REPORTED,
     COUNTERS,
-) = range(62)
+) = range(64)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
 """Values of PHASE. RUNNING: the target executes. SAVING: the execution has ended and is judged.

@@ -8,7 +8,6 @@ choice of the type, and shrinks with each that has one. Only a user changes the 
 from __future__ import annotations
 
 import random
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,13 +21,6 @@ MATCH: Final = 3 / 4
 MISS: Final = 4 / 3
 MAX_FACTOR: Final = 8.0
 """Bound of a factor, so that a type that most inputs lack is still picked now and then."""
-
-_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.<>]")
-
-
-def label_of(name: str) -> str:
-    """A type's name as file names contain it: only harmless characters, the last 80 at most."""
-    return _NO_NAME.sub("_", name)[-80:]
 
 
 def unify(goals: Iterable[Mapping[str, int]]) -> dict[str, int]:

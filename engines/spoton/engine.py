@@ -32,10 +32,12 @@ from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.goals import AnalysisFile, Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
+from fuzztui.engines.spoton.report import TargetingReport
 from fuzztui.engines.spoton.steering import TargetingCommands
 from fuzztui.engines.spoton.types_file import TYPES, TypesFile
 from fuzztui.engines.zest import engine as zest
-from fuzztui.wire.analysed import stale_words
+from fuzztui.wire.commands import Command
+from fuzztui.wire.targeting import stale_message
 
 FORM: Final = TypedInput
 """The form of this engine's inputs (``engines/process/worker.py``)."""
@@ -94,7 +96,11 @@ def build(context: Context) -> Parts:
         relations,
         targeted=settings.targeted,
     )
-    types_file = TypesFile(spec.dir / TYPES, feedback, mutator, context.store.replace)
+    report = TargetingReport(context.log, context.journal, context.reported)
+    types_file = TypesFile(
+        spec.dir / TYPES, feedback, mutator, context.store.replace, report.update
+    )
+    commands = TargetingCommands(feedback, mutator, relations, types_file)
     scheduler = Steerable(ZestScheduler(base.corpus, _CHILDREN_PER_VISIT), base.corpus)
     fresh = Sometimes(Fresh(rng, choices=True), base.corpus, rng, settings.fresh)
     stages: list[Stage] = []
@@ -107,7 +113,7 @@ def build(context: Context) -> Parts:
     def on_modules() -> None:
         relations.forget()
         if changed := feedback.renew():
-            text = f"{stale_words(changed)}; until then no mutation is directed there"
+            text = f"{stale_message(changed)}; until then no mutation is directed there"
             context.log.message("warning", text)
 
     def on_covered(location: str) -> None:
@@ -117,8 +123,17 @@ def build(context: Context) -> Parts:
 
     def tick() -> None:
         if context.journal.counters[j.STOP]:
-            types_file.write()
+            finish()
         types_file.tick()
+
+    def finish() -> None:
+        types_file.write()
+        report.finish()
+
+    def execute(command: Command) -> str:
+        answer = commands.execute(command)
+        report.answered()
+        return answer
 
     def before(candidate: Candidate) -> None:
         feedback.begin(candidate)
@@ -147,8 +162,8 @@ def build(context: Context) -> Parts:
         before=before,
         on_modules=on_modules,
         tick=tick,
-        finish=types_file.write,
-        execute=TargetingCommands(feedback, mutator, relations, types_file).execute,
+        finish=finish,
+        execute=execute,
     )
 
 

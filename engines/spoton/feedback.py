@@ -10,10 +10,9 @@ from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.spoton.distances import Distances, label_of
+from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.goals import Goal, Goals
-from fuzztui.engines.spoton.mutator import TYPED
-from fuzztui.wire.analysed import have_changed
+from fuzztui.wire.targeting import have_changed, label_in, type_label
 
 Mode = Literal["frontier", "global"]
 
@@ -58,9 +57,7 @@ class GoalFeedback:
 
     def begin(self, candidate: Candidate) -> None:
         """Remember the type that the candidate of the starting trial is directed at."""
-        op = candidate.op
-        typed = op.startswith(TYPED)
-        self._targeted_type = op[len(TYPED) :].rpartition(",rep:")[0] if typed else ""
+        self._targeted_type = label_in(candidate.op)
 
     def renew(self) -> list[str]:
         """Update the goals after modules were loaded.
@@ -176,7 +173,7 @@ class GoalFeedback:
         now = seen | execution.observed
         if self._targeted_type and (new := _cells(now) - _cells(seen)):
             for name, stats in self.distances.stats_by_type.items():
-                if label_of(name) == self._targeted_type:
+                if type_label(name) == self._targeted_type:
                     stats.new_arms += new
         self._cover(now)
 

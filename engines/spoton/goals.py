@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
+from fuzztui.base.bounds import LARGEST
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.wire.analysed import analysis_of
+from fuzztui.wire.targeting import analysis_of
 
 _EXCEPT: Final = "except"
 """A branch whose decision is not proved by other covered branches: usually no handler runs."""
@@ -91,7 +92,9 @@ def read_document(file: Path) -> AnalysisFile:
                 cells=_cells(t["cells"]),
                 within=_cells(t.get("within", ())),
                 reachable=bool(t.get("reachable", True)),
-                types={str(x["name"]): max(0, int(x["distance"])) for x in t["types"]},
+                types={
+                    str(x["name"]): min(LARGEST, max(0, int(x["distance"]))) for x in t["types"]
+                },
                 never=bool(t.get("never", False)),
             )
             for t in data["targets"]
@@ -158,14 +161,14 @@ class Goals:
                 changed.append(self.document.files.get(name, name))
         self.changed += changed
         new = [t.at_base(at_base[t.module]) for t in self.document.goals if t.module in at_base]
-        arms: dict[tuple[str, int], list[int]] = {}
+        cells_of_decision: dict[tuple[str, int], list[int]] = {}
         for goal in new:
-            arms.setdefault((goal.module, goal.decision), []).extend(goal.cells)
+            cells_of_decision.setdefault((goal.module, goal.decision), []).extend(goal.cells)
         for goal in (t for t in new if not t.never):
             number = len(self.all)
             self.uncovered.add(number)
             self.all.append(goal)
-            beside = arms[goal.module, goal.decision]
+            beside = cells_of_decision[goal.module, goal.decision]
             alone = goal.branch == _EXCEPT or len(beside) == len(goal.cells)
             for cell in goal.cells:
                 self._goals_of_cell.setdefault(cell, []).append(number)

@@ -15,11 +15,9 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.typed import Annotated, runs
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric
-from fuzztui.engines.spoton.distances import Distances, label_of
+from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.relations import TypeRelations
-
-TYPED: Final = "typed:"
-"""Prefix of the type's name in the label of a child of a targeted mutation."""
+from fuzztui.wire.targeting import targeted_op
 
 _ATTEMPTS: Final = 10
 """Types that are picked for one child before a random mutation is used instead."""
@@ -109,7 +107,7 @@ class TypedMutator:
             times = self._size()
             for _ in range(times):
                 self._change(choices, data, run, zeros=zeros)
-            return f"{TYPED}{label_of(name)},rep:{times}"
+            return targeted_op(name, times)
         return ""
 
     def _havoc(self, choices: Annotated, data: bytearray) -> str:

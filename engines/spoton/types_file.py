@@ -1,4 +1,4 @@
-"""``.types``: the state of types and uncovered goals, for users and for restarts.
+"""``.types``: the state of types and uncovered goals, for restarts of the engine.
 
 A JSON object with these keys:
 
@@ -62,9 +62,13 @@ class TypesFile:
         feedback: GoalFeedback,
         mutator: TypedMutator,
         replace: Callable[[Path, bytes], None],
+        report: Callable[[dict[str, Any]], None] = lambda data: None,
     ) -> None:
-        """Restore the state from ``file``. ``replace`` writes a file, or raises OSError."""
-        self._file, self._replace = file, replace
+        """Restore the state from ``file``. ``replace`` writes a file, or raises OSError.
+
+        ``report`` is called with the state after each :meth:`write`.
+        """
+        self._file, self._replace, self._report = file, replace, report
         self._feedback, self._mutator = feedback, mutator
         document = feedback.goals.document
         self._analysis = document.analysis
@@ -114,16 +118,21 @@ class TypesFile:
             self.write()
 
     def write(self) -> None:
-        """Write changes, if any. A failed write is ignored; the next one catches up."""
+        """Write and report changes, if any. The next call makes up for a failed write."""
         started = time.monotonic()
+        data = self.data()
         with contextlib.suppress(OSError):
-            self.keep()
+            self._save(data)
+        self._report(data)
         now = time.monotonic()
         self._due = now + max(_EVERY_S, (now - started) / _PART)
 
     def keep(self) -> None:
-        """Write changes, if any. Raises OSError."""
-        data = self.data()
+        """Write a user's change, which the next tick reports. Raises OSError."""
+        self._save(self.data())
+        self._due = 0.0
+
+    def _save(self, data: dict[str, Any]) -> None:
         if data != self._written:
             self._replace(self._file, json.dumps(data).encode())
             self._written = data

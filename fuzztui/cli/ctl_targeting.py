@@ -12,7 +12,7 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.output import USAGE, CliError, probability, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.model.state import State
-from fuzztui.model.targeting import aim, targets_left, types, weights
+from fuzztui.model.targeting import goal_rows, targeting_summary, type_rows, weights
 from fuzztui.targeting.analysis.document import DocumentError, TargetingAnalysis
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
@@ -62,7 +62,7 @@ def _goal(options: argparse.Namespace) -> str:
     state, run = _state(options), find_run(options.run)
     document = _document(run)
     known = {t.location: bool(t.types) for t in document.targets} if document else {}
-    known |= {location: bool(row.types) for location, row in targets_left(state).items()}
+    known |= {location: bool(row.types) for location, row in goal_rows(state).items()}
     location = str(options.id)
     if known:
         location = _one_of(location, known, "/", f"{run}: there is no goal")
@@ -103,7 +103,7 @@ def _state(options: argparse.Namespace) -> State:
     """Return the present state. Raises :class:`CliError` if the campaign's engine is not spoton."""
     run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
-    if aim(state) is None and state.engine not in ("", "spoton"):
+    if targeting_summary(state) is None and state.engine not in ("", "spoton"):
         raise CliError(
             f"{options.action} is for engine spoton; the campaign's engine is {state.engine}",
             USAGE,
@@ -123,8 +123,8 @@ def _type(options: argparse.Namespace, state: State) -> str:
     if not options.id:
         raise CliError(f"{options.action} needs a type; for example datetime.date", USAGE)
     run = find_run(options.run)
-    known = dict.fromkeys(types(state))
-    known |= dict.fromkeys(n for row in targets_left(state).values() for n, _ in row.types)
+    known = dict.fromkeys(type_rows(state))
+    known |= dict.fromkeys(n for row in goal_rows(state).values() for n, _ in row.types)
     if document := _document(run):
         known |= dict.fromkeys(t.name for t in document.types)
     if not known:  # the engine may not have reported types yet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fuzztui.base.text import several
-from fuzztui.model.mutation_score import Summary, mutants_summary
+from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.selectors import FindingTally, tallies, totals
 from fuzztui.model.state import State
 

@@ -42,7 +42,7 @@ from fuzztui.cli.worklist import (
 )
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
-from fuzztui.model.mutation_score import mutants_summary
+from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.state import Mutant, State
 from fuzztui.wire.events import MutantsFound, Record
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection

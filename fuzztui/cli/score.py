@@ -21,7 +21,7 @@ from fuzztui.cli.output import BELOW_THRESHOLD, DONE, NOT_RUNNING, USAGE, CliErr
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.inprocess.ask import ask
 from fuzztui.model.fold import apply
-from fuzztui.model.mutation_score import mutants_summary, score_of
+from fuzztui.model.mutants import mutants_summary, score_of
 from fuzztui.model.state import Mutant, State
 from fuzztui.wire.events import Event, MutantsFound, MutantState, Record
 

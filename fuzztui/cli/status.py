@@ -25,7 +25,7 @@ from fuzztui.cli.output import (
     still_run,
 )
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
-from fuzztui.cli.types import aim_rows
+from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
@@ -218,7 +218,7 @@ def status_text(run: Path, now: RunStatus) -> str:
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
-        *aim_rows(state),
+        *targeting_rows(state),
         *found_rows(state, at_least=now.is_lower_bound),
         ("run", str(run)),
     ]

@@ -13,15 +13,15 @@ from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
 from fuzztui.model.state import State
 from fuzztui.model.targeting import (
-    Aim,
-    TargetRow,
+    GoalRow,
+    TargetingSummary,
     TypeRow,
-    aim,
+    goal_rows,
     stale,
-    targets_left,
+    targeting_summary,
     types_dict,
 )
-from fuzztui.model.targeting import types as types_of
+from fuzztui.model.targeting import type_rows as types_of
 from fuzztui.tui.labels.targeting import MIN_ROOM, all_of, brief_type, nearest, place, short_names
 from fuzztui.wire.mixture import percentage
 
@@ -37,7 +37,7 @@ def types(options: argparse.Namespace) -> int:
     run = find_run(options.run)
     seen = standing(run)
     state = seen.state
-    now = aim(state)
+    now = targeting_summary(state)
     if now is None:
         if seen.is_lower_bound:
             if options.json:
@@ -49,7 +49,7 @@ def types(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({**(types_dict(state) or {}), "problems": [*seen.problems]}, indent=1))
         return DONE
-    rows, left = types_of(state), targets_left(state)
+    rows, left = types_of(state), goal_rows(state)
     brief = at_terminal() and not options.all
     width = shutil.get_terminal_size().columns if brief else 0
     for line in types_table(rows.values(), width):
@@ -110,7 +110,7 @@ def _widths(cells: Iterable[Sequence[str]]) -> list[int]:
     return [max(map(len, column)) for column in zip(*cells, strict=True)]
 
 
-def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
+def left_table(rows: Collection[GoalRow], width: int = 0) -> Iterator[str]:
     """Yield a line for each uncovered goal: location, how often it was reached, its types.
 
     ``width``: columns; if lines are longer, only the nearest types are listed, with short names.
@@ -121,14 +121,18 @@ def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
     titles = ["uncovered goal", "", "reached", "types and their distances"]
     cells = [titles]
     for row in rows:
-        reached = f"{row.reached:,} of {several(row.asked, 'trial')} asked" if row.asked else "-"
+        reached = (
+            f"{row.reached:,} of {several(row.checked_trials, 'trial')} asked"
+            if row.checked_trials
+            else "-"
+        )
         cells.append([visible(row.location), _standing(row), reached, all_of(row.types)])
     wide = _widths(cells)
     if width and sum(wide) + 6 > width:
         short = short_names(name for row in rows for name, _ in row.types)
         for line, row in zip(cells[1:], rows, strict=True):
             line[0] = place(row.location, int(width * _LOCATION))
-            line[2] = f"{row.reached:,} of {row.asked:,}" if row.asked else "-"
+            line[2] = f"{row.reached:,} of {row.checked_trials:,}" if row.checked_trials else "-"
         room = max(width - sum(_widths(cells)[:3]) - 6, MIN_ROOM)
         for line, row in zip(cells[1:], rows, strict=True):
             line[3] = nearest(row.types, short, room)
@@ -138,13 +142,13 @@ def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
         yield line_.rstrip()
 
 
-def _standing(row: TargetRow) -> str:
+def _standing(row: GoalRow) -> str:
     if row.ignored:
         return "ignored"
     return "pinned" if row.pinned else "frontier" if row.frontier else ""
 
 
-def summary(now: Aim) -> str:
+def summary(now: TargetingSummary) -> str:
     """Return one line with the share of targeted mutations and the number of uncovered goals."""
     pinned = f"; pinned {now.pinned}" if now.pinned else ""
     return (
@@ -154,13 +158,13 @@ def summary(now: Aim) -> str:
     )
 
 
-def _how_many_ignored(now: Aim) -> str:
+def _how_many_ignored(now: TargetingSummary) -> str:
     return f"; {len(now.ignored):,} ignored" if now.ignored else ""
 
 
-def aim_rows(state: State) -> Iterator[tuple[str, str]]:
+def targeting_rows(state: State) -> Iterator[tuple[str, str]]:
     """Yield the rows of ``status`` about types, uncovered goals and changed modules."""
-    now = aim(state)
+    now = targeting_summary(state)
     if now is None:
         return
     rows = list(types_of(state).values())

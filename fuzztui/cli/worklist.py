@@ -34,7 +34,7 @@ from fuzztui.model.fuzzfirst import (
     verdict,
 )
 from fuzztui.model.fuzzfirst import brought as brought_by
-from fuzztui.model.mutation_score import score_of
+from fuzztui.model.mutants import score_of
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, Mutant, State
 from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text

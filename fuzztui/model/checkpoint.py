@@ -83,7 +83,7 @@ class CheckpointMark:
 
 _OBJECTS = (
     "instances", "groups", "commands", "mutation", "operators", "turned", "mixed", "lasting",
-    "types", "left", "recent", "series",
+    "types", "uncovered_goals", "recent", "series",
     *_names(Tables),
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
@@ -125,7 +125,7 @@ _mutation_row = attrgetter(*_names(MutationStats))
 _operators_row = attrgetter(*_names(MutatorStats))
 _mixed_row = attrgetter(*_names(MixtureChange))
 _types_row = attrgetter(*_names(TargetingStats))
-_left_row = attrgetter(*_names(UncoveredGoal))
+_goal_row = attrgetter(*_names(UncoveredGoal))
 
 T = TypeVar("T")
 Row = TypeVar("Row", Entry, Finding, Mutant)
@@ -148,11 +148,11 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["mixed"] = {name: _mixed_row(m) for name, m in state.mixed.items()}
     head["turned"] = state.turned and _operators_row(state.turned)
     head["types"] = {name: _types_row(f) for name, f in state.types.items()}
-    head["left"] = {
-        name: {location: _left_row(row) for location, row in left.items()}
-        for name, left in state.left.items()
+    head["uncovered_goals"] = {
+        name: {location: _goal_row(row) for location, row in goals.items()}
+        for name, goals in state.uncovered_goals.items()
     }
-    head["asked"] = dict(state.asked)
+    head["checked_trials"] = dict(state.checked_trials)
     head["series"] = {name: s.to_json() for name, s in state.series.items()}
     return {
         "schema": SCHEMA,
@@ -264,12 +264,12 @@ def _mutant(row: list[Any], before: Mapping[str, Mutant]) -> Mutant:
     return Mutant(*row) if len(row) != 2 else changed(before[row[0]], row[1])
 
 
-def _left(row: list[Any]) -> UncoveredGoal:
-    frontier, reached, asked, types = row
+def _goal(row: list[Any]) -> UncoveredGoal:
+    frontier, reached, checked, types = row
     _check(UncoveredGoal, "frontier", "bool", [frontier])
-    _check(UncoveredGoal, "reached", "int", [reached, asked, *(far for _, far in types)])
+    _check(UncoveredGoal, "reached", "int", [reached, checked, *(far for _, far in types)])
     _check(UncoveredGoal, "types", "str", [name for name, _ in types])
-    return UncoveredGoal(frontier, reached, asked, tuple((name, far) for name, far in types))
+    return UncoveredGoal(frontier, reached, checked, tuple((name, far) for name, far in types))
 
 
 def _one(cls: type[T], row: Sequence[Any]) -> T:
@@ -310,9 +310,9 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state.mixed = _by_name(MixtureChange, head["mixed"])
     state.turned = _one(MutatorStats, head["turned"]) if head["turned"] else None
     state.types = _by_name(TargetingStats, head["types"])
-    state.left = {
-        name: {location: _left(row) for location, row in left.items()}
-        for name, left in head["left"].items()
+    state.uncovered_goals = {
+        name: {location: _goal(row) for location, row in goals.items()}
+        for name, goals in head["uncovered_goals"].items()
     }
     state.series = {name: _series(s) for name, s in head["series"].items()}
     for name in _names(Tables):

@@ -6,8 +6,8 @@ raises: a log may contain anything, in any order.
 
 This module folds the campaign and its commands; :mod:`fuzztui.model.stats` folds instances and
 totals, :mod:`fuzztui.model.saved` entries and findings, :mod:`fuzztui.model.mutants` mutants,
-:mod:`fuzztui.model.worklist` the worklist of fuzz-first, :mod:`fuzztui.model.mutators` text
-mutators, and :mod:`fuzztui.model.targeting_fold` types and goals.
+:mod:`fuzztui.model.fuzzfirst` the worklist of fuzz-first, :mod:`fuzztui.model.mutators` text
+mutators, and :mod:`fuzztui.model.targeting` types and goals.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Any
 
 from fuzztui.base.signals import is_by_signal
-from fuzztui.model import commands, mutants, mutators, saved, stats, targeting_fold, worklist
+from fuzztui.model import commands, fuzzfirst, mutants, mutators, saved, stats, targeting
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.stats import count, finite
@@ -231,7 +231,7 @@ def _command_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -
         case SetMixture() as mixture:
             mutators.mixture_set(state, mixture, command.by, e.instance, touched)
         case TypeCommand() as about_types:
-            targeting_fold.steered(state, about_types, e.instance, touched)
+            targeting.fold_command(state, about_types, e.instance, touched)
         case _:
             pass
 
@@ -296,11 +296,11 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
     MutatorStats: mutators.operator_figures,
-    TargetingStats: targeting_fold.type_figures,
-    GoalsUncovered: targeting_fold.uncovered,
-    PhaseStarted: worklist.stage_started,
-    MutantProgress: worklist.mutant_stage,
-    MutantPositions: worklist.mutant_places,
+    TargetingStats: targeting.fold_stats,
+    GoalsUncovered: targeting.fold_goals,
+    PhaseStarted: fuzzfirst.stage_started,
+    MutantProgress: fuzzfirst.mutant_stage,
+    MutantPositions: fuzzfirst.mutant_places,
     CommandIssued: _command_issued,
     CommandApplied: _command_applied,
     CommandRejected: _command_rejected,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from fuzztui.base.signals import is_by_signal
-from fuzztui.model.lineage import identity, parent_of
+from fuzztui.model.saved import identity, parent_of
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
 from fuzztui.wire.events import Stats
 

@@ -261,8 +261,8 @@ class UncoveredGoal:
 
     frontier: bool = False
     reached: int = 0
-    """The number of trials, among ``asked``, that reached its decision, as last reported."""
-    asked: int = 0
+    """The number of ``checked_trials`` that reached its decision, as last reported."""
+    checked_trials: int = 0
     types: tuple[tuple[str, int], ...] = ()
     """Names and distances of types, nearest first; empty: the goal cannot be targeted."""
 
@@ -321,7 +321,7 @@ class State:
     """Keys of findings by signature, oldest first, without undescribed findings."""
     parents: dict[str, str] = field(default_factory=dict)
     """The parent's identity by an entry's or finding's identity, for queues that were renumbered
-    (:mod:`fuzztui.model.lineage`); an empty string: no parent, or an unknown one."""
+    (:mod:`fuzztui.model.saved`); an empty string: no parent, or an unknown one."""
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)
@@ -345,9 +345,9 @@ class State:
     """The last change of each instance's mixture."""
     types: dict[str, TargetingStats] = field(default_factory=dict)
     """The latest statistics of spoton's types, by instance; each list as long as ``names``."""
-    left: dict[str, dict[str, UncoveredGoal]] = field(default_factory=dict)
-    """Uncovered goals, by instance and location."""
-    asked: dict[str, int] = field(default_factory=dict)
+    uncovered_goals: dict[str, dict[str, UncoveredGoal]] = field(default_factory=dict)
+    """By instance and location."""
+    checked_trials: dict[str, int] = field(default_factory=dict)
     """By instance: the number of trials that were checked for the decisions that they reach."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     lasting: dict[str, CommandStatus] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fuzztui.model.fuzzfirst import first_dict
-from fuzztui.model.mutation_score import mutants_dict
+from fuzztui.model.mutants import mutants_dict
 from fuzztui.model.mutators import mixture_dict
 from fuzztui.model.selectors import (
     ENDED,
@@ -24,7 +24,7 @@ from fuzztui.model.selectors import (
     totals,
 )
 from fuzztui.model.state import Instance, State
-from fuzztui.model.targeting import aim_dict
+from fuzztui.model.targeting import targeting_dict
 from fuzztui.wire.events import Stats
 
 
@@ -57,7 +57,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "mutants": mutants_dict(state),
         "first": first_dict(state),
         "mixture": mixture_dict(state),
-        "types": aim_dict(state),
+        "types": targeting_dict(state),
         "last_find_s": _or_none(t.last_find_t),
         "groups": {name: of.groups for name, of in found.items()},
         "findings": [_group_dict(g) for g in groups(state)],

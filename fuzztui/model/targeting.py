@@ -1,23 +1,164 @@
-"""Types that spoton instances aim at, and goals that are left: what it comes to over all.
+"""Types that spoton instances target, and uncovered goals: fold, selectors and JSON.
 
-Each instance has distances of its own, as it has covered what it has covered; what they did
-adds up. A target is left where every instance that tells of it has still to cover it.
+Each instance has distances of its own, because each has covered other branches; counts are added
+up. A goal is uncovered if every instance that reports it has not covered it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
 
+from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.commands import unanswered
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import State, UncoveredGoal
-from fuzztui.model.targeting_fold import MILLION
-from fuzztui.wire.analysed import stale_words
+from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import TypeCommand
-from fuzztui.wire.events import TargetingStats
+from fuzztui.wire.commands import (
+    MAX_WEIGHT,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    TypeCommand,
+    WeighType,
+)
+from fuzztui.wire.events import GoalsUncovered, TargetingStats
+from fuzztui.wire.targeting import MAX_LOCATION, MAX_NAME, MILLION, stale_message
+
+MAX_GOALS = 1000
+"""Targets of one instance that are kept."""
+
+MAX_TYPES = 1000
+"""Types of one instance that are kept."""
+
+MAX_NEAREST = 32
+"""Types of one target that are kept."""
+
+MAX_CHANGED = 100
+"""Files of one instance that have changed and are kept."""
+
+_LARGE = 2**62
+
+_FIGURES: dict[str, tuple[float, float, float]] = {
+    "distances": (0, _LARGE, -1),
+    "weights": (0, MAX_WEIGHT, 1),
+    "factors": (1, MILLION, 1),
+    "probabilities": (0, MILLION, 0),
+    "picks": (0, _LARGE, 0),
+    "matches": (0, _LARGE, 0),
+    "misses": (0, _LARGE, 0),
+    "new_arms": (0, _LARGE, 0),
+}
+"""Lists of :class:`TargetingStats`: from, to, and what stands for what is none of these."""
+
+_REALS = ("weights", "factors")
+
+
+def fold_stats(state: State, e: TargetingStats, touched: ChangesBuilder) -> None:
+    """An instance's figures, in place of its former ones; whatever is no figure is left out."""
+    instance(state, e.instance, touched)
+    named = {n: i for i, n in reversed([*enumerate(e.names[:MAX_TYPES])]) if _is_name(n)}
+    names = sorted(named, key=named.__getitem__)
+    lists: dict[str, Any] = {}
+    for field, bounds in _FIGURES.items():
+        told, kinds = getattr(e, field), (int, float) if field in _REALS else (int,)
+        lists[field] = [
+            _within(told[i] if (i := named[n]) < len(told) else None, bounds, kinds) for n in names
+        ]
+    state.types[e.instance] = TargetingStats(
+        e.instance,
+        targeted=min(1.0, max(0.0, finite(e.targeted))),
+        pinned=e.pinned if len(e.pinned) <= MAX_LOCATION else "",
+        targets=max(count(e.targets), 0),
+        uncovered=max(count(e.uncovered), 0),
+        frontier=max(count(e.frontier), 0),
+        names=names,
+        ignored=[at for at in e.ignored[:MAX_GOALS] if _is_name(at, MAX_LOCATION)],
+        changed=[at for at in e.changed[:MAX_CHANGED] if _is_name(at, MAX_LOCATION)],
+        analysis=e.analysis if len(e.analysis) <= MAX_NAME else "",
+        **lists,
+    )
+    touched.campaign = True
+
+
+def _is_name(name: Any, most: int = MAX_NAME) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= most
+
+
+def _within(value: Any, bounds: tuple[float, float, float], kinds: tuple[type, ...]) -> Any:
+    low, high, otherwise = bounds
+    return value if type(value) in kinds and low <= value <= high else otherwise
+
+
+def fold_goals(state: State, e: GoalsUncovered, touched: ChangesBuilder) -> None:
+    """What an instance has still to cover: what is gone, new or different."""
+    instance(state, e.instance, touched)
+    left = {} if e.anew else dict(state.uncovered_goals.get(e.instance, {}))
+    gone = {location for location in e.gone if isinstance(location, str)}
+    for location in gone & left.keys():
+        del left[location]
+    asked = state.checked_trials[e.instance] = max(count(e.asked), 0)
+    for location, told in e.left.items():
+        if location in gone or not _is_name(location, MAX_LOCATION) or not isinstance(told, dict):
+            continue
+        if location in left or len(left) < MAX_GOALS:
+            left[location] = _goal(told, asked)
+    state.uncovered_goals[e.instance] = left
+    touched.campaign = True
+
+
+def _goal(told: Mapping[str, Any], asked: int) -> UncoveredGoal:
+    reached = _within(told.get("reached"), (0, _LARGE, 0), (int,))
+    return UncoveredGoal(
+        told.get("frontier") is True, min(reached, asked), asked, tuple(_nearest(told.get("types")))
+    )
+
+
+def _nearest(told: Any) -> Iterable[tuple[str, int]]:
+    """Types and distances, the nearest first, each once."""
+    pairs = told[:MAX_NEAREST] if isinstance(told, list) else []
+    found: dict[str, int] = {}
+    for pair in pairs:
+        if isinstance(pair, list) and len(pair) == 2 and _is_name(pair[0]):
+            distance = _within(pair[1], _FIGURES["distances"], (int,))
+            if distance >= 0:
+                found[pair[0]] = min(distance, found.get(pair[0], distance))
+    return sorted(found.items(), key=lambda pair: pair[1])
+
+
+def fold_command(state: State, command: TypeCommand, name: str, touched: ChangesBuilder) -> None:
+    """Fold that instance ``name`` applied a command, before the next statistics show it."""
+    figures = state.types.get(name)
+    if figures is None:
+        return
+    match command:
+        case SetTargetedShare():
+            figures = replace(figures, targeted=command.share)
+        case PinGoal(location=location) if len(location) <= MAX_LOCATION:
+            ignored = [at for at in figures.ignored if at != location]
+            figures = replace(figures, pinned=location, ignored=ignored)
+        case IgnoreGoal(location=location) if len(location) <= MAX_LOCATION:
+            figures = _ignoring(figures, location, command.ignored)
+        case WeighType() if command.type in figures.names:
+            weights = list(figures.weights)
+            weights[figures.names.index(command.type)] = command.weight
+            figures = replace(figures, weights=weights)
+    state.types[name] = figures
+    touched.campaign = True
+
+
+def _ignoring(figures: TargetingStats, location: str, ignored: bool) -> TargetingStats:
+    others = [at for at in figures.ignored if at != location]
+    if not ignored:
+        return replace(figures, ignored=others)
+    pinned = "" if figures.pinned == location else figures.pinned
+    return replace(figures, pinned=pinned, ignored=[*others, location][:MAX_GOALS])
+
+
+# ----------------------------------------------------------------- selectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +184,15 @@ class TypeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetRow:
+class GoalRow:
     """One goal that is left, over all instances."""
 
     location: str
     frontier: bool
     """In any instance."""
     reached: int
-    """Of ``asked`` trials so many came to its decision."""
-    asked: int
+    """How many of ``checked_trials`` reached its decision."""
+    checked_trials: int
     types: tuple[tuple[str, int], ...]
     """Names and distances, nearest first; none: it cannot be pinned."""
     pinned: bool = False
@@ -60,7 +201,7 @@ class TargetRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class TargetingSummary:
     """What is aimed at, over all instances."""
 
     targeted: float
@@ -85,7 +226,7 @@ def _living(state: State, instance: str = "") -> list[TargetingStats]:
     return [f for f in told if state.instances[f.instance].state not in ENDED] or told
 
 
-def types(state: State) -> dict[str, TypeRow]:
+def type_rows(state: State) -> dict[str, TypeRow]:
     """All types by name, the most likely first."""
     living = _living(state)
     told: dict[str, list[tuple[TargetingStats, int]]] = {}
@@ -130,7 +271,7 @@ def weights(state: State, name: str, instance: str = "") -> dict[str, float]:
     }
 
 
-def targets_left(state: State) -> dict[str, TargetRow]:
+def goal_rows(state: State) -> dict[str, GoalRow]:
     """Targets by location that are left in every instance: the frontier first, ignored ones last.
 
     Engines tell of some hundreds: what is beyond those may be left, too, so of an instance that
@@ -141,11 +282,11 @@ def targets_left(state: State) -> dict[str, TargetRow]:
     pinned, ignored = {f.pinned for f in living}, _ignored(living)
     whole = _whole(state).values()
     found: dict[str, list[tuple[int, UncoveredGoal]]] = {}
-    for name, left in list(state.left.items()):
+    for name, left in list(state.uncovered_goals.items()):
         for location, row in left.items():
-            found.setdefault(location, []).append((state.asked[name], row))
+            found.setdefault(location, []).append((state.checked_trials[name], row))
     rows = [
-        _target_row(location, each, location in pinned, location in ignored)
+        _goal_row(location, each, location in pinned, location in ignored)
         for location, each in found.items()
         if all(location in left for left in whole)
     ]
@@ -161,30 +302,32 @@ def _whole(state: State) -> dict[str, dict[str, UncoveredGoal]]:
         figures = state.types.get(name)
         return figures is None or (figures.targets >= most and figures.uncovered <= len(left))
 
-    return {name: left for name, left in list(state.left.items()) if is_whole(name, left)}
+    return {
+        name: left for name, left in list(state.uncovered_goals.items()) if is_whole(name, left)
+    }
 
 
 def _ignored(living: list[TargetingStats]) -> set[str]:
     return {location for f in living for location in f.ignored}
 
 
-def _target_row(
+def _goal_row(
     location: str, each: list[tuple[int, UncoveredGoal]], pinned: bool, ignored: bool
-) -> TargetRow:
+) -> GoalRow:
     """``each``: the row of an instance, and of how many trials it could tell by now."""
-    return TargetRow(
+    return GoalRow(
         location,
         any(row.frontier for _, row in each),
         sum(row.reached for _, row in each),
         # Had any of the trials since reached it for the first time, that would have been told.
-        sum(row.asked if row.reached else asked for asked, row in each),
+        sum(row.checked_trials if row.reached else checked for checked, row in each),
         each[0][1].types,
         pinned,
         ignored,
     )
 
 
-def aim(state: State) -> Aim | None:
+def targeting_summary(state: State) -> TargetingSummary | None:
     """What is aimed at; None: no spoton instance has reported types."""
     living, every = _living(state), list(state.types.values())
     if not every:
@@ -195,10 +338,10 @@ def aim(state: State) -> Aim | None:
     if best.instance in whole:
         left = set(whole[best.instance]).intersection(*whole.values())
         if len(left) < uncovered:
-            near = {at for rows in list(state.left.values()) for at in left & rows.keys()
+            near = {at for rows in list(state.uncovered_goals.values()) for at in left & rows.keys()
                     if rows[at].frontier}  # fmt: skip
             uncovered, frontier = len(left), len(near)
-    return Aim(
+    return TargetingSummary(
         fsum(f.targeted for f in living) / len(living),
         next((f.pinned for f in living if f.pinned), ""),
         best.targets,
@@ -211,14 +354,14 @@ def aim(state: State) -> Aim | None:
 
 def stale(state: State) -> str:
     """What has changed since its types were analysed, and what helps; "" if nothing has."""
-    now = aim(state)
+    now = targeting_summary(state)
     changed = now.changed if now else ()
-    return stale_words(changed, over=state.state in ENDED) if changed else ""
+    return stale_message(changed, over=state.state in ENDED) if changed else ""
 
 
-def reached_share(row: TargetRow) -> float:
+def reached_share(row: GoalRow) -> float:
     """How many of the trials that were asked came to the target's decision; -1 if none was."""
-    return row.reached / row.asked if row.asked else -1.0
+    return row.reached / row.checked_trials if row.checked_trials else -1.0
 
 
 # ---------------------------------------------------------------------- JSON
@@ -227,12 +370,12 @@ LIKELIEST = 5
 """Types that the status names."""
 
 
-def aim_dict(state: State) -> dict[str, Any] | None:
+def targeting_dict(state: State) -> dict[str, Any] | None:
     """``types`` of ``fuzztui status --json``; None where no instance has reported types."""
-    now = aim(state)
+    now = targeting_summary(state)
     if now is None:
         return None
-    rows = list(types(state).values())
+    rows = list(type_rows(state).values())
     return {
         "targeted": round(now.targeted, 6),
         "pinned": now.pinned or None,
@@ -253,13 +396,13 @@ def aim_dict(state: State) -> dict[str, Any] | None:
 
 def types_dict(state: State) -> dict[str, Any] | None:
     """``fuzztui types --json``: the same, and all types and targets that are left."""
-    now = aim_dict(state)
+    now = targeting_dict(state)
     if now is None:
         return None
     return {
         **now,
-        "types": [_type_dict(row) for row in types(state).values()],
-        "left": [_target_dict(row) for row in targets_left(state).values()],
+        "types": [_type_dict(row) for row in type_rows(state).values()],
+        "left": [_goal_dict(row) for row in goal_rows(state).values()],
     }
 
 
@@ -278,13 +421,13 @@ def _type_dict(row: TypeRow) -> dict[str, Any]:
     }
 
 
-def _target_dict(row: TargetRow) -> dict[str, Any]:
+def _goal_dict(row: GoalRow) -> dict[str, Any]:
     return {
         "location": row.location,
         "frontier": row.frontier,
         "pinned": row.pinned,
         "ignored": row.ignored,
         "reached": row.reached,
-        "asked": row.asked,
+        "asked": row.checked_trials,
         "types": [{"name": name, "distance": distance} for name, distance in row.types],
     }

@@ -23,9 +23,7 @@ from fuzztui.observe.peers import Peers
 from fuzztui.observe.relay import Logged, Offsets, Relay
 from fuzztui.observe.saved_inputs import SavedInputs, origin_of
 from fuzztui.observe.stats_reader import FileStats, StatsSource
-from fuzztui.observe.targeting import TypesFileReader
 from fuzztui.wire.events import (
-    CommandApplied,
     EntriesSeeded,
     EntryDescribed,
     EntrySaved,
@@ -114,7 +112,6 @@ class DirectoryObserver:
             stats or FileStats(path, name),
             Peers(str(path), name),
             MutatorBlock(str(path), name, self._operators.pop(name, None)),
-            TypesFileReader(str(path), name),
             mutant is not None,
         )
         finds.check()
@@ -196,7 +193,6 @@ class _Instance:
     stats: StatsSource
     peers: Peers
     mutators: MutatorBlock
-    types: TypesFileReader
     mutant: bool
     warn_due: float = 0.0
     reported: bool = False
@@ -206,10 +202,7 @@ class _Instance:
         """Yield what is new; each event only once."""
         yield from self.without_findings(self.finds.look(FINDS_AT_ONCE, last=last))
         yield from self.polling_only()
-        events = list(self.relay.read(last=last))
-        yield from self.without_findings(events)
-        if any(isinstance(event, CommandApplied) for event in events):
-            self.types.answered()
+        yield from self.without_findings(self.relay.read(last=last))
         now = time.monotonic()
         if last or now >= self.warn_due:
             warning = self.relay.skipped_lines()
@@ -218,10 +211,9 @@ class _Instance:
                 yield warning
         if synced := self.peers.look(last=last):
             yield synced
-        # After the engine's answers: what the engine has set is then in its block or file.
+        # After the engine's answers: what the engine has set is then in its block.
         if mutators := self.mutators.look(last=last):
             yield mutators
-        yield from self.types.look(last=last)
         stats = self.stats.look(last=last)
         yield from self.stats.notes()
         if stats:

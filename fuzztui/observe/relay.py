@@ -25,6 +25,7 @@ from fuzztui.wire.events import (
     EntryDescribed,
     Event,
     FindingDescribed,
+    GoalsUncovered,
     InstanceHello,
     Message,
     MutantRuns,
@@ -33,6 +34,7 @@ from fuzztui.wire.events import (
     MutationStats,
     Record,
     RecordsLost,
+    TargetingStats,
     Unknown,
 )
 
@@ -50,6 +52,8 @@ _OF_ENGINES = (
     MutantState,
     MutantRuns,
     MutationStats,
+    TargetingStats,
+    GoalsUncovered,
     CommandApplied,
     CommandRejected,
     Message,
@@ -128,6 +132,10 @@ class Logged:
         self.subjects.clear()
 
 
+_LIST = ""
+"""The whole list of goals as a subject: an event that replaces the list must not come late."""
+
+
 def _take(counts: Counter[Any], keys: Iterable[Hashable]) -> None:
     for key in keys:
         counts[key] -= 1
@@ -146,7 +154,9 @@ def _subjects(event: Event) -> set[Hashable]:
             return {*event.runs}
         case MutantsFound():
             return {_id(item) for item in event.mutants}
-        case InstanceHello() | MutationStats():
+        case GoalsUncovered():
+            return {_LIST, *event.left, *event.gone}
+        case InstanceHello() | MutationStats() | TargetingStats():
             return {""}
     return set()
 
@@ -157,6 +167,13 @@ def _only(event: Event, subjects: Set[Hashable]) -> Event:
         return replace(event, runs={k: v for k, v in event.runs.items() if k in subjects})
     if isinstance(event, MutantsFound):
         return replace(event, mutants=[m for m in event.mutants if _id(m) in subjects])
+    if isinstance(event, GoalsUncovered):
+        return replace(
+            event,
+            left={at: row for at, row in event.left.items() if at in subjects},
+            gone=[at for at in event.gone if at in subjects],
+            anew=event.anew and _LIST in subjects,
+        )
     return event
 
 

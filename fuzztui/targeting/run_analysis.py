@@ -19,8 +19,8 @@ from fuzztui.targeting.analysis import Request, TargetingAnalysis, TargetsError,
 from fuzztui.targeting.analysis.application import gather
 from fuzztui.targeting.analysis.document import DocumentError
 from fuzztui.targeting.analysis.modules import ModuleSource
-from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.events import Message
+from fuzztui.wire.targeting import have_changed
 
 MAX_ANALYSES: Final = 2
 """Maximum number of analyses at one start, while the user keeps editing sources."""

@@ -527,7 +527,7 @@ class TargetingStats(Event):
     ``picks``, ``matches``, ``misses``, ``new_arms`` (edges first covered by a mutation targeted
     at the type). ``ignored``: locations of the goals that the user ignores. ``changed``: files that
     were edited after the analysis; their goals are unknown. ``analysis``: the analysis that the
-    locations belong to (:mod:`fuzztui.wire.analysed`); empty: not reported.
+    locations belong to (:mod:`fuzztui.wire.targeting`); empty: not reported.
     """
 
     kind: ClassVar[str] = "type_figures"

@@ -16,7 +16,7 @@ from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
-from fuzztui.model.mutation_score import mutants_summary
+from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.state import State
 from fuzztui.wire.commands import ExactPass, MarkEquivalent, MoveMutants, SkipMutants
 from fuzztui.wire.events import (

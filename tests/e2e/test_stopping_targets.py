@@ -16,8 +16,8 @@ from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.fuzzfirst.python_batch import PythonBatch
 from fuzztui.process.identity import marked
+from fuzztui.targeting.analysis.document import Request
 from fuzztui.targeting.analysis.observe import observe
-from fuzztui.targeting.analysis.request import Request
 
 pytestmark = pytest.mark.slow
 

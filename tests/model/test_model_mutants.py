@@ -7,7 +7,7 @@ import pytest
 from fuzztui.model import selectors
 from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.mutation_score import mutants_summary
+from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (

@@ -11,16 +11,17 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import State, UncoveredGoal
 from fuzztui.model.status import status_dict
 from fuzztui.model.targeting import (
-    Aim,
-    aim,
+    MAX_GOALS,
+    MAX_TYPES,
+    TargetingSummary,
+    goal_rows,
     reached_share,
     stale,
-    targets_left,
-    types,
+    targeting_summary,
+    type_rows,
     types_dict,
     weights,
 )
-from fuzztui.model.targeting_fold import MAX_LEFT, MAX_TYPES
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     IgnoreGoal,
@@ -84,35 +85,35 @@ def test_what_is_left_is_told_by_changes():
         left(asked=200, THEN=(True, 150, [[DATE, 2]]), ELSE=(True, 7, [])),
         left(asked=300, gone=[LOOP, "nobody/knows.py:1:then"]),
     )
-    assert state.left["main"] == {
+    assert state.uncovered_goals["main"] == {
         THEN: UncoveredGoal(True, 150, 200, ((DATE, 2),)),
         ELSE: UncoveredGoal(True, 7, 200, ()),
     }
-    assert state.asked == {"main": 300}
+    assert state.checked_trials == {"main": 300}
     fold(left(anew=True, LOOP=(False, 0, [])), state=state)
-    assert list(state.left["main"]) == [LOOP]
+    assert list(state.uncovered_goals["main"]) == [LOOP]
     assert not state.recent
 
 
 def test_what_is_covered_is_not_left_whatever_else_is_told_of_it():
     state = fold(left(gone=[THEN], THEN=(True, 0, []), ELSE=(True, 0, [])))
-    assert list(state.left["main"]) == [ELSE]
+    assert list(state.uncovered_goals["main"]) == [ELSE]
 
 
 def test_no_more_is_kept_than_is_bearable():
-    many = {f"a.py:{n}:then": {"reached": 1} for n in range(3 * MAX_LEFT)}
+    many = {f"a.py:{n}:then": {"reached": 1} for n in range(3 * MAX_GOALS)}
     state = fold(
         GoalsUncovered("main", 1, many),
         TargetingStats("main", names=[f"t{n}" for n in range(9999)]),
     )
-    assert list(state.left["main"]) == list(many)[:MAX_LEFT]
+    assert list(state.uncovered_goals["main"]) == list(many)[:MAX_GOALS]
     assert len(state.types["main"].names) == MAX_TYPES
     # What is there changes, and what goes makes room.
     new = {"a.py:0:then": {"reached": 2}, "b.py:1:then": {}, "b.py:2:then": {}}
     fold(GoalsUncovered("main", 3, new, ["a.py:1:then"]), state=state)
-    assert state.left["main"]["a.py:0:then"].reached == 2
-    assert "b.py:1:then" in state.left["main"]
-    assert len(state.left["main"]) == MAX_LEFT
+    assert state.uncovered_goals["main"]["a.py:0:then"].reached == 2
+    assert "b.py:1:then" in state.uncovered_goals["main"]
+    assert len(state.uncovered_goals["main"]) == MAX_GOALS
 
 
 HUGE = "x" * 10_000_000
@@ -144,7 +145,7 @@ def test_hostile_figures_do_not_survive():
         "main", 0.0, "", 0, 0, 1, [DATE, PATH, "m.C"], [-1, -1, -1], [1, 1, 1], [1, 1, 1],
         [0, 0, 0], [3, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [THEN], ["a.py"],
     )  # fmt: skip
-    assert state.left["main"] == {
+    assert state.uncovered_goals["main"] == {
         THEN: UncoveredGoal(False, 0, 0, ()),
         LOOP: UncoveredGoal(False, 0, 0, ((PATH, 2), (DATE, 3))),
     }
@@ -165,7 +166,7 @@ def test_a_checkpoint_carries_them():
 def test_rows_are_sums_and_means_over_instances():
     s1 = told("s1", weights=[3.0, 2.0], distances=[-1, 1], probabilities=[0, 1_000_000])
     state = fold(told(), s1)
-    rows = types(state)
+    rows = type_rows(state)
     assert list(rows) == [PATH, DATE]  # the most likely first
     date, path = rows[DATE], rows[PATH]
     assert (date.distance, date.weight, date.differs, date.probability) == (2, 1.0, True, 0.3)
@@ -179,20 +180,20 @@ def test_rows_are_sums_and_means_over_instances():
 def test_who_has_ended_aims_no_more_but_has_done_what_it_has():
     s1 = told("s1", targeted=1.0, weights=[3.0, 2.0], distances=[0, 0], pinned=THEN)
     state = fold(told(), s1, InstanceState("s1", "finished"))
-    date = types(state)[DATE]
+    date = type_rows(state)[DATE]
     assert (date.distance, date.weight, date.differs, date.probability) == (2, 1.0, False, 0.6)
     assert date.picks == 20
-    assert (aim(state).targeted, aim(state).pinned) == (0.5, "")
+    assert (targeting_summary(state).targeted, targeting_summary(state).pinned) == (0.5, "")
     fold(InstanceState("main", "finished"), state=state)
-    assert (types(state)[DATE].distance, types(state)[DATE].differs) == (0, True)
-    assert (aim(state).targeted, aim(state).pinned) == (0.75, THEN)
+    assert (type_rows(state)[DATE].distance, type_rows(state)[DATE].differs) == (0, True)
+    assert (targeting_summary(state).targeted, targeting_summary(state).pinned) == (0.75, THEN)
 
 
 def test_a_type_that_only_one_instance_knows():
     state = fold(told(), told("s1", names=["m.C"], probabilities=[1_000_000], weights=[0.0]))
-    row = types(state)["m.C"]
+    row = type_rows(state)["m.C"]
     assert (row.probability, row.weight, row.differs, row.distance) == (0.5, 0.0, False, 2)
-    assert types(state)[DATE].probability == 0.3
+    assert type_rows(state)[DATE].probability == 0.3
 
 
 def test_what_one_instance_has_covered_is_left_in_none():
@@ -201,18 +202,19 @@ def test_what_one_instance_has_covered_is_left_in_none():
         left(THEN=(False, 3, [[DATE, 2]]), LOOP=(False, 0, [])),
         left("s1", 50, THEN=(True, 4, [[DATE, 2]])),
     )  # fmt: skip
-    rows = targets_left(state)
+    rows = goal_rows(state)
     assert list(rows) == [THEN]
     row = rows[THEN]
-    assert (row.frontier, row.reached, row.asked, row.types) == (True, 7, 150, ((DATE, 2),))
+    assert (row.frontier, row.reached, row.types) == (True, 7, ((DATE, 2),))
+    assert row.checked_trials == 150
     assert reached_share(row) == pytest.approx(7 / 150)
     # Who has loaded less of the program has not covered what it does not know.
     fold(told("s1", uncovered=1, targets=8), state=state)
-    assert list(targets_left(state)) == [THEN, LOOP]
+    assert list(goal_rows(state)) == [THEN, LOOP]
     fold(told("s1", uncovered=1), state=state)
     # But of one that does not tell of all that it has left nobody knows.
     fold(told("s1", uncovered=300), state=state)
-    assert list(targets_left(state)) == [THEN, LOOP]
+    assert list(goal_rows(state)) == [THEN, LOOP]
 
 
 def test_what_is_counted_as_left_is_what_is_told_as_left():
@@ -222,26 +224,27 @@ def test_what_is_counted_as_left_is_what_is_told_as_left():
         left(THEN=(True, 3, [[DATE, 2]]), LOOP=(True, 0, [])),
         left("s1", 50, THEN=(False, 4, [[DATE, 2]]), ELSE=(True, 0, [])),
     )  # fmt: skip
-    assert list(targets_left(state)) == [THEN]
-    whole = aim(state)
+    assert list(goal_rows(state)) == [THEN]
+    whole = targeting_summary(state)
     assert (whole.targets, whole.uncovered, whole.frontier) == (9, 1, 1)
     # As long as not all is told nobody knows better than the one that has covered the most.
     fold(told(uncovered=3), told("s1", uncovered=3, frontier=2), state=state)
-    assert (aim(state).uncovered, aim(state).frontier) == (3, 1)
+    assert (targeting_summary(state).uncovered, targeting_summary(state).frontier) == (3, 1)
 
 
 def test_who_has_covered_all_leaves_nothing():
     state = fold(told(uncovered=0), told("s1"), left(gone=[THEN]), left("s1", THEN=(True, 0, [])))
-    assert targets_left(state) == {}
+    assert goal_rows(state) == {}
 
 
 def test_how_often_a_target_was_reached_is_as_of_when_that_was_told():
     state = fold(left(asked=100, THEN=(True, 60, []), ELSE=(True, 0, [])), left(asked=110))
-    rows = targets_left(state)
-    assert (rows[THEN].reached, rows[THEN].asked) == (60, 100)
-    assert (rows[ELSE].reached, rows[ELSE].asked) == (0, 110)  # the first would have been told
+    rows = goal_rows(state)
+    assert (rows[THEN].reached, rows[THEN].checked_trials) == (60, 100)
+    # The first trial that reached it would have been reported.
+    assert (rows[ELSE].reached, rows[ELSE].checked_trials) == (0, 110)
     assert reached_share(rows[ELSE]) == 0.0
-    nothing = targets_left(fold(left(asked=0, THEN=(True, 0, []))))[THEN]
+    nothing = goal_rows(fold(left(asked=0, THEN=(True, 0, []))))[THEN]
     assert reached_share(nothing) == -1.0
 
 
@@ -249,8 +252,8 @@ def test_the_frontier_comes_first_and_what_is_pinned_says_so():
     state = fold(
         told(pinned=LOOP), left(LOOP=(False, 0, []), THEN=(True, 0, []), ELSE=(True, 0, []))
     )
-    assert list(targets_left(state)) == [THEN, ELSE, LOOP]
-    assert [row.pinned for row in targets_left(state).values()] == [False, False, True]
+    assert list(goal_rows(state)) == [THEN, ELSE, LOOP]
+    assert [row.pinned for row in goal_rows(state).values()] == [False, False, True]
 
 
 def test_what_any_instance_that_lives_ignores_comes_last_and_says_so():
@@ -259,26 +262,27 @@ def test_what_any_instance_that_lives_ignores_comes_last_and_says_so():
         left(THEN=(True, 0, []), LOOP=(False, 0, []), ELSE=(True, 0, [])),
         left("s1", THEN=(True, 0, []), LOOP=(False, 0, []), ELSE=(True, 0, [])),
     )  # fmt: skip
-    assert list(targets_left(state)) == [ELSE, LOOP, THEN]
-    assert [row.ignored for row in targets_left(state).values()] == [False, False, True]
-    assert aim(state).ignored == (THEN,)
-    assert (aim(state).uncovered, aim(state).frontier) == (2, 1)  # it is left anyway
+    assert list(goal_rows(state)) == [ELSE, LOOP, THEN]
+    assert [row.ignored for row in goal_rows(state).values()] == [False, False, True]
+    assert targeting_summary(state).ignored == (THEN,)
+    whole = targeting_summary(state)
+    assert (whole.uncovered, whole.frontier) == (2, 1)  # an ignored goal is uncovered, too
     fold(InstanceState("main", "finished"), state=state)
-    assert list(targets_left(state)) == [THEN, ELSE, LOOP]
-    assert aim(state).ignored == ()
+    assert list(goal_rows(state)) == [THEN, ELSE, LOOP]
+    assert targeting_summary(state).ignored == ()
 
 
 def test_the_aim_is_of_whom_has_loaded_the_most_of_the_program():
-    assert aim(State()) is None
+    assert targeting_summary(State()) is None
     begun = told("s1", targets=0, uncovered=0, frontier=0, targeted=0.1, pinned=THEN)
     state = fold(begun, told(), told("s2", uncovered=5, frontier=4, targeted=0.6))
-    assert aim(state) == Aim(pytest.approx(0.4), THEN, 9, 2, 1)
+    assert targeting_summary(state) == TargetingSummary(pytest.approx(0.4), THEN, 9, 2, 1)
 
 
 def test_what_has_changed_since_the_analysis():
     changed = told("s1", changed=["b.py", "a/__init__.py"], analysis="0123")
     state = fold(told(), changed, told("s2", changed=["b.py"]))
-    assert aim(state).changed == ("a/__init__.py", "b.py")
+    assert targeting_summary(state).changed == ("a/__init__.py", "b.py")
     words = "a/__init__.py and b.py have changed since their types were analysed: "
     assert stale(state) == f"{words}stop and start the campaign to have them analysed again"
     assert from_json(to_json(state)) == state
@@ -337,10 +341,10 @@ def test_what_was_done_is_so_before_figures_say_it():
     done = [CommandApplied(f"c{n}", name) for n in range(1, 6) for name in ("main", "s1")]
     fold(*done, state=state)
     assert not unanswered(state, TypeCommand)
-    assert (types(state)[PATH].weight, types(state)[DATE].weight) == (0.0, 1.0)
-    assert (aim(state).targeted, aim(state).pinned) == (0.75, THEN)
+    assert (type_rows(state)[PATH].weight, type_rows(state)[DATE].weight) == (0.0, 1.0)
+    assert (targeting_summary(state).targeted, targeting_summary(state).pinned) == (0.75, THEN)
     fold(asked("c6", PinGoal("")), CommandApplied("c6", "main"), state=state)
-    assert aim(state).pinned == THEN  # by s1
+    assert targeting_summary(state).pinned == THEN  # by s1
     assert from_json(to_json(state)) == state
 
 
@@ -350,7 +354,7 @@ def test_pinning_and_ignoring_end_each_other_before_figures_say_it():
     def after(*commands):
         for n, command in enumerate(commands):
             fold(asked(f"c{n}", command), CommandApplied(f"c{n}", "main"), state=state)
-        return aim(state).pinned, aim(state).ignored
+        return targeting_summary(state).pinned, targeting_summary(state).ignored
 
     assert after(IgnoreGoal(THEN)) == (LOOP, (ELSE, THEN))
     assert after(IgnoreGoal(LOOP), IgnoreGoal(LOOP)) == ("", (ELSE, THEN, LOOP))
@@ -361,22 +365,22 @@ def test_pinning_and_ignoring_end_each_other_before_figures_say_it():
 
 
 def test_no_more_is_ignored_than_is_bearable():
-    state = fold(told(ignored=[f"a.py:{n}:then" for n in range(3 * MAX_LEFT)]))
+    state = fold(told(ignored=[f"a.py:{n}:then" for n in range(3 * MAX_GOALS)]))
     fold(asked("c1", IgnoreGoal(THEN)), CommandApplied("c1", "main"), state=state)
-    assert len(state.types["main"].ignored) == MAX_LEFT
+    assert len(state.types["main"].ignored) == MAX_GOALS
 
 
 def test_refused_ones_change_nothing():
     state = fold(told(), asked("c1", WeighType(DATE, 0.0)), CommandRejected("c1", "main", "no"))
     assert not unanswered(state, TypeCommand)
-    assert types(state)[DATE].weight == 1.0
+    assert type_rows(state)[DATE].weight == 1.0
 
 
 def test_one_that_cannot_does_not_undo_what_another_could():
     state = fold(told(), told("s1"), asked("c1", PinGoal(THEN)))
     fold(CommandApplied("c1", "main"), CommandRejected("c1", "s1", "covered"), state=state)
     assert state.commands["c1"].state == "applied"
-    assert aim(state).pinned == THEN
+    assert targeting_summary(state).pinned == THEN
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from fuzztui.wire.events import (
     CommandApplied,
     EntryDescribed,
     Event,
+    GoalsUncovered,
     Message,
     MutantRuns,
     MutantsFound,
@@ -25,6 +26,7 @@ from fuzztui.wire.events import (
     Record,
     RecordsLost,
     Stats,
+    TargetingStats,
     Unknown,
 )
 
@@ -224,6 +226,11 @@ def runs_of(**counts):
     return MutantRuns("main", {key: [count, 0, 0] for key, count in counts.items()})
 
 
+def goals(*gone, anew=False, **reached):
+    left = {at: {"frontier": n % 2 == 1, "reached": n, "types": []} for at, n in reached.items()}
+    return GoalsUncovered("main", 9, left, list(gone), anew)
+
+
 def drawn(lost):
     """In place of ``st.data()``: an example that draws this."""
     return SimpleNamespace(draw=lambda strategy: lost)
@@ -243,9 +250,15 @@ def drawn(lost):
     ],
     data=drawn({0, 1}),
 )
+@example(events=[goals(a=1, anew=True), goals("a", b=2)], data=drawn({0}))
+@example(events=[goals(anew=True), goals(a=1)], data=drawn({0}))
+@example(events=[goals(a=1), goals("a"), goals(a=2)], data=drawn({1}))
 @given(
     events=st.lists(
         st.one_of(
+            st.builds(TargetingStats, st.just("main"), targets=st.integers(0, 9)),
+            st.builds(goals, st.sampled_from("ab"), c=st.integers(0, 3), d=st.integers(0, 3)),
+            st.builds(goals, st.sampled_from("cd"), a=st.integers(0, 3), b=st.integers(0, 3)),
             st.builds(MutantState, st.just("main"), mutants, words),
             st.builds(
                 MutantRuns,
@@ -281,9 +294,11 @@ def test_what_was_lost_changes_nothing_that_is_newer(tmp_path_factory, events, d
     apply(after, log)
 
     def known(state):
-        return {
-            key: (row.state, row.line, row.counts) for key, row in state.mutants.items()
-        }, state.mutation
+        return {key: (row.state, row.line, row.counts) for key, row in state.mutants.items()}, (
+            state.mutation,
+            state.types,
+            state.uncovered_goals,
+        )
 
     assert known(after) == known(before)
 

@@ -11,12 +11,12 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.model import fuzzfirst, mutators, selectors, targeting, targeting_fold
+from fuzztui.model import fuzzfirst, mutators, selectors, targeting
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, from_json, tables, to_json
 from fuzztui.model.commands import missed_commands, unanswered
 from fuzztui.model.fold import apply
-from fuzztui.model.mutation_score import mutants_summary
+from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.series import LIMIT
 from fuzztui.model.state import MUTANT_STATES, RECENT_COMMANDS, RECENT_RECORDS, Changes, State
 from fuzztui.model.status import status_dict
@@ -333,8 +333,8 @@ def test_types_and_targets_can_always_be_told_of(records):
     state = folded(records)
     for name, f in state.types.items():
         assert name in state.instances
-        assert len(f.names) == len(set(f.names)) <= targeting_fold.MAX_TYPES
-        assert all(isinstance(n, str) and 0 < len(n) <= targeting_fold.MAX_NAME for n in f.names)
+        assert len(f.names) == len(set(f.names)) <= targeting.MAX_TYPES
+        assert all(isinstance(n, str) and 0 < len(n) <= targeting.MAX_NAME for n in f.names)
         for figures in (f.picks, f.matches, f.misses, f.new_arms, f.probabilities):
             assert len(figures) == len(f.names)
             assert all(type(n) is int and n >= 0 for n in figures)
@@ -343,23 +343,23 @@ def test_types_and_targets_can_always_be_told_of(records):
         assert all(n >= 1 for n in f.factors)
         assert 0 <= f.targeted <= 1
         assert min(f.targets, f.uncovered, f.frontier) >= 0
-    for name, left in state.left.items():
+    for name, left in state.uncovered_goals.items():
         assert name in state.instances
-        assert len(left) <= targeting_fold.MAX_LEFT
+        assert len(left) <= targeting.MAX_GOALS
         for location, row in left.items():
-            assert 0 < len(location) <= targeting_fold.MAX_LOCATION
-            assert 0 <= row.reached <= row.asked <= max(state.asked[name], row.asked)
+            assert 0 < len(location) <= targeting.MAX_LOCATION
+            assert 0 <= row.reached <= row.checked_trials
             assert [d for _, d in row.types] == sorted(d for _, d in row.types)
-    rows = list(targeting.types(state).values())
+    rows = list(targeting.type_rows(state).values())
     assert [r.probability for r in rows] == sorted((r.probability for r in rows), reverse=True)
     assert sum(r.picks for r in rows) == sum(sum(f.picks) for f in state.types.values())
-    left_rows = targeting.targets_left(state)
+    left_rows = targeting.goal_rows(state)
     assert [r.frontier for r in left_rows.values()] == sorted(
         (r.frontier for r in left_rows.values()), reverse=True
     )
-    assert all(any(at in left for left in state.left.values()) for at in left_rows)
+    assert all(any(at in left for left in state.uncovered_goals.values()) for at in left_rows)
     assert all(-1 <= targeting.reached_share(row) <= 1 for row in left_rows.values())
-    assert (targeting.aim(state) is None) == (not state.types)
+    assert (targeting.targeting_summary(state) is None) == (not state.types)
     for _, command in unanswered(state, TypeCommand):
         assert not getattr(command, "problem", "")
     for command in missed_commands(state, {}):
@@ -378,4 +378,4 @@ def test_what_is_left_is_what_was_told_and_is_not_gone(events):
         before = set() if e.anew else expected.get(e.instance, set())
         told = {at for at, row in e.left.items() if isinstance(row, dict) and 0 < len(at) <= 500}
         expected[e.instance] = (before | told) - {at for at in e.gone if isinstance(at, str)}
-    assert {name: set(left) for name, left in state.left.items()} == expected
+    assert {name: set(left) for name, left in state.uncovered_goals.items()} == expected

@@ -23,7 +23,7 @@ def test_each_cell_is_of_one_target_or_an_entry(seed):
     instrumenter.visit(ast.parse(source))
     kinds = [edge.kind for edge in instrumenter.edges]
 
-    arms = [arm for decision in decisions(ast.parse(source)) for arm in decision.arms]
+    arms = [arm for decision in decisions(ast.parse(source)) for arm in decision.branches]
 
     probed = [arm for arm in arms if len(arm.cells) == 1]
     assert sorted(arm.cells[0] for arm in probed) == [

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from fuzztui.targeting.analysis.analyse import analyse
 from fuzztui.targeting.analysis.application import gather
-from fuzztui.targeting.analysis.document import TargetingAnalysis
-from fuzztui.targeting.analysis.request import Request
+from fuzztui.targeting.analysis.document import Request, TargetingAnalysis
 
 THUMBS = """
     from __future__ import annotations

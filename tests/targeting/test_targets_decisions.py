@@ -9,7 +9,7 @@ from fuzztui.targeting.analysis.decisions import decisions
 def arms(text):
     """Location, cells and cells of the block around, of each arm; lists for JSON-like looks."""
     found = decisions(ast.parse(textwrap.dedent(text).lstrip("\n")))
-    return {(a.line, a.column, a.kind): (a.cells, a.within) for d in found for a in d.arms}
+    return {(a.line, a.column, a.kind): (a.cells, a.within) for d in found for a in d.branches}
 
 
 def test_both_arms_of_an_if():
@@ -155,5 +155,5 @@ def test_what_runs_at_import_is_no_target():
 
 def test_arms_of_one_branch_are_together():
     (branch, nested) = decisions(ast.parse("def f(x):\n  x()\n  if x and x():\n    pass\n"))
-    assert [[a.kind for a in d.arms] for d in (branch, nested)] == [["then", "else"], ["and"]]
+    assert [[a.kind for a in d.branches] for d in (branch, nested)] == [["then", "else"], ["and"]]
     assert branch.function == nested.function == "f"

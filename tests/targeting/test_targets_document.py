@@ -9,8 +9,8 @@ import pytest
 from targets_lab import THUMBS
 
 from fuzztui.targeting.analysis import Request, TargetingAnalysis, TargetsError, find_targets
+from fuzztui.targeting.analysis.analyse import unify
 from fuzztui.targeting.analysis.document import DocumentError, Influence
-from fuzztui.targeting.analysis.unify import unify
 
 
 def test_constants_and_how_they_are_used(lab):

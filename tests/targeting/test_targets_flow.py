@@ -201,7 +201,7 @@ def test_match(lab):
                 case [C(), *rest]:
                     pass
     """)
-    assert [t.arm for t in lab.study(text).targets] == ["no-case", "case", "case"]
+    assert [t.branch for t in lab.study(text).targets] == ["no-case", "case", "case"]
     assert {t.name for t in lab.study(text).targets[0].types} == {"app.B", "app.C"}
 
 

@@ -9,7 +9,7 @@ import pytest
 import tomli
 
 from fuzztui.targeting.analysis import TargetsError, find_targets, mypyapi
-from fuzztui.targeting.analysis.request import Request
+from fuzztui.targeting.analysis.document import Request
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fuzztui"

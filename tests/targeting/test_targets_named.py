@@ -9,7 +9,7 @@ import venv
 import pytest
 
 from fuzztui.targeting.analysis import Request, TargetsError, find_targets
-from fuzztui.targeting.analysis.named import has
+from fuzztui.targeting.analysis.__main__ import has
 
 TEXT = """
     from .loading import load

@@ -46,7 +46,7 @@ def never(lab: Laboratory, body: str, **more: str) -> list[str]:
     are = "is" if len(marked) == 1 else "are"
     words = f"{len(marked)} of {len(document.targets)} goals {are} never taken"
     assert any(note.startswith(words) for note in document.notes) == bool(marked)
-    return [f"{t.line - offset + 1}:{t.arm}" for t in marked]
+    return [f"{t.line - offset + 1}:{t.branch}" for t in marked]
 
 
 PROVED = {

@@ -105,7 +105,7 @@ def test_it_is_done_by_itself_and_kept(lab):
     document = find_targets(request(lab), said.append, cache=lab.cache)
     assert any(words.startswith("observing types") for words in said)
     assert document.observed["app.late"]["order"] == ["app.Order"]
-    late = next(t for t in document.targets if t.function == "late" and t.arm == "then")
+    late = next(t for t in document.targets if t.function == "late" and t.branch == "then")
     assert types_at(document, late.location) == {"datetime.date": 1, "app.Order": 2} | {
         name: distance
         for name, distance in types_at(document, late.location).items()

@@ -118,7 +118,7 @@ def test_what_has_no_body_is_as_unknown_as_a_librarys(lab):
                 if e.args:
                     return 1
     """)
-    handler, inside, *_ = [t for t in document.targets if t.arm in ("except", "then")]
+    handler, inside, *_ = [t for t in document.targets if t.branch in ("except", "then")]
     assert {t.name: t.distance for t in handler.types} == {"app.Key": 1, "app.Store": 1}
     assert {t.name for t in inside.types} == {"app.Key", "app.Store"}
 

@@ -6,8 +6,7 @@ from aimed import PINNED, figures, left
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.engines.spoton.distances import label_of
-from fuzztui.model.targeting import TargetRow, TypeRow
+from fuzztui.model.targeting import GoalRow, TypeRow
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.labels.events import STATS, command_text, describe
 from fuzztui.tui.labels.targeting import (
@@ -15,11 +14,9 @@ from fuzztui.tui.labels.targeting import (
     brief_location,
     brief_type,
     fewer,
-    named_by,
     pending_label,
     place_of,
     short_names,
-    type_label,
 )
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext, goal_columns, type_columns
 from fuzztui.tui.screens.targeting.detail import goal_lines
@@ -32,6 +29,7 @@ from fuzztui.wire.commands import (
     WeighType,
     weight_text,
 )
+from fuzztui.wire.targeting import label_in, targeted_op, type_label
 
 
 def test_names_are_shortened_from_where_they_say_least():
@@ -86,26 +84,27 @@ def test_short_names_are_short(name, room):
 
 @given(st.text(max_size=120))
 def test_types_in_names_of_entries_are_found_again(name):
-    assert type_label(name) == label_of(name)
-    assert named_by(f"typed:{type_label(name)},rep:4") == ([type_label(name)] if name else [])
+    assert (
+        label_in(targeted_op(name, 4)) == label_in(f"typed:{type_label(name)}") == type_label(name)
+    )
     assert place_of(name)[1] >= 0
 
 
 def test_what_is_not_aimed_names_no_type():
-    assert named_by("havoc,rep:4") == named_by("") == named_by("typed:,rep:2") == []
+    assert label_in("havoc,rep:4") == label_in("") == label_in("typed:,rep:2") == ""
 
 
 def test_columns_of_what_was_never_drawn():
     looks = TypeColumnContext(lambda name: name, lambda _: "", lambda _: "")
     cells = {c.id: c.cell(TypeRow("x"))[0] for c in type_columns(looks)}
     assert (cells["weight"], cells["distance"], cells["picks"]) == ("×1", "–", "0")
-    cells = {c.id: c.cell(TargetRow("m.py:3:then", False, 0, 0, ()))[0]
+    cells = {c.id: c.cell(GoalRow("m.py:3:then", False, 0, 0, ()))[0]
              for c in goal_columns(looks)}  # fmt: skip
     assert (cells["left"], cells["reached"]) == ("· further", "–")
     for every, a, b in (
         (type_columns(looks), TypeRow("x"), TypeRow("y", 3, 0.5, True, 2.0, 0.3, 5, 4, 1, 2)),
-        (goal_columns(looks), TargetRow("::", True, 3, 9, (("x", 1),)),
-         TargetRow("a.py:7:x", False, 0, 0, ())),
+        (goal_columns(looks), GoalRow("::", True, 3, 9, (("x", 1),)),
+         GoalRow("a.py:7:x", False, 0, 0, ())),
     ):  # fmt: skip
         for column, (one, other) in itertools.product(every, ((a, b), (b, a), (a, a))):
             if column.sort is not None:
@@ -117,7 +116,7 @@ def test_columns_of_what_was_never_drawn():
 def test_source_that_is_indented_with_control_characters_is_drawn_plainly():
     source = SourceExcerpt(3, 3, ("\x1f\x1f  if x:",))
     text = "".join(
-        span.text for line in goal_lines(TargetRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
+        span.text for line in goal_lines(GoalRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
         for span in line
     )  # fmt: skip
     assert text.isprintable()

@@ -15,13 +15,13 @@ from fuzztui.tui.frame.targeting_actions import MOST, PendingTargeting, Targetin
 from fuzztui.tui.labels.targeting import (
     place_of,
 )
-from fuzztui.tui.screens.overview.lines import AimLine
+from fuzztui.tui.screens.overview.lines import TargetingLine
 from fuzztui.tui.screens.targeting import source
-from fuzztui.tui.screens.targeting.strip import AimStrip
+from fuzztui.tui.screens.targeting.strip import TargetingStrip
 from fuzztui.wire import events as ev
-from fuzztui.wire.analysed import analysis_of
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.wire.targeting import analysis_of
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 
@@ -32,7 +32,7 @@ def commands(d):
 
 def strip(d):
     """The lines above the tables, as text."""
-    widget = d.screen.query_one(AimStrip)
+    widget = d.screen.query_one(TargetingStrip)
     lines = widget.paint(widget.size.width, widget.size.height)
     return ["".join(span.text for span in line) for line in lines]
 
@@ -812,7 +812,7 @@ async def test_one_line_on_the_overview(drive):
         assert "▼ thumbs/app.py:41:else" in line
         assert line.endswith("50% of mutations targeted")
     async with drive(running()) as d:
-        assert not d.screen.query_one(AimLine).display
+        assert not d.screen.query_one(TargetingLine).display
 
 
 async def test_coverage_of_libraries_has_a_scale_of_its_own(drive):

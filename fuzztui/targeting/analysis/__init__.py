@@ -9,9 +9,10 @@ from fuzztui.targeting.analysis.document import (
     AnalysedConstant,
     AnalysedGoal,
     Influence,
+    Request,
     TargetingAnalysis,
+    TargetsError,
 )
-from fuzztui.targeting.analysis.request import Request, TargetsError
 
 __all__ = [
     "AnalysedConstant",

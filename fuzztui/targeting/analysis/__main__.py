@@ -6,6 +6,7 @@ Argument: the directory for caches and documents.
 
 from __future__ import annotations
 
+import ast
 import fcntl
 import gc
 import hashlib
@@ -19,17 +20,22 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.suggest import meant, near
 from fuzztui.engines.instrument.target import search_path
-from fuzztui.targeting.analysis.application import AnalysedApplication, gather, spec_of
-from fuzztui.targeting.analysis.document import VERSION
-from fuzztui.targeting.analysis.named import unsure
+from fuzztui.targeting.analysis.application import AnalysedApplication, Reference, gather, spec_of
+from fuzztui.targeting.analysis.document import VERSION, Request, TargetsError
 from fuzztui.targeting.analysis.observe import observe, unannotated
-from fuzztui.targeting.analysis.request import Request, TargetsError
+from fuzztui.targeting.analysis.overlay import functions_of
 
 _DEEPEST = 5000
 
 _MAX_KEPT = 64
 """Maximum number of documents in the cache."""
+
+_AT_RUN_TIME = frozenset({
+    "__dict__", "__getattr__", "eval", "exec", "globals", "locals", "modules", "setattr", "vars",
+})  # fmt: skip
+"""Names whose use shows that a module may define others at run time."""
 
 
 def main(arguments: list[str]) -> int:
@@ -41,7 +47,7 @@ def main(arguments: list[str]) -> int:
     request = Request.loads(sys.stdin.read())
     try:
         application = gather(request, _progress)
-        application.unsure = tuple(unsure(request, application))
+        application.unsure = tuple(_unsure(request, application))
         file = directory / "targets" / f"{_key(request, application)}.json"
         if not file.is_file() or _others_have_changed(file):
             with _alone(directory):
@@ -199,6 +205,70 @@ def _write(file: Path, request: Request, application: AnalysedApplication, direc
     for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MAX_KEPT:]:
         old.unlink(missing_ok=True)
         old.with_suffix(_READ).unlink(missing_ok=True)
+
+
+def _unsure(request: Request, application: AnalysedApplication) -> Iterator[str]:
+    """Yield the keys whose functions only an import can check.
+
+    These are inherited methods, functions imported by ``*``, and those of compiled modules. Raises
+    :class:`TargetsError` for functions that certainly do not exist.
+    """
+    entry, generator = application.entry, application.generator
+    module = entry.module.partition(".")[0]
+    if module in application.interpreter.unknown:
+        raise TargetsError(
+            f'target.function = "{request.function}": no module {module} for {request.python};'
+            " install it there, or set target.path to its directory"
+        )
+    yield from _unsure_key("target.function", request.function, entry, application)
+    if request.generator:
+        yield from _unsure_key("target.generator", request.generator, generator, application)
+
+
+def _unsure_key(
+    key: str, reference: str, meaning: Reference, application: AnalysedApplication
+) -> Iterator[str]:
+    tree = application.trees.get(meaning.module)
+    found = has(tree, meaning.function) if tree is not None else None
+    if found is None:
+        yield key
+    elif not found and tree is not None:
+        shown = application.source(meaning.module).shown
+        known = [name for name, _, _ in functions_of(tree)]
+        offered = meant(near(meaning.function, known))
+        raise TargetsError(f'{key} = "{reference}": {shown} has no {meaning.function}{offered}')
+
+
+def has(tree: ast.Module, name: str) -> bool | None:
+    """Whether a module has a ``function`` or ``Class.method``; None: unknown."""
+    if any(name == function for function, _, _ in functions_of(tree)):
+        return True
+    first, dot, _ = name.partition(".")
+    bound: set[str] = set()
+    certain = True
+    for node in ast.walk(tree):
+        match node:
+            case ast.alias(name="*"):
+                certain = False
+            case ast.alias():
+                certain &= not {node.name, node.asname} & _AT_RUN_TIME
+                bound.add(node.asname or node.name.partition(".")[0])
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                bound.add(node.name)
+                certain &= node.name not in _AT_RUN_TIME
+            case ast.Name():
+                certain &= node.id not in _AT_RUN_TIME
+                if isinstance(node.ctx, ast.Store):
+                    bound.add(node.id)
+            case ast.Attribute():
+                certain &= node.attr not in _AT_RUN_TIME
+            case ast.MatchAs(name=str(bound_name)) | ast.MatchStar(name=str(bound_name)):
+                bound.add(bound_name)
+            case ast.MatchMapping(rest=str(bound_name)):
+                bound.add(bound_name)
+    if first in bound:  # anywhere: in a function it may be a global
+        return None if dot else True
+    return False if certain and not dot else None  # ``name`` may be in a submodule
 
 
 if __name__ == "__main__":

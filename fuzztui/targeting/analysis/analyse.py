@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import decode_source
 from typing import Final
 
 from fuzztui.base.text import several
 from fuzztui.engines import generators
+from fuzztui.engines.spoton.distances import unify as distances_of
 from fuzztui.targeting.analysis.application import AnalysedApplication
 from fuzztui.targeting.analysis.constants import constants
 from fuzztui.targeting.analysis.decisions import Decision, decisions
-from fuzztui.targeting.analysis.definitions import Condition, parameters
+from fuzztui.targeting.analysis.definitions import Condition, parameters, reached
 from fuzztui.targeting.analysis.document import (
     AnalysedConstant,
     AnalysedGoal,
@@ -22,13 +24,11 @@ from fuzztui.targeting.analysis.document import (
     TargetingAnalysis,
 )
 from fuzztui.targeting.analysis.flow import Flow
-from fuzztui.targeting.analysis.follow import ModuleFlow
+from fuzztui.targeting.analysis.follow import follow
+from fuzztui.targeting.analysis.mypyapi import stub_distribution_name
 from fuzztui.targeting.analysis.overlay import Overlay, annotate, annotated, returned_type
-from fuzztui.targeting.analysis.reach import reached
 from fuzztui.targeting.analysis.strategies import given_types, made_type
 from fuzztui.targeting.analysis.types import Module, Types, find_types, is_telling
-from fuzztui.targeting.analysis.unify import unify
-from fuzztui.targeting.analysis.untyped import untyped
 
 MAX_TYPES = 32
 """Maximum number of types kept for a goal: the nearest."""
@@ -37,6 +37,11 @@ FURTHEST = 32
 """Maximum distance of a type to a goal: beyond it the probability is below 1 / 33."""
 
 _EVERY = 500
+
+_STUBS: Final = {"boto3": "boto3-stubs", "botocore": "botocore-stubs"}
+"""Stub packages that mypy does not suggest."""
+_MOST_NAMED: Final = 5
+"""Libraries without types that the message names."""
 
 Progress = Callable[[str], None]
 
@@ -85,11 +90,11 @@ def analyse(
     }
     given |= _unread(trees, types)
     entry = application.entry.full
-    flow = Flow(trees, types, ModuleFlow, control=control, given=given, entry=entry)
+    flow = follow(trees, types, control=control, given=given, entry=entry)
     _hold(flow)
     reachable = reached(flow.of_node.values(), trees, entry)
     notes = [*application.notes, *types.notes, *flow.notes, *_unannotated(application, known)]
-    notes += untyped(application, types)
+    notes += _untyped(application, types)
     targets = _Targets(application, flow, reachable, progress)
     return TargetingAnalysis(
         application=application.packages,
@@ -285,34 +290,34 @@ class _Targets:
             self.notes.append(f"{without:,} of {of} {have} no influencing type: {reasons}")
 
     def _of_module(
-        self, name: str, shown: str, branches: list[Decision], number: int
+        self, name: str, shown: str, in_order: list[Decision], number: int
     ) -> Iterator[AnalysedGoal]:
-        places = Counter((arm.line, arm.kind) for d in branches for arm in d.arms)
+        places = Counter((branch.line, branch.kind) for d in in_order for branch in d.branches)
         rows = []
-        for n, decision in enumerate(branches, number):
+        for n, decision in enumerate(in_order, number):
             condition = self._flow.conditions.get(name, {}).get(decision.key, Condition([], None))
             types = self._types(condition)
             if not types:
-                self._reasons[_reason(condition)] += len(decision.arms)
+                self._reasons[_reason(condition)] += len(decision.branches)
             function = condition.function
             kind, (row, at, *_) = decision.key
-            for arm in decision.arms:
+            for branch in decision.branches:
                 # The last of several cases has a position of its own; others use the decision's.
-                place = (arm.line, arm.column) if arm.kind == "case" else (row, at)
-                never = (kind, *place, arm.kind) in self._flow.types.never.get(name, ())
+                place = (branch.line, branch.column) if branch.kind == "case" else (row, at)
+                never = (kind, *place, branch.kind) in self._flow.types.never.get(name, ())
                 self._never += never
-                column = f":{arm.column}" if places[arm.line, arm.kind] > 1 else ""
+                column = f":{branch.column}" if places[branch.line, branch.kind] > 1 else ""
                 rows.append(
                     AnalysedGoal(
-                        location=f"{shown}:{arm.line}{column}:{arm.kind}",
+                        location=f"{shown}:{branch.line}{column}:{branch.kind}",
                         module=name,
                         function=decision.function,
-                        line=arm.line,
-                        column=arm.column,
-                        arm=arm.kind,
+                        line=branch.line,
+                        column=branch.column,
+                        branch=branch.kind,
                         decision=n,
-                        cells=tuple(arm.cells),
-                        within=tuple(arm.within),
+                        cells=tuple(branch.cells),
+                        within=tuple(branch.within),
                         reachable=not never
                         and (function is None or function.node in self._reachable),
                         types=types,
@@ -354,3 +359,45 @@ def _constants(
         for constant in constants(tree, source.shown, reachable) if tree else ():
             found.setdefault((type(constant.value), constant.value, constant.context), constant)
     return tuple(found.values())
+
+
+def unify(targets: Iterable[Sequence[Influence]]) -> tuple[Influence, ...]:
+    """Return the paper's D, nearest first: a type's distance is that of the goal with most types.
+
+    Of goals with equally many types, the smallest distance counts (III-B, "Type Unification Pass").
+    """
+    distances = distances_of({t.name: t.distance for t in types} for types in targets)
+    found = [Influence(name, distance) for name, distance in distances.items()]
+    return tuple(sorted(found, key=lambda t: (t.distance, t.name)))
+
+
+def _untyped(application: AnalysedApplication, types: Types) -> Iterator[str]:
+    """Yield a message if the application imports libraries without types."""
+    if not types.read:
+        return  # mypy has failed, which another message reports
+    found = sorted({name for m in application.sources for name in _packages_of(application, m)})
+    # The application's own packages without source are not libraries.
+    names = [n for n in found if n not in types.read and n not in sys.stdlib_module_names]
+    names = [n for n in names if n not in {p.partition(".")[0] for p in application.packages}]
+    if not names:
+        return
+    stubs = [_STUBS.get(name) or stub_distribution_name(name) for name in names]
+    known = " ".join(sorted({stub for stub in stubs if stub}))
+    install = f"; `pip install {known}` for target.python gives them types" if known else ""
+    shown = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+    yield (
+        f"without types: {shown}. The results of such a library have no type, so the types of its"
+        f" arguments are used instead{install}. If a type of a library's stubs or of the"
+        " application corresponds to a type that a generator makes, set engine.aliases:"
+        ' {"app.Stored" = "fuzztui.generators.S3Object"}'
+    )
+
+
+def _packages_of(application: AnalysedApplication, module: str) -> Iterator[str]:
+    """Yield the top-level packages that a module of the application imports."""
+    tree = application.trees.get(module)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]

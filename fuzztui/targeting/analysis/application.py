@@ -13,6 +13,7 @@ from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.target import DEFAULT_FUNCTION, application_packages, search_path
+from fuzztui.targeting.analysis.document import Request, TargetsError
 from fuzztui.targeting.analysis.modules import (
     Interpreter,
     ModuleSource,
@@ -21,7 +22,6 @@ from fuzztui.targeting.analysis.modules import (
     find_package,
     read,
 )
-from fuzztui.targeting.analysis.request import Request, TargetsError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.base.temporary import temporary_file, temporary_place
-from fuzztui.targeting.analysis.document import DocumentError, TargetingAnalysis
-from fuzztui.targeting.analysis.request import Request, TargetsError
+from fuzztui.targeting.analysis.document import (
+    DocumentError,
+    Request,
+    TargetingAnalysis,
+    TargetsError,
+)
 
 __all__ = ["TargetsError", "find_targets"]
 

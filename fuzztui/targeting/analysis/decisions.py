@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fuzztui.engines.instrument.instrument import Instrumenter
-from fuzztui.targeting.analysis.places import Key, key, span
+from fuzztui.targeting.analysis.definitions import Key, key, span
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Decision:
 
     key: Key
     function: str
-    arms: list[Branch] = field(default_factory=list)
+    branches: list[Branch] = field(default_factory=list)
 
 
 def decisions(tree: ast.Module) -> list[Decision]:
@@ -48,7 +48,7 @@ def decisions(tree: ast.Module) -> list[Decision]:
     """
     notes = _Notes()
     notes.visit(tree)
-    return [d for d in notes.found if d.arms]
+    return [d for d in notes.found if d.branches]
 
 
 def _leaves(block: list[ast.stmt]) -> bool:
@@ -74,10 +74,10 @@ class _Notes(Instrumenter):
         """Cells that show that a block's end was reached, by the identity of its statements."""
         self._unprobed: Branch | None = None
 
-    def _arm_at(self, kind: str, at: ast.AST, decision: Decision, cells: list[int]) -> Branch:
+    def _branch_at(self, kind: str, at: ast.AST, decision: Decision, cells: list[int]) -> Branch:
         line, column, *_ = span(at)
-        decision.arms.append(Branch(kind, line, column, cells, self._within[-1]))
-        return decision.arms[-1]
+        decision.branches.append(Branch(kind, line, column, cells, self._within[-1]))
+        return decision.branches[-1]
 
     def _note(self, name: Key) -> Decision:
         self.found.append(Decision(name, ".".join(self._names)))
@@ -100,7 +100,7 @@ class _Notes(Instrumenter):
             self._unprobed.cells.append(cell)
             self._unprobed = None
         else:
-            self._arm_at(kind, at, self._deciding[-1], [cell])
+            self._branch_at(kind, at, self._deciding[-1], [cell])
         return super()._probe(kind, at)
 
     def _arm(self, kind: str, expr: ast.expr) -> ast.expr:
@@ -108,26 +108,26 @@ class _Notes(Instrumenter):
         if kind == "lambda":
             self._within[-1].append(cell)
         elif kind in ("and", "or"):
-            self._arm_at(kind, expr, self._note(("operand", span(expr))), [cell])
+            self._branch_at(kind, expr, self._note(("operand", span(expr))), [cell])
         else:
             decision = self._deciding[-1]
-            self._arm_at(kind, self._places.get(id(decision), expr), decision, [cell])
+            self._branch_at(kind, self._places.get(id(decision), expr), decision, [cell])
         return super()._arm(kind, expr)
 
     def _opened(self, kind: str, body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
         at = self._places.get(id(body), body[0])
-        arm = self._arm_at(kind, at, self._deciding[-1], [])
+        branch = self._branch_at(kind, at, self._deciding[-1], [])
         # The next probe that is made is the block's, if it has one.
-        self._unprobed = arm
-        self._within.append(arm.cells)
+        self._unprobed = branch
+        self._within.append(branch.cells)
         opened = super()._opened(kind, body, extra)
         self._behind[id(body)] = self._within.pop()
-        if not arm.cells:
-            arm.cells += self._cells_of(body[0])
+        if not branch.cells:
+            branch.cells += self._cells_of(body[0])
         return opened
 
     def _cells_of(self, node: ast.AST) -> list[int]:
-        return [cell for arm in self._of[node].arms for cell in arm.cells]
+        return [cell for branch in self._of[node].branches for cell in branch.cells]
 
     # ------------------------------------------------------------------ scopes
 
@@ -156,10 +156,10 @@ class _Notes(Instrumenter):
         leaves = [_leaves(block) for block in (body, other)]
         with self._decides(node):
             super().visit_If(node)
-        arms = self._of[node].arms
-        if arms and leaves == [True, False]:
-            self._within[-1] = self._behind[id(other)] if other else arms[-1].cells
-        elif arms and leaves == [False, True]:
+        branches = self._of[node].branches
+        if branches and leaves == [True, False]:
+            self._within[-1] = self._behind[id(other)] if other else branches[-1].cells
+        elif branches and leaves == [False, True]:
             self._within[-1] = self._behind[id(body)]
         return node
 

@@ -1,17 +1,80 @@
-"""``targets.json``: goals and their influencing types, for the engine and for users."""
+"""The request to the static analysis, and the result: ``targets.json``, for engine and users."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 VERSION = 1
 
 
+class TargetsError(Exception):
+    """The analysis is impossible; the message is for users and names the campaign key."""
+
+
 class DocumentError(Exception):
     """A document is invalid; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A Python target as described by a campaign, with absolute paths."""
+
+    function: str
+    python: str
+    generator: str = ""
+    path: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    observed: str = ""
+    """A file of observed types of parameters (docs/targets.md); "": none."""
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """``engine`` and ``target`` of a ``spec.json`` for observing types; {}: run nothing."""
+    control: bool = True
+    """Whether a returned value depends on the conditions around."""
+
+    @classmethod
+    def of_target(
+        cls,
+        target: Mapping[str, Any],
+        *,
+        observed: str = "",
+        engine: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """Make a request from a campaign's ``[target]`` table. Raises :class:`TargetsError`.
+
+        ``engine``: the ``[engine]`` table, if types may be observed in runs of the target.
+        """
+        if not target.get("function"):
+            raise TargetsError(
+                "target.function: missing; goals can only be found in Python applications"
+            )
+        return cls(
+            function=str(target["function"]),
+            python=str(target["python"]),
+            generator=str(target.get("generator", "")),
+            path=tuple(target.get("path", ())),
+            include=tuple(target.get("include", ())),
+            exclude=tuple(target.get("exclude", ())),
+            env=dict(target.get("env", {})),
+            observed=observed,
+            run=_run(target, engine) if engine and not observed else {},
+        )
+
+    def dumps(self) -> str:
+        """Return JSON, the same for equal requests."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def loads(cls, text: str) -> Request:
+        """Read JSON of :meth:`dumps`."""
+        data = json.loads(text)
+        for name in ("path", "include", "exclude"):
+            data[name] = tuple(data[name])
+        return cls(**data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +105,7 @@ class AnalysedGoal:
     line: int
     column: int
     """From 0."""
-    arm: str
+    branch: str
     decision: int
     """Number of the decision, which all its branches share."""
     cells: tuple[int, ...]
@@ -161,7 +224,7 @@ def _target_to_json(t: AnalysedGoal) -> dict[str, Any]:
         "function": t.function,
         "line": t.line,
         "column": t.column,
-        "arm": t.arm,
+        "arm": t.branch,
         "decision": t.decision,
         "cells": list(t.cells),
         "within": list(t.within),
@@ -203,7 +266,7 @@ def _target_from_json(data: Any) -> AnalysedGoal:
         function=str(data["function"]),
         line=int(data["line"]),
         column=int(data["column"]),
-        arm=str(data["arm"]),
+        branch=str(data["arm"]),
         decision=int(data["decision"]),
         cells=tuple(map(int, data["cells"])),
         within=tuple(map(int, data.get("within", ()))),
@@ -211,3 +274,9 @@ def _target_from_json(data: Any) -> AnalysedGoal:
         types=tuple(map(_influence, data["types"])),
         never=bool(data.get("never", False)),
     )
+
+
+def _run(target: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that decide which inputs are run: they are part of the cache's key."""
+    keys = {key: engine[key] for key in ("seeds", "max_size") if key in engine}
+    return {"engine": {"kind": "zest", **keys}, "target": {**target, "output": "discard"}}

@@ -1,4 +1,4 @@
-"""The first pass: the dependencies of values, over all functions of an application.
+"""The graph of an application, its functions and attributes by name.
 
 III-B, "Variable Dependency Pass": uses depend on definitions, parameters on arguments, calls on
 returned values; the result of a library's function depends on receiver and arguments. In addition
@@ -12,13 +12,12 @@ function around); an attribute is one node for its class, for all objects.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from fuzztui.targeting.analysis.definitions import (
     Condition,
     Function,
     FunctionNode,
+    Key,
     NameScope,
     binds,
     define,
@@ -26,21 +25,10 @@ from fuzztui.targeting.analysis.definitions import (
     parameters,
 )
 from fuzztui.targeting.analysis.graph import Graph
-from fuzztui.targeting.analysis.overlay import RETURN
-from fuzztui.targeting.analysis.places import Key
 from fuzztui.targeting.analysis.types import Types
 
 _MAX_NAMESAKES = 8
 """Maximum number of methods, or attributes, considered for a name on an object of unknown type."""
-
-
-class ModuleVisitor(Protocol):
-    """Adds one module to the graph: :class:`~fuzztui.targeting.analysis.follow.ModuleFlow`."""
-
-    conditions: dict[Key, Condition]
-
-    def block(self, body: Iterable[ast.stmt]) -> None:
-        """Add statements. Raises RecursionError."""
 
 
 class Flow:
@@ -50,17 +38,10 @@ class Flow:
         self,
         trees: dict[str, ast.Module],
         types: Types,
-        visitor: Callable[[Flow, str, NameScope], ModuleVisitor],
         *,
         control: bool = True,
-        given: dict[tuple[str, str], tuple[str, ...]] | None = None,
-        entry: str = "",
     ) -> None:
-        """``trees`` by module; ``given``: known types by full name of a function, and parameter.
-
-        ``entry``: full name of the function that is called with the input. ``control=False`` leaves
-        out dependencies on conditions, for comparison.
-        """
+        """``trees`` by module. ``control=False`` leaves out dependencies on conditions."""
         self.graph = Graph()
         self.types = types
         self.control = control
@@ -88,24 +69,6 @@ class Flow:
         for name, tree in trees.items():
             self._define(tree, NameScope(f"{name}.", -1, binds(tree.body)[0]))
         self._inherit()
-        for name, tree in trees.items():
-            flow = visitor(self, name, self.scopes[tree])
-            try:
-                flow.block(tree.body)
-            except RecursionError:
-                self.notes.append(f"{name}: nested too deeply for the analysis, so incomplete")
-            self.conditions[name] = flow.conditions
-        for (function, parameter), names in sorted((given or {}).items()):
-            for f in self.functions.get(function, []):
-                at = f.result if parameter == RETURN else f.named.get(parameter)
-                if at is not None:
-                    self.graph.types[at] = tuple(sorted({*self.graph.types[at], *names}))
-        for f in self.of_node.values():
-            by_value = f.number in self.values or (self.dynamic and f.bound)
-            if by_value and f.name != entry and not self.graph.is_called(f.result):
-                for formal in f.formals:
-                    self.graph.link(formal, self.unknown)
-        self.graph.summarise()
 
     # ----------------------------------------------------------- what there is
 

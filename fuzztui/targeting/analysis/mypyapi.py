@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from fuzztui.targeting.analysis.request import TargetsError
+from fuzztui.targeting.analysis.document import TargetsError
 
 __all__ = [
     "EXHAUSTIVE_MATCH", "BuildSource", "CompileError", "Options", "build", "mypy_types", "nodes",

@@ -21,8 +21,8 @@ from fuzztui.engines.base.errors import CANNOT_START
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.targeting.analysis.application import AnalysedApplication
 from fuzztui.targeting.analysis.definitions import parameters
+from fuzztui.targeting.analysis.document import Request
 from fuzztui.targeting.analysis.overlay import RETURN, functions_of, returned_type
-from fuzztui.targeting.analysis.request import Request
 
 _INPUTS = 64
 _PATIENCE_S = 60.0

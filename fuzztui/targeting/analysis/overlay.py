@@ -12,8 +12,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from fuzztui.targeting.analysis.definitions import parameters
-from fuzztui.targeting.analysis.places import Span
+from fuzztui.targeting.analysis.definitions import Span, parameters
 
 RETURN = "return"
 """The key of a function's result among its parameters."""

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import fuzztui
 from fuzztui.base.text import several
+from fuzztui.targeting.analysis.definitions import Span
 from fuzztui.targeting.analysis.mypyapi import (
     EXHAUSTIVE_MATCH,
     BuildSource,
@@ -28,7 +29,6 @@ from fuzztui.targeting.analysis.mypyapi import (
     nodes,
 )
 from fuzztui.targeting.analysis.never import Never, never_taken
-from fuzztui.targeting.analysis.places import Span
 
 # Too common to distinguish parts of an input: the paper leaves out primitive types, strings and
 # java.lang. Of containers, the types of their elements count.
@@ -148,14 +148,14 @@ def find_types(
         _read(tree, every, result.types, names, found)
         lines = inexhaustive.get(str(module.file), set())
         if module.text.count("\n") + _CONTROL_AT in lines:
-            arms = never_taken(
+            branches = never_taken(
                 every,
                 result.types,
                 inexhaustive=lines | tree.ignored_lines.keys(),
                 doubtful=module.doubtful,
                 guessed=guessed,
             )
-            found.never[module.name] = frozenset(arms)
+            found.never[module.name] = frozenset(branches)
     return found
 
 

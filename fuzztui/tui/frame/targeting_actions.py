@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fuzztui.model.targeting import Aim, TargetRow, TypeRow
+from fuzztui.model.targeting import GoalRow, TargetingSummary, TypeRow
 from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 STEP = 0.05
@@ -42,8 +42,8 @@ class TargetingContext:
     @classmethod
     def of(
         cls,
-        aim: Aim | None,
-        row: TypeRow | TargetRow | None,
+        aim: TargetingSummary | None,
+        row: TypeRow | GoalRow | None,
         asked: PendingTargeting,
         *,
         on_targets: bool,
@@ -60,7 +60,7 @@ class TargetingContext:
         match row:
             case TypeRow():
                 return replace(now, type=row.name, weight=asked.weight_of(row))
-            case TargetRow():
+            case GoalRow():
                 return replace(
                     now,
                     target=row.location,
@@ -197,7 +197,7 @@ class PendingTargeting:
                 return isinstance(command, IgnoreGoal) and command.ignored
         return None
 
-    def ignores(self, row: TargetRow) -> bool:
+    def ignores(self, row: GoalRow) -> bool:
         """Return whether a goal is ignored after all pending commands."""
         asked = self.ignored(row.location)
         return row.ignored if asked is None else asked

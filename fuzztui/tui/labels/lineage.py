@@ -1,7 +1,7 @@
 """Parents of entries and findings under their current numbers. Must be fast: used per row.
 
 A resumed afl-fuzz renumbers its queue, while ``src`` still contains the old numbers
-(:mod:`fuzztui.model.lineage`). The entries are identified by their first names; searching a queue
+(:mod:`fuzztui.model.saved`). The entries are identified by their first names; searching a queue
 of 50,000 for a name takes 70 ms, so that a resumed campaign's names are cached here.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from fuzztui.model.fuzzfirst import HANDED
-from fuzztui.model.lineage import identity, parent_of
+from fuzztui.model.saved import identity, parent_of
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
-from fuzztui.model.mutation_score import Summary, mutants_summary
+from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.mutators import MixtureSummary, blend
 from fuzztui.model.selectors import (
     ENDED,
@@ -18,7 +18,7 @@ from fuzztui.model.selectors import (
     tree_of,
 )
 from fuzztui.model.state import NO_STATS, Instance, State
-from fuzztui.model.targeting import Aim, aim
+from fuzztui.model.targeting import TargetingSummary, targeting_summary
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.worklist import FuzzfirstSummary
 from fuzztui.wire.events import MutationStats, Stats
@@ -80,7 +80,7 @@ class Status:
     """The worklist; None if not a fuzz-first campaign."""
     blend: MixtureSummary | None = None
     """The mixture of text mutators; None if the campaign has none."""
-    aim: Aim | None = None
+    aim: TargetingSummary | None = None
     """What spoton engines target; None until one has reported, and for other engines."""
     pending: int = 0
     """Number of commands without an answer."""
@@ -214,7 +214,7 @@ def status_of(
         last_kill_t=last_kill_t,
         first=first,
         blend=blend(state),
-        aim=aim(state),
+        aim=targeting_summary(state),
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,

@@ -23,7 +23,7 @@ from fuzztui.wire.commands import (
 _MAX_PARTS = 8
 """Maximal number of parts of a shortened name: hostile names have a hundred."""
 
-ARMS = {
+COVERED_WHEN = {
     "then": "its condition holds",
     "else": "its condition does not hold",
     "loop": "its body is entered",
@@ -37,20 +37,6 @@ ARMS = {
     "kept": "an element is kept",
 }
 """When a branch is covered."""
-
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.<>]")
-_MAX_LABEL = 80
-
-
-def type_label(name: str) -> str:
-    """Return the label of a type in entries' file names (``engines/spoton/distances.py``)."""
-    return _NOT_IN_NAMES.sub("_", name)[-_MAX_LABEL:]
-
-
-def named_by(op: str) -> list[str]:
-    """Return the type's label in an entry's ``op``: ``typed:datetime.date,rep:4``."""
-    kind, _, label = op.partition(",rep:")[0].partition(":")
-    return [label] if kind == "typed" and label else []
 
 
 def brief_type(name: str, room: int) -> str:

@@ -19,7 +19,7 @@ from fuzztui.model.fuzzfirst import (
     tally,
     trials_of,
 )
-from fuzztui.model.mutation_score import score_of
+from fuzztui.model.mutants import score_of
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 

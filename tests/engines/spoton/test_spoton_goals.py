@@ -29,12 +29,13 @@ from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.target import Target
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.spoton.distances import MAX_FACTOR, Distances, label_of, unify
+from fuzztui.engines.spoton.distances import MAX_FACTOR, Distances, unify
 from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.goals import Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.types_file import TypesFile
+from fuzztui.wire.targeting import type_label
 
 SOURCE = """\
 def f(x):
@@ -141,10 +142,10 @@ def test_a_persons_weight_is_apart_and_0_bans() -> None:
 
 
 def test_labels_are_fit_for_names_of_files() -> None:
-    assert label_of("datetime.date") == "datetime.date"
-    assert label_of("a.f.<locals>.B") == "a.f.<locals>.B"
-    assert label_of("../a,b:" + "c" * 99) == "c" * 80
-    assert label_of("../a,b:c") == ".._a_b_c"
+    assert type_label("datetime.date") == "datetime.date"
+    assert type_label("a.f.<locals>.B") == "a.f.<locals>.B"
+    assert type_label("../a,b:" + "c" * 99) == "c" * 80
+    assert type_label("../a,b:c") == ".._a_b_c"
 
 
 # --------------------------------------------------------------------------- targets

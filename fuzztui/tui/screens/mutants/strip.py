@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.base.text import several
-from fuzztui.model.mutation_score import Summary
+from fuzztui.model.mutants import Summary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of

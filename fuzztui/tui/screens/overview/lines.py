@@ -72,10 +72,10 @@ class MixtureLine(StatusCanvas):
         return [[*line, *best_spans(blend.best, width - width_of(line) - 1)]]
 
 
-class AimLine(StatusCanvas):
+class TargetingLine(StatusCanvas):
     """Uncovered goals, the pin, the targeted share. Hidden until an engine has reported types."""
 
-    DEFAULT_CSS = "AimLine { height: 1; display: none; }"
+    DEFAULT_CSS = "TargetingLine { height: 1; display: none; }"
 
     def show(self, status: Status) -> None:
         """Draw ``status``; hide the line if there are no types."""

@@ -26,7 +26,7 @@ from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.status import AFL, Status
 from fuzztui.tui.screens.overview.event_list import EventList
 from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
-from fuzztui.tui.screens.overview.lines import AimLine, MixtureLine, MutationLine
+from fuzztui.tui.screens.overview.lines import MixtureLine, MutationLine, TargetingLine
 from fuzztui.tui.screens.overview.tiles import Tiles
 from fuzztui.wire.commands import Pause, Resume
 
@@ -121,7 +121,7 @@ class OverviewScreen(CampaignScreen):
         yield Tiles()
         yield MutationLine()
         yield MixtureLine()
-        yield AimLine()
+        yield TargetingLine()
         yield Grid(
             *(
                 Chart(
@@ -202,7 +202,7 @@ class OverviewScreen(CampaignScreen):
         self.query_one(Tiles).show(status)
         self.query_one(MutationLine).show(status)
         self.query_one(MixtureLine).show(status)
-        self.query_one(AimLine).show(status)
+        self.query_one(TargetingLine).show(status)
 
     def _lay_out(self, state: State) -> None:
         """Show the charts that matter: kills if there are mutants, libraries if counted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from fuzztui.model.targeting import TargetRow, TypeRow, reached_share
+from fuzztui.model.targeting import GoalRow, TypeRow, reached_share
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import NEVER, Cell, Column
@@ -38,7 +38,7 @@ FURTHER = GoalGlyph("·", "further", "muted")
 IGNORED = GoalGlyph("⊘", "ignored", "skipped")
 
 
-def sign_of(row: TargetRow) -> GoalGlyph:
+def sign_of(row: GoalRow) -> GoalGlyph:
     """Return the glyph: pinned, ignored, on the frontier, or further off."""
     if row.ignored:
         return IGNORED
@@ -121,20 +121,20 @@ def _figure(
     return Column(id, title, cell, of, "right", descending=True, drop=drop)
 
 
-def goal_columns(context: TypeColumnContext) -> Sequence[Column[TargetRow]]:
+def goal_columns(context: TypeColumnContext) -> Sequence[Column[GoalRow]]:
     """Return the columns of uncovered goals."""
 
-    def left(row: TargetRow) -> Cell:
+    def left(row: GoalRow) -> Cell:
         if pending := context.pin(row.location):
             return f"→ {pending}", "bold pending"
         sign = sign_of(row)
         return f"{sign.glyph} {sign.word}", sign.style
 
-    def where(row: TargetRow) -> Cell:
+    def where(row: GoalRow) -> Cell:
         style = "bold" if row.pinned else "" if row.types and not row.ignored else "muted"
         return row.location, style
 
-    def decided(row: TargetRow) -> Cell:
+    def decided(row: GoalRow) -> Cell:
         if not row.types:
             return "no known type", "muted"
         return ", ".join(f"{context.name(name)} {steps}" for name, steps in row.types), "muted"
@@ -149,12 +149,12 @@ def goal_columns(context: TypeColumnContext) -> Sequence[Column[TargetRow]]:
     )  # fmt: skip
 
 
-def _urgency(row: TargetRow) -> tuple[bool, bool, bool, bool, float]:
+def _urgency(row: GoalRow) -> tuple[bool, bool, bool, bool, float]:
     """Pinned goals first, then the frontier, each by types and reach; ignored goals last."""
     return row.ignored, not row.pinned, not row.frontier, not row.types, -reached_share(row)
 
 
-def _reached(row: TargetRow) -> Cell:
+def _reached(row: GoalRow) -> Cell:
     share = reached_share(row)
     if share < 0:
         return format.NONE, "muted"

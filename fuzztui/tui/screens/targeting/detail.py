@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from fuzztui.base.text import several
 from fuzztui.model.state import Entry, Finding, State
-from fuzztui.model.targeting import Aim, TargetRow, TypeRow, reached_share, stale
+from fuzztui.model.targeting import GoalRow, TargetingSummary, TypeRow, reached_share, stale
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -16,7 +16,7 @@ from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.latest_saved import latest_lines
 from fuzztui.tui.labels.mutant_details import number_span
 from fuzztui.tui.labels.status import SPOTON
-from fuzztui.tui.labels.targeting import ARMS
+from fuzztui.tui.labels.targeting import COVERED_WHEN
 from fuzztui.tui.screens.targeting.columns import sign_of
 from fuzztui.wire.commands import WeighType, weight_text
 
@@ -30,8 +30,8 @@ TARGETS = 12
 def type_lines(
     row: TypeRow,
     state: State,
-    whole: Aim | None,
-    targets: Iterable[TargetRow],
+    whole: TargetingSummary | None,
+    targets: Iterable[GoalRow],
     finds: Sequence[Entry | Finding],
     *,
     asked: str,
@@ -49,7 +49,7 @@ def type_lines(
     return [*lines, *_instances(row, state), *_decides(row, targets), *latest_lines(finds)]
 
 
-def _chance(row: TypeRow, whole: Aim | None) -> tuple[str, str]:
+def _chance(row: TypeRow, whole: TargetingSummary | None) -> tuple[str, str]:
     if not row.probability:
         if not row.weight:
             return "none: it is banned", "skipped"
@@ -132,7 +132,7 @@ def _instances(row: TypeRow, state: State) -> list[Line]:
     return lines
 
 
-def _decides(row: TypeRow, targets: Iterable[TargetRow]) -> list[Line]:
+def _decides(row: TypeRow, targets: Iterable[GoalRow]) -> list[Line]:
     """The uncovered goals that this type decides, the nearest first."""
     near = [(steps, t) for t in targets for name, steps in t.types if name == row.name]
     near.sort(key=lambda pair: (pair[0], not pair[1].frontier))
@@ -157,7 +157,7 @@ def _decides(row: TypeRow, targets: Iterable[TargetRow]) -> list[Line]:
 
 
 def goal_lines(
-    row: TargetRow,
+    row: GoalRow,
     types: dict[str, TypeRow],
     asked: str,
     source: SourceExcerpt | None,
@@ -184,7 +184,7 @@ def goal_lines(
     lines.append(pair("reached", _reached(row)))
     near = "on the frontier: another branch of its decision is covered"
     lines.append(pair("left", near if row.frontier else "further off: no branch of its decision"))
-    if words := ARMS.get(row.location.rpartition(":")[2]):
+    if words := COVERED_WHEN.get(row.location.rpartition(":")[2]):
         lines.append(pair("covered", f"when {words}"))
     if source is not None and source.problem:
         lines.append(pair("source", f"not shown: {source.problem}", "muted"))
@@ -232,13 +232,13 @@ def _of_type(row: TypeRow | None) -> list[TextSpan]:
     return [TextSpan(words, "muted"), TextSpan(weight, "promoted" if row.weight else "skipped")]
 
 
-def _reached(row: TargetRow) -> str:
+def _reached(row: GoalRow) -> str:
     share = reached_share(row)
     if share < 0:
         return "no trial was checked yet"
     if not share:
-        return f"none of {several(row.asked, 'checked trial')} reached its decision"
-    of = f"{row.reached:,} of {row.asked:,} checked"
+        return f"none of {several(row.checked_trials, 'checked trial')} reached its decision"
+    of = f"{row.reached:,} of {row.checked_trials:,} checked"
     return f"{format.share(share)} of the trials reach its decision ({of})"
 
 
@@ -254,7 +254,7 @@ def _no_types_of_it() -> list[Line]:
 # ------------------------------------------------------------ empty tables
 
 
-def no_types_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
+def no_types_lines(engine: str, whole: TargetingSummary | None, changed: str = "") -> list[Line]:
     """Return why there are no types, and what helps.
 
     ``changed``: a message that the analysis of some modules is outdated.
@@ -293,7 +293,7 @@ def _changed_lines(words: str) -> list[Line]:
     ]
 
 
-def no_goals_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
+def no_goals_lines(engine: str, whole: TargetingSummary | None, changed: str = "") -> list[Line]:
     """Return why there are no goals; ``changed`` as for :func:`no_types_lines`."""
     if whole is None or not whole.targets or (changed and not whole.uncovered):
         return no_types_lines(engine, whole, changed)

@@ -12,12 +12,12 @@ from textual.widget import Widget
 
 from fuzztui.model.commands import unanswered
 from fuzztui.model.targeting import (
-    Aim,
-    TargetRow,
+    GoalRow,
+    TargetingSummary,
     TypeRow,
+    goal_rows,
     stale,
-    targets_left,
-    types,
+    type_rows,
 )
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
@@ -31,10 +31,8 @@ from fuzztui.tui.frame.targeting_actions import PendingTargeting, TargetingConte
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import (
-    named_by,
     pending_label,
     short_names,
-    type_label,
 )
 from fuzztui.tui.screens.targeting import source
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext
@@ -44,9 +42,8 @@ from fuzztui.tui.screens.targeting.detail import (
     no_types_lines,
     type_lines,
 )
-from fuzztui.tui.screens.targeting.strip import AimStrip
+from fuzztui.tui.screens.targeting.strip import TargetingStrip
 from fuzztui.tui.screens.targeting.tables import TypeTables
-from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.commands import (
     IgnoreGoal,
     PinGoal,
@@ -55,6 +52,7 @@ from fuzztui.wire.commands import (
     WeighType,
     weight_text,
 )
+from fuzztui.wire.targeting import have_changed, label_in, type_label
 
 NEXT = 12
 """Maximal number of types that the strip names."""
@@ -70,25 +68,25 @@ class TypesScreen(TypeTables):
     HINT = "words: datetime, module.py, frontier, ..."
     DEFAULT_CSS = """
     TypesScreen {
-        & AimStrip { margin-top: 1; display: none; }
+        & TargetingStrip { margin-top: 1; display: none; }
         & #listing { margin-top: 1; }
         &.-short #listing, &.-tiny #listing { margin-top: 0; }
-        &.-short AimStrip { margin-top: 0; }
-        &.-tiny AimStrip { height: 1; margin-top: 0; }
+        &.-short TargetingStrip { margin-top: 0; }
+        &.-tiny TargetingStrip { height: 1; margin-top: 0; }
     }
     """
 
     def __init__(self) -> None:
-        super().__init__(named_by, pending_label)
+        super().__init__(lambda op: filter(None, [label_in(op)]), pending_label)
         self._types: dict[str, TypeRow] = {}
-        self._left: dict[str, TargetRow] = {}
+        self._left: dict[str, GoalRow] = {}
         self._names: dict[str, str] = {}
         """Short names of types."""
         self._asked = PendingTargeting()
 
     def body(self) -> Iterable[Widget]:
         """Yield the strip, two tables and the details."""
-        yield AimStrip()
+        yield TargetingStrip()
         context = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
         yield Container(*self.tables(context), DetailPane(id="detail"), id="listing")
         yield FilterBar(self.HINT, self.to_table)
@@ -96,7 +94,7 @@ class TypesScreen(TypeTables):
     # -------------------------------------------------------------- changes
 
     @property
-    def _aim(self) -> Aim | None:
+    def _aim(self) -> TargetingSummary | None:
         return self.host.status.aim
 
     def _short(self, type: str) -> str:
@@ -106,24 +104,24 @@ class TypesScreen(TypeTables):
         """Return statistics, goals, and the instances' states, because only running ones count."""
         state = self.campaign
         lives = [state.instances[name].state for name in list(state.types)]
-        return [*state.types.values(), *state.left.values(), *lives]
+        return [*state.types.values(), *state.uncovered_goals.values(), *lives]
 
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows of both tables."""
-        now, left = types(self.campaign), targets_left(self.campaign)
+        now, left = type_rows(self.campaign), goal_rows(self.campaign)
         names = short_names([*now, *(name for row in left.values() for name, _ in row.types)])
         reset = reset or names != self._names
         self._names = names
         self.types.replace_rows(self._types, now, reset=reset)
         self.targets.replace_rows(self._left, left, reset=reset)
         likely = [(self._short(row.name), row.probability) for row in now.values()]
-        self.query_one(AimStrip).show_next(likely[:NEXT])
+        self.query_one(TargetingStrip).show_next(likely[:NEXT])
         # A short table of types leaves its room to the goals.
         self.types.styles.max_height = 2 + max(2, len(now))
 
     def tick(self, status: Status) -> None:
         """Update the strip."""
-        strip = self.query_one(AimStrip)
+        strip = self.query_one(TargetingStrip)
         strip.display = status.aim is not None
         strip.show(status)
         super().tick(status)
@@ -151,10 +149,10 @@ class TypesScreen(TypeTables):
         return () if self._types else no_types_lines(*missing)
 
     def details(
-        self, row: TypeRow | TargetRow, preview: SourceExcerpt | None, size: Size
+        self, row: TypeRow | GoalRow, preview: SourceExcerpt | None, size: Size
     ) -> Sequence[Line]:
         """Return the details of a type or of a goal."""
-        if isinstance(row, TargetRow):
+        if isinstance(row, GoalRow):
             asked, tight = self._pin_asked(row.location), size.height < 10
             return goal_lines(row, self._types, asked, preview, tight=tight)
         finds = self._latest_saved.latest(self.campaign, type_label(row.name))[:FINDS]
@@ -162,12 +160,10 @@ class TypesScreen(TypeTables):
         left = self._left.values()
         return type_lines(row, self.campaign, self._aim, left, finds, asked=asked)
 
-    def preview_of(
-        self, row: TypeRow | TargetRow
-    ) -> tuple[str, Callable[[], SourceExcerpt]] | None:
+    def preview_of(self, row: TypeRow | GoalRow) -> tuple[str, Callable[[], SourceExcerpt]] | None:
         """Return the reader of a goal's source lines."""
         run = self.host.run_dir
-        if run is None or not isinstance(row, TargetRow):
+        if run is None or not isinstance(row, GoalRow):
             return None
         of = next((f.analysis for f in list(self.campaign.types.values()) if f.analysis), "")
         return f"{of} {row.location}", partial(source.load, run, row.location, of)
@@ -187,7 +183,7 @@ class TypesScreen(TypeTables):
         row = self.table.current
         if isinstance(row, TypeRow):
             self.host.copy(shell.word(row.name), "type")
-        elif isinstance(row, TargetRow):
+        elif isinstance(row, GoalRow):
             self.host.copy(shell.word(row.location), "location")
 
     # ------------------------------------------------------------- steering
@@ -228,7 +224,7 @@ class TypesScreen(TypeTables):
             if places:
                 self.targets.touch(places | {r.location for r in self._left.values() if r.pinned})
         who = self._pending.status_text(waiting)
-        self.query_one(AimStrip).ask(
+        self.query_one(TargetingStrip).ask(
             [*dict.fromkeys(pending_label(c) for c in asked.commands)], who
         )
 

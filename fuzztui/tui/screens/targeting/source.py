@@ -16,7 +16,7 @@ from fuzztui.tui.base.source_excerpt import (
     lines_of,
     read,
 )
-from fuzztui.wire.analysed import analysis_of
+from fuzztui.wire.targeting import analysis_of
 
 MAX_TARGETS = 64 << 20
 """Maximal size of a ``targets.json`` that is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fuzztui.base.text import several
-from fuzztui.model.targeting import Aim
+from fuzztui.model.targeting import TargetingSummary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
@@ -13,7 +13,7 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.targeting import brief_location, brief_type
 from fuzztui.tui.screens.targeting.columns import IGNORED, PINNED
-from fuzztui.wire.analysed import have_changed, remedy
+from fuzztui.wire.targeting import have_changed, remedy
 
 KEYS = " [ ]"
 """Keys that change the targeted share."""
@@ -22,10 +22,10 @@ COVERED, FRONTIER, FURTHER = ("█", "valid"), ("▓", "rate"), ("░", "muted")
 """Fills and styles of the parts of the bar."""
 
 
-class AimStrip(StatusCanvas):
+class TargetingStrip(StatusCanvas):
     """Three lines; with room for one, numbers only. Empty without types."""
 
-    DEFAULT_CSS = "AimStrip { height: 3; }"
+    DEFAULT_CSS = "TargetingStrip { height: 3; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,13 +58,13 @@ class AimStrip(StatusCanvas):
         bar: Line = [TextSpan(" "), *_bar(aim, width - 2)]
         return [bar, fitting(uncovered_spans(aim), words, width), self._last(aim, width)]
 
-    def _only(self, aim: Aim, words: Sequence[Line], width: int) -> Line:
+    def _only(self, aim: TargetingSummary, words: Sequence[Line], width: int) -> Line:
         """Everything in one line."""
         if self._asked:
             return self._last(aim, width)
         return fitting(uncovered_spans(aim), words, width)
 
-    def _last(self, aim: Aim, width: int) -> Line:
+    def _last(self, aim: TargetingSummary, width: int) -> Line:
         if self._asked:
             words = plain(f" → {', '.join(self._asked)}", max(8, width - 12))
             who = [TextSpan(f"{plain(self._who, 60)} ", "pending")]
@@ -106,7 +106,7 @@ def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
     return left
 
 
-def targeted_spans(aim: Aim, keys: str = "") -> list[Line]:
+def targeted_spans(aim: TargetingSummary, keys: str = "") -> list[Line]:
     """Return the targeted share as texts of several lengths."""
     share = format.share(aim.targeted)
     moves = TextSpan(keys, "primary")
@@ -123,7 +123,7 @@ def targeted_spans(aim: Aim, keys: str = "") -> list[Line]:
     ]
 
 
-def uncovered_spans(aim: Aim) -> list[TextSpan]:
+def uncovered_spans(aim: TargetingSummary) -> list[TextSpan]:
     """Return the numbers of uncovered goals and of goals on the frontier."""
     if aim.changed and not aim.uncovered:
         return [TextSpan(f" {plain(have_changed(aim.changed))} since the analysis", "pending")]
@@ -146,7 +146,7 @@ def uncovered_spans(aim: Aim) -> list[TextSpan]:
     ]
 
 
-def _bar(aim: Aim, width: int) -> list[TextSpan]:
+def _bar(aim: TargetingSummary, width: int) -> list[TextSpan]:
     """A bar of all goals: covered, on the frontier, further off."""
     covered = max(0, aim.targets - aim.uncovered)
     further = max(0, aim.uncovered - aim.frontier)

@@ -8,7 +8,7 @@ from typing import Any
 from textual.containers import Container
 from textual.widget import Widget
 
-from fuzztui.model.targeting import TargetRow, TypeRow
+from fuzztui.model.targeting import GoalRow, TypeRow
 from fuzztui.tui.base.columns import Column
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.frame.steered import SteeredScreen
@@ -23,7 +23,7 @@ from fuzztui.tui.screens.targeting.columns import (
 )
 
 
-class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
+class TypeTables(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
     """A screen with both tables. Subclasses fill them."""
 
     DEFAULT_CSS = """
@@ -56,7 +56,7 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
         return self.query_one("#types", BigTable)
 
     @property
-    def targets(self) -> BigTable[TargetRow]:
+    def targets(self) -> BigTable[GoalRow]:
         """The table of goals."""
         return self.query_one("#targets", BigTable)
 

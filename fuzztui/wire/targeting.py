@@ -1,11 +1,42 @@
-"""Identify a static analysis of types, and describe files that were edited after it."""
+"""Names of types and goals: bounds, labels in file names, the analysis that they are from."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Final
 
 from fuzztui.base.text import listed
+
+MILLION: Final = 1_000_000
+"""Probabilities in events are in millionths."""
+
+MAX_NAME: Final = 200
+"""Characters of a type's name; types with a longer name are left out."""
+
+MAX_LOCATION: Final = 500
+"""Characters of a goal's location; goals with a longer one are left out."""
+
+_TYPED: Final = "typed:"
+_TIMES: Final = ",rep:"
+_NOT_IN_LABELS: Final = re.compile(r"[^A-Za-z0-9_.<>]")
+_MAX_LABEL: Final = 80
+
+
+def type_label(name: str) -> str:
+    """Return a type's name as file names contain it: only harmless characters, the last 80."""
+    return _NOT_IN_LABELS.sub("_", name)[-_MAX_LABEL:]
+
+
+def targeted_op(name: str, times: int) -> str:
+    """Return how a child of a targeted mutation was made: ``typed:datetime.date,rep:4``."""
+    return f"{_TYPED}{type_label(name)}{_TIMES}{times}"
+
+
+def label_in(op: str) -> str:
+    """Return the type's label in what :func:`targeted_op` returned; "" for other mutations."""
+    return op[len(_TYPED) :].partition(_TIMES)[0] if op.startswith(_TYPED) else ""
 
 
 def analysis_of(modules: Mapping[str, str]) -> str:
@@ -24,7 +55,7 @@ def have_changed(files: Sequence[str]) -> str:
     return f"{listed(files)} {'has' if len(files) == 1 else 'have'} changed"
 
 
-def stale_words(files: Sequence[str], *, over: bool = False) -> str:
+def stale_message(files: Sequence[str], *, over: bool = False) -> str:
     """Return a warning about edited files, with the remedy. ``over``: the campaign has ended."""
     its = "its" if len(files) == 1 else "their"
     return f"{have_changed(files)} since {its} types were analysed: {remedy(files, over=over)}"
