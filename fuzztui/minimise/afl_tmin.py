@@ -24,6 +24,7 @@ from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
 from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import Sandbox, open_sandbox
+from fuzztui.wire.finding_kinds import HANG
 
 CHECK_S = 1.0
 """Minimum time limit of a run, in seconds: with AFL++'s own tight limit, a slow run would count as
@@ -122,10 +123,10 @@ async def _shrink(
     program = place.program
     result = place.directory / "smaller"
     argv = ["nice", "-n", "10", tool, "-i", str(place.file), "-o", str(result)]
-    limit = max(CHECK_S, program.timeout * (1 if category == "hang" else 2))
+    limit = max(CHECK_S, program.timeout * (1 if category == HANG.category else 2))
     argv += ["-t", str(math.ceil(limit * 1000))]
     argv += ["-m", str(max(1, program.memory >> 20)) if program.memory else "none"]
-    argv += ["-H"] if category == "hang" else []
+    argv += ["-H"] if category == HANG.category else []
     if any("@@" in word for word in program.command):
         argv += ["-f", str(place.directory / f"trial-{program.input_name}")]
     argv += [*program.modes, "--", *program.command]

@@ -12,6 +12,7 @@ from fuzztui.model.mutation_score import score_of
 from fuzztui.model.progress import AT_WORK, PHASES, WAITING, phase, tally, together, verdict
 from fuzztui.model.selectors import ENDED, lineage, running_time
 from fuzztui.model.state import Entry, Finding, Mutant, State
+from fuzztui.wire.finding_kinds import FOLDERS
 
 __all__ = [
     "AT_WORK",
@@ -191,7 +192,7 @@ def file_of(killer: str) -> str:
     """Where the file is that ``m7/crashes/3`` names: how its path in the run begins; or ""."""
     slot, _, rest = killer.partition("/")
     part, _, number = rest.partition("/")
-    if part not in ("crashes", "hangs") or not number.isdigit():
+    if part not in FOLDERS or not number.isdigit():
         return ""
     turn = slot.partition("-")[0]
     return f"mutants/slots/{turn}/out/{slot}/{part}/id:{int(number):06}"

@@ -16,6 +16,7 @@ from fuzztui.wire.events import (
     FindingDescribed,
     FindingSaved,
 )
+from fuzztui.wire.finding_kinds import HANGS, kind_of
 
 
 def _entry(state: State, name: str, number: int) -> Entry:
@@ -104,7 +105,7 @@ def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> Non
     i = instance(state, e.instance, touched)
     finding = _finding(state, e)
     if not finding.saved:
-        if e.category == "hang":
+        if kind_of(e.category).folder == HANGS:
             i.hang_files += 1
             if i.hang_files > i.hangs:
                 shift_own(state, i, "hangs", i.hangs, i.hang_files)

@@ -13,7 +13,7 @@ from fuzztui.model.selectors import (
     FindingTally,
     Group,
     Totals,
-    crashes_of,
+    files_of,
     groups,
     instance_throughput,
     pending_commands,
@@ -26,6 +26,7 @@ from fuzztui.model.selectors import (
 )
 from fuzztui.model.state import Instance, State
 from fuzztui.model.targeting import aim_dict
+from fuzztui.wire.finding_kinds import kind_of
 
 
 def status_dict(state: State) -> dict[str, Any]:
@@ -47,9 +48,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "execs": t.execs,
         "execs_per_sec": _or_none(throughput(state)),
         "corpus": t.corpus,
-        "crashes": found["crash"].files,
-        "hangs": found["hang"].files,
-        "differs": found["differs"].files,
+        **{kind_of(category).label: tally.files for category, tally in found.items()},
         "findings_not_saved": _or_none(t.findings_not_saved),
         "coverage": _coverage_dict(t),
         "valid": _or_none(t.valid),
@@ -118,9 +117,7 @@ def _instance_dict(i: Instance, state: State, found: Mapping[str, FindingTally])
         "execs": i.execs,
         "execs_per_sec": _or_none(per_second),
         "corpus": i.corpus,
-        "crashes": crashes_of(i, found),
-        "hangs": i.hangs,
-        "differs": found["differs"].by.get(i.id, 0),
+        **{kind.label: files_of(kind, i, found) for kind in map(kind_of, found)},
         "coverage": _coverage_dict(i),
         "stability": _or_none(i.stability),
         "cpu": i.cpu,

@@ -29,7 +29,7 @@ from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.directory.events import EventLog, read_reported
-from fuzztui.engines.directory.store import CRASHES, Store
+from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.model.oracle import ORACLE
@@ -44,6 +44,7 @@ from fuzztui.process.execute import ProcessMark
 from fuzztui.process.helper import CANNOT
 from fuzztui.triage.examine import printable
 from fuzztui.triage.sandbox import remove_sandboxes
+from fuzztui.wire.finding_kinds import CRASHES
 
 EVERY_S: Final = 1.0
 AT_ONCE: Final = 1000

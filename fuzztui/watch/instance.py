@@ -30,6 +30,7 @@ from fuzztui.wire.events import (
     Message,
     Stats,
 )
+from fuzztui.wire.finding_kinds import CRASH, CRASHES, HANGS
 
 STALE_S = 180.0
 """Age of statistics above which a running instance counts as stalled: AFL writes each minute."""
@@ -199,8 +200,8 @@ class WatchedInstance:
 
     def counted(self, stats: Stats) -> Stats:
         """Return statistics over all starts: a resumed AFL counts its crashes from 0 again."""
-        crashes = max(stats.crashes, self.finds.count("crashes"))
-        hangs = max(stats.hangs, self.finds.count("hangs"))
+        crashes = max(stats.crashes, self.finds.count(CRASHES))
+        hangs = max(stats.hangs, self.finds.count(HANGS))
         return replace(stats, crashes=crashes, hangs=hangs)
 
     # ----------------------------------------------------------------------- state
@@ -295,7 +296,7 @@ def with_signal(finding: FindingSaved) -> list[Event]:
 
     Findings of a watched campaign are never run: crashes with the same signal are one group.
     """
-    if finding.category != "crash" or not 0 < finding.sig <= SIGNALS:
+    if finding.category != CRASH.category or not 0 < finding.sig <= SIGNALS:
         return [finding]
     words = signal_signature(finding.sig), signal_title(finding.sig)
     return [finding, FindingDescribed(finding.instance, finding.category, finding.file, *words)]

@@ -13,7 +13,7 @@ from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt
 from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.details import MEMBERS, finding_title, pair, title
-from fuzztui.tui.labels.glyphs import FINDING_SIGNS
+from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutant_details import (
     NUMBER,
     commands_about,
@@ -254,7 +254,7 @@ def _findings(found: Sequence[Finding]) -> list[Line]:
     for finding in found[:MEMBERS]:
         lines.append(
             [
-                TextSpan(f"{FINDING_SIGNS.get(finding.category, '▲')} ", finding.category),
+                TextSpan(f"{finding_sign(finding.category)} ", finding.category),
                 TextSpan(f"{format.clock(finding.t):>8}  ", "muted"),
                 TextSpan(plain(finding_title(finding)), f"bold {finding.category}"),
                 TextSpan(f"  {plain(_by(finding.instance))}", "muted"),
