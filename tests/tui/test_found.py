@@ -60,7 +60,7 @@ def state_of(log):
 
 def test_groups_and_files_by_category():
     state = state_of(campaign())
-    assert tallies(state) == {
+    assert {name: tally for name, tally in tallies(state).items() if tally.files} == {
         "crash": FindingTally(2, 11, 20.0, {"main": 11}),
         "hang": FindingTally(1, 1, 58.0, {"main": 1}),
         "differs": FindingTally(1, 3, 43.0, {"main": 3}),
@@ -78,8 +78,8 @@ def test_a_finding_of_an_unknown_kind_is_counted_apart_and_shown_as_what_it_is()
     save(log, 1, "leak-of-2031", "socket")
     at(log, 60.0, ev.Stats("main", 10_000, 100.0, 5, crashes=2))
     state = state_of(log)
-    assert {name: of.files for name, of in tallies(state).items()} == {
-        "crash": 1, "hang": 0, "differs": 0, "other": 1
+    assert {name: of.files for name, of in tallies(state).items() if of.files} == {
+        "crash": 1, "other": 1
     }  # fmt: skip
     assert dict(found_rows(state)) == {"crashes": "1", "hangs": "0", "other": "1"}
     data = status_dict(state)
