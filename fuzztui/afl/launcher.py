@@ -42,7 +42,7 @@ from fuzztui.instances.launcher import (
     instance_names,
     trials_share,
 )
-from fuzztui.minimise.afl_tmin import minimiser
+from fuzztui.minimise.program_inputs import minimiser
 from fuzztui.model.state import Instance, State
 from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.process.identity import ProcessId

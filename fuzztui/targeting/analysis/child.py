@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.base.temporary import temporary_file, temporary_place
+from fuzztui.base.files import temporary_file, temporary_place
 from fuzztui.targeting.analysis.document import DocumentError, TargetingAnalysis
 from fuzztui.targeting.analysis.request import Request, TargetsError
 
