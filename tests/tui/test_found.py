@@ -89,6 +89,15 @@ def test_a_finding_of_an_unknown_kind_is_counted_apart_and_shown_as_what_it_is()
     assert [tile(status, label).value for label in ("crashes", "other")] == ["1", "1"]
 
 
+async def test_screens_show_a_kind_of_a_later_version(drive):
+    log = started()
+    save(log, 0, "leak", "socket")
+    async with drive(log) as d:
+        await d.until(lambda: "other" in d.text())
+        await d.press("3")
+        await d.until(lambda: "● leak" in d.text())
+
+
 def test_only_a_finding_of_an_unknown_kind_is_a_finding_for_the_exit_code():
     log = started()
     save(log, 0, "leak-of-2031", "socket")
