@@ -17,10 +17,9 @@ from typing import Final
 from fuzztui.base.atomic import PART, replace_bytes
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
+from fuzztui.wire.finding_kinds import CRASHES, FOLDERS
 
 QUEUE: Final = "queue"
-CRASHES: Final = "crashes"
-HANGS: Final = "hangs"
 
 _ID = re.compile(r"id:(\d{6,})")
 _RETRY_S: Final = 1.0
@@ -81,7 +80,7 @@ class Store:
     def create(self) -> None:
         """Make the folders. Raises OSError."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (QUEUE, CRASHES, HANGS, ".synced"):
+        for folder in (QUEUE, *FOLDERS, ".synced"):
             (self.directory / folder).mkdir(mode=0o700, exist_ok=True)
 
     def next_id(self, folder: str) -> int:

@@ -12,6 +12,7 @@ from typing import Final
 
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.frames import Stack, is_engine
+from fuzztui.wire.finding_kinds import CRASH, HANG
 
 _DETAIL_LIMIT: Final = 8000
 _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
@@ -19,7 +20,7 @@ _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What kind of failure an execution is. ``category``: crash, hang or differs.
+    """What kind of failure an execution is. ``category``: of :mod:`fuzztui.wire.finding_kinds`.
 
     ``signature`` is equal for failures with the same presumed cause. ``before``: its form in older
     versions; empty if unchanged.
@@ -110,14 +111,14 @@ def failure_of(
 
 def _crash(name: str, place: str, former: str) -> Failure:
     before = "" if former == name else f"{former} @ {place}"
-    return Failure("crash", f"{name} @ {place}", name, place, before)
+    return Failure(CRASH.category, f"{name} @ {place}", name, place, before)
 
 
 def hang_of(stack: Stack, files: Collection[str]) -> Failure:
     """Classify a timeout by the running function, without the line, which is random."""
     found = _innermost(stack, files)
     place = "" if found is None else _place(found[0])
-    return Failure("hang", f"timeout @ {place}", "timeout", place)
+    return Failure(HANG.category, f"timeout @ {place}", "timeout", place)
 
 
 def last_place(trace: str, files: Collection[str]) -> str:

@@ -22,9 +22,7 @@ from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
 from fuzztui.engines.inputs.shape import ATOMS, UNRUN, ItemOrder, shape_of, type_name
 from fuzztui.engines.instrument.guard import TrialTimeout
 from fuzztui.engines.instrument.target import Target
-
-DIFFERS: Final = "differs"
-"""The category of differences; their files are in ``crashes/``."""
+from fuzztui.wire.finding_kinds import DIFFERS
 
 _MAX_SHOWN: Final = 60
 _QUOTED: Final = re.compile(r"([\"'`])((?:(?!\1).)*)(?:\1|$)")
@@ -183,8 +181,9 @@ class DifferentialOracle:
     def _difference(
         self, cause: str, title: str, outcomes: Iterable[str], before: str = ""
     ) -> Difference:
-        old = f"{DIFFERS} @ {visible(before)}" if before not in ("", cause) else ""
-        failure = Failure(DIFFERS, f"{DIFFERS} @ {visible(cause)}", DIFFERS, "", old)
+        name = DIFFERS.category
+        old = f"{name} @ {visible(before)}" if before not in ("", cause) else ""
+        failure = Failure(name, f"{name} @ {visible(cause)}", name, "", old)
         lines = [f"{n} {cut(s, _MAX_TEXT)}" for n, s in zip(self._names, outcomes, strict=True)]
         return Difference(failure, cut(visible(title), _MAX_LINE), "\n".join(lines) + "\n")
 

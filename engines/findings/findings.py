@@ -12,10 +12,11 @@ from typing import Final
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.directory.store import CRASHES, HANGS, Store, entry_ids
+from fuzztui.engines.directory.store import Store, entry_ids
 from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.limit import WINDOW_TRIALS, FindingLimit
 from fuzztui.wire.events import FindingDescribed
+from fuzztui.wire.finding_kinds import CRASHES, HANGS, kind_of
 
 _RECOUNT_S: Final = 60.0
 """Seconds after which a changed count is reported first."""
@@ -136,7 +137,7 @@ class Findings:
         """The path for a finding with a new signature, relative to the instance directory."""
         if before := self._announced.get(self._name(failure)):
             return before
-        folder = HANGS if failure.category == "hang" else CRASHES
+        folder = kind_of(failure.category).folder
         sig = f"sig:{signal:02d}," if folder == CRASHES else ""
         return f"{folder}/id:{self._store.next_id(folder):06d},{sig}{tail}"
 

@@ -41,6 +41,7 @@ from fuzztui.engines.findings.answers import Say, answering
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.process.worker import limit_resources
+from fuzztui.wire.finding_kinds import CRASH, HANG
 
 _CONFIRMED: Final = 16
 """Failures confirmed in a fresh child, without a refuted one, after which all are believed."""
@@ -150,12 +151,12 @@ class _Runner:
         self._note(well=False)
         self._say({"verdict": [at, how, "", max(0, -death.status) if how == "died" else 0]})
         if self._describes:
-            category, signature = ("hang", "timeout") if how == "hung" else ("crash", death.words)
+            kind, signature = (HANG, "timeout") if how == "hung" else (CRASH, death.words)
             title = f"the process {death.words}"
             if death.stopped:
                 signature = f"stopped by {death.stopped}"
                 title = f"the target {death.words}"
-            self._say({"words": [at, _description(category, f"{signature} @ ", title)]})
+            self._say({"words": [at, _description(kind.category, f"{signature} @ ", title)]})
         return at + 1
 
     def _work(self, start: int, tell: Tell) -> None:
@@ -184,8 +185,8 @@ class _Runner:
                 with contextlib.suppress(OSError):
                     table.save(replace_bytes)
             if self._describes and not well:
-                title = f"the target {lowered}"
-                hang = _description("hang", lowered_signature(lowered), title) if lowered else None
+                title, kind = f"the target {lowered}", HANG.category
+                hang = _description(kind, lowered_signature(lowered), title) if lowered else None
                 tell({"words": [at, hang or self._described(execution)]})
             if self._answers and well:
                 tell({"answer": [at, self._answer(execution)]})

@@ -38,6 +38,7 @@ from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowere
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.wire.events import InstanceHello
+from fuzztui.wire.finding_kinds import CRASH, HANG
 
 _POLL_S: Final = 0.05
 _STOP_GRACE_S: Final = 3.0
@@ -383,18 +384,18 @@ class WorkerMonitor:
         place, detail = self._last_stack()
         if self._stopped:
             cause = f"stopped by {self._stopped}"
-            failure = Failure("hang", f"{cause} @ {place}", cause, place)
+            failure = Failure(HANG.category, f"{cause} @ {place}", cause, place)
             title = f"the target stopped its own process ({self._stopped})"
         elif self._limited:
             cause = lowered_signature(self._limited)
-            failure = Failure("hang", cause, cause, "")
+            failure = Failure(HANG.category, cause, cause, "")
             title = f"the target {self._limited}"
         elif self._hung:
-            failure = Failure("hang", f"timeout @ {place}", "timeout", place)
+            failure = Failure(HANG.category, f"timeout @ {place}", "timeout", place)
             limit = self._spec.target.timeout_s
             title = f"timeout: longer than {limit:g} s, and Python code could not interrupt it"
         else:
-            failure = Failure("crash", f"{how} @ {place}", how, place)
+            failure = Failure(CRASH.category, f"{how} @ {place}", how, place)
             why = f" ({self._last_line})" if self._last_line else ""
             title = f"the process {how}{self._lowered}{why}"
             detail = detail or self._last_text

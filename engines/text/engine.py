@@ -14,7 +14,7 @@ from typing import Any, Final
 from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.store import CRASHES, HANGS, QUEUE, entry_ids
+from fuzztui.engines.directory.store import QUEUE, entry_ids
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import InputForm
@@ -33,6 +33,7 @@ from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable, idle
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.commands import Command, SetMixture
+from fuzztui.wire.finding_kinds import FOLDERS
 from fuzztui.wire.mixture import Mixture
 
 COMBY: Final = ".comby-found"
@@ -253,7 +254,7 @@ def _count_saved(directory: Path, arms: MixtureState) -> None:
     A worker may die after saving a file and before writing the block, or the monitor may save the
     file for a dead worker.
     """
-    queue, failed = (_saved_by(directory, *folders) for folders in ((QUEUE,), (CRASHES, HANGS)))
+    queue, failed = (_saved_by(directory, *folders) for folders in ((QUEUE,), FOLDERS))
     for arm, found, crashes in zip(arms.block.arms, queue, failed, strict=True):
         arm.found, arm.crashes = max(arm.found, found), max(arm.crashes, crashes)
 

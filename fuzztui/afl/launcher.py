@@ -42,7 +42,7 @@ from fuzztui.instances.launcher import (
     instance_names,
     trials_share,
 )
-from fuzztui.minimise.afl_tmin import minimiser
+from fuzztui.minimise.program_inputs import minimiser
 from fuzztui.model.state import Instance, State
 from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.process.identity import ProcessId
@@ -50,6 +50,7 @@ from fuzztui.process.library import steering_library, text_library
 from fuzztui.triage.afl import AflTriage as FindingTriage
 from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise, TypeCommand, names_of
 from fuzztui.wire.events import Event, InstanceHello, Message
+from fuzztui.wire.finding_kinds import FOLDERS
 
 _DEFAULTS = {
     "AFL_SKIP_CPUFREQ": "1",
@@ -287,7 +288,7 @@ def has_work(directory: Path) -> bool:
     """
     if any((directory / name).exists() for name in ("fuzzer_stats", "_resume")):
         return True
-    if any(_names(directory / part) for part in ("crashes", "hangs")):
+    if any(_names(directory / part) for part in FOLDERS):
         return True
     queue = (name for name in _names(directory / "queue") if name != ".state")
     return any(",orig:" not in name or "src:" in name for name in queue)

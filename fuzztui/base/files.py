@@ -1,4 +1,4 @@
-"""Read files that a target or another program may have tampered with.
+"""Read files that a target or another program may have tampered with; make temporary ones.
 
 A target runs as the same user and can change the instance's directory: a FIFO must not
 block the reader, a symlink must not be followed, an endless file must not fill memory.
@@ -6,12 +6,14 @@ block the reader, a symlink must not be followed, an endless file must not fill 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from fuzztui.base.bounds import loads
 
@@ -84,3 +86,42 @@ def status(path: Path) -> os.stat_result | None:
         return path.lstat()
     except OSError:
         return None
+
+
+def temporary_directory(
+    prefix: str = "fuzztui-", place: Path | None = None
+) -> tempfile.TemporaryDirectory[str]:
+    """Make a directory that is removed at the end. Raises OSError.
+
+    ``place``: its parent directory; the one of temporary files if None.
+    """
+    if place is not None:
+        return tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
+    with _explained():
+        return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+
+
+def temporary_file() -> IO[bytes]:
+    """Make a file without a name. Raises OSError."""
+    with _explained():
+        return tempfile.TemporaryFile(prefix="fuzztui-")
+
+
+def temporary_place() -> Path:
+    """The directory of temporary files. Raises OSError if none is writable."""
+    with _explained():
+        return Path(tempfile.gettempdir())
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        why = e.strerror or str(e)
+        raise OSError(
+            e.errno,
+            f"cannot create temporary files: {why}; free space there, or set TMPDIR to a"
+            " writable directory",
+            os.environ.get("TMPDIR") or "/tmp",
+        ) from None

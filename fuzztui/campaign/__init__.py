@@ -1,10 +1,8 @@
 """Read ``campaign.toml`` into a checked :class:`Campaign`; every error has file, line and key."""
 
-from fuzztui.campaign.errors import CampaignError, Problem
-from fuzztui.campaign.frozen import FrozenCampaign, write_frozen
-from fuzztui.campaign.idle import refuse_idle_keys
+from fuzztui.campaign.contradictions import refuse_idle_keys
 from fuzztui.campaign.load import load
-from fuzztui.campaign.model import Campaign
+from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, write_frozen
 
 __all__ = [
     "Campaign",

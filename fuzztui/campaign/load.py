@@ -11,10 +11,8 @@ from typing import Any
 import tomli
 
 from fuzztui.campaign.contradictions import contradictions
-from fuzztui.campaign.errors import CampaignError, Problem
-from fuzztui.campaign.frozen import FrozenCampaign, Tables, run_of
 from fuzztui.campaign.lines import key_lines
-from fuzztui.campaign.model import Campaign
+from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, Tables, run_of
 from fuzztui.campaign.schema import (
     COMMON,
     ENGINE,

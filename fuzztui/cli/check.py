@@ -10,7 +10,7 @@ from fuzztui.campaign.rundir import Unfit
 from fuzztui.cli.output import DONE, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.run import load_file, refuse_idle, unfit
-from fuzztui.inprocess.ready import Ready, ready
+from fuzztui.inprocess.ask import Ready, ready
 
 
 def check(options: argparse.Namespace) -> int:

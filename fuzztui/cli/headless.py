@@ -13,8 +13,8 @@ from fuzztui.cli.mutant_lines import grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
 from fuzztui.cli.status import status_object, status_text
-from fuzztui.model.fuzzfirst import tally
-from fuzztui.model.selectors import ENDED, running_time, tallies, totals
+from fuzztui.model.progress import tally
+from fuzztui.model.selectors import ENDED, listed, running_time, tallies, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError
 from fuzztui.remote.lock import running, trouble
@@ -87,10 +87,10 @@ def progress_line(state: State) -> str:
     if state.stage:
         killed, judged = tally(state.mutants.values())
         mutants = f"  {brief(state.stage)}: {killed} of {judged} killed"
-    crashes, hangs, _ = (grouped(found) for found in tallies(state).values())
+    found = "  ".join(f"{kind.label} {grouped(tally)}" for kind, tally in listed(tallies(state)))
     return (
         f"{duration(running_time(state))}{of}{word}  execs {t.execs:,}  {speed(t.execs_per_sec)}  "
-        f"corpus {t.corpus}{edges}{mutants}  crashes {crashes}  hangs {hangs}"
+        f"corpus {t.corpus}{edges}{mutants}  {found}"
     )
 
 

@@ -16,7 +16,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
 from fuzztui.cli.runs import find_run
-from fuzztui.minimise.afl_tmin import minimise as minimised
+from fuzztui.minimise.program_inputs import minimise as minimised
 from fuzztui.minimise.python_inputs import minimise_by_engine
 from fuzztui.minimise.turns import minimised_path
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fuzztui.base.text import several
 from fuzztui.model.mutants import Summary, mutants_summary
-from fuzztui.model.selectors import FindingTally, tallies, totals
+from fuzztui.model.selectors import FindingTally, listed, tallies, totals
 from fuzztui.model.state import State
 
 _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
@@ -36,11 +36,9 @@ def grouped(found: FindingTally) -> str:
 def found_rows(state: State, *, at_least: bool = False) -> Iterator[tuple[str, str]]:
     """The rows of ``fuzztui status`` about findings; ``at_least``: numbers are lower bounds."""
     found, not_saved = tallies(state), totals(state).stats.findings_not_saved
-    for row, category in (("crashes", "crash"), ("hangs", "hang"), ("differs", "differs")):
-        tally = found[category]
-        if tally.files or category != "differs":
-            least = "at least " if at_least or (not_saved > 0 and tally.files) else ""
-            yield row, least + grouped(tally)
+    for kind, tally in listed(found):
+        least = "at least " if at_least or (not_saved > 0 and tally.files) else ""
+        yield kind.label, least + grouped(tally)
     if not_saved > 0:
         findings = several(not_saved, "distinct finding")
         yield "not saved", f"at least {findings} (engine.max_findings)"

@@ -18,7 +18,7 @@ from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, CliEr
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.inprocess.spec import python_of, spec_near
-from fuzztui.minimise.afl_tmin import judged_by_oracle
+from fuzztui.minimise.program_inputs import judged_by_oracle
 from fuzztui.minimise.turns import instance_of
 from fuzztui.oracle.judge import OracleJudge
 from fuzztui.process.execute import ProcessMark

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
-from fuzztui.campaign.frozen import Tables
+from fuzztui.campaign.model import Tables
 from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
 from fuzztui.cli.attach import screen
 from fuzztui.cli.headless import exit_code, follow

@@ -32,7 +32,7 @@ from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
     Totals,
-    crashes_of,
+    files_of,
     groups,
     instance_throughput,
     other_text,
@@ -45,6 +45,7 @@ from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.watch.directories import Trees, WatchError
+from fuzztui.wire.finding_kinds import CRASH, CRASHES, KINDS
 
 if TYPE_CHECKING:
     from fuzztui.watch.snapshot import Snapshot
@@ -229,12 +230,11 @@ def status_text(run: Path, now: RunStatus) -> str:
         rate = instance_throughput(
             i, running_time(state), over=state.state in ENDED, lost=state.lost
         )
-        differs = found["differs"].by.get(i.id, 0)
+        files = [(kind, files_of(kind, i, found)) for kind in KINDS if kind.folder == CRASHES]
+        crashes = "".join(f" {n:,} {kind.label}" for kind, n in files if n and kind is not CRASH)
         lines.append(
             f"  {brief(i.id):<9} {_word(i):<10} {i.stats.execs:>12,} execs {speed(rate):>10} "
-            f"{i.corpus:>7,} corpus {crashes_of(i, found):>4,} crashes"
-            + (f" {differs:,} differs" if differs else "")
-            + _old(i, now)
+            f"{i.corpus:>7,} corpus {files_of(CRASH, i, found):>4,} crashes{crashes}" + _old(i, now)
         )
         if i.id == ORACLE and (waiting := to_look_at(i.stats.pending)):
             lines.append(f"    {waiting}")

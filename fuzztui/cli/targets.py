@@ -18,7 +18,7 @@ from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, 
 from fuzztui.cli.progress import Counter, Waiting
 from fuzztui.cli.run import unfit
 from fuzztui.cli.samples import named
-from fuzztui.inprocess.ready import ready, unknown_aliases
+from fuzztui.inprocess.ask import ready, unknown_aliases
 from fuzztui.targeting.analysis import (
     AnalysedGoal,
     Request,

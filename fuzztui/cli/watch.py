@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from fuzztui.base.temporary import temporary_directory
+from fuzztui.base.files import temporary_directory
 from fuzztui.cli import damage
 from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say

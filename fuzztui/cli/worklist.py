@@ -18,23 +18,19 @@ from fuzztui.cli.mutants_rank import shown_change
 from fuzztui.cli.output import DONE, CliError, at_terminal, duration
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.fuzzfirst.kill_matrix import KillMatrix
+from fuzztui.model.fuzzfirst import brought as brought_by
 from fuzztui.model.fuzzfirst import (
-    AT_WORK,
-    PHASES,
     file_of,
     fuzzed_for,
     order,
     outlook,
-    phase,
     queue,
     share_of,
-    tally,
     trials_of,
     twin,
-    verdict,
 )
-from fuzztui.model.fuzzfirst import brought as brought_by
 from fuzztui.model.mutants import score_of
+from fuzztui.model.progress import AT_WORK, PHASES, phase, tally, verdict
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, Mutant, State
 from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text

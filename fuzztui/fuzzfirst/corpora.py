@@ -29,9 +29,10 @@ from fuzztui.fuzzfirst.prune import (
 )
 from fuzztui.fuzzfirst.showmap import Unrunnable
 from fuzztui.fuzzfirst.transfer import Transfer, Transferred, transferred_by_turn
-from fuzztui.model.fuzzfirst import AT_WORK
+from fuzztui.model.progress import AT_WORK
 from fuzztui.model.state import State
 from fuzztui.observe.afl_names import ADDED
+from fuzztui.wire.finding_kinds import FOLDERS
 
 _SLOT = re.compile(r"m([0-9]+)")
 
@@ -210,7 +211,7 @@ class Corpora:
 
     def _failing_of(self, slot: str) -> list[Input]:
         names = turn_instances(self._run_dir, slot)
-        return gather(self._run_dir.in_slot(slot).out, names, ("crashes", "hangs"))
+        return gather(self._run_dir.in_slot(slot).out, names, FOLDERS)
 
 
 def _by_origin(kills: dict[str, str], inputs: Iterable[Input]) -> dict[str, str]:

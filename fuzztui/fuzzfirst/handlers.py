@@ -12,7 +12,8 @@ from typing import Any
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.instances.launcher import Handler, Progress
-from fuzztui.model.fuzzfirst import AT_WORK, WAITING, can_go_on, queue
+from fuzztui.model.fuzzfirst import can_go_on, queue
+from fuzztui.model.progress import AT_WORK, WAITING
 from fuzztui.model.state import Mutant, State
 from fuzztui.wire.commands import (
     MarkEquivalent,

@@ -24,7 +24,8 @@ from fuzztui.fuzzfirst.turn_budget import TurnBudget
 from fuzztui.instances.launcher import Launcher
 from fuzztui.instances.life import EndReason
 from fuzztui.instances.process import EngineProcess
-from fuzztui.model.fuzzfirst import AT_WORK, budget, fuzzed_for, head, outlook
+from fuzztui.model.fuzzfirst import budget, fuzzed_for, head, outlook
+from fuzztui.model.progress import AT_WORK
 from fuzztui.model.state import Mutant
 from fuzztui.wire.events import (
     CampaignState,

@@ -4,6 +4,8 @@ A checkpoint is JSON data of :mod:`fuzztui.model.checkpoint`; this module only s
 it, as two members: the changes since the previous checkpoint (``CHANGES``: an object,
 then the event list's records, one per line) and the rest (``HEAD``), which is
 unpacked only for the checkpoint that is restored.
+
+Checkpoints also prove how long the log was: :func:`last_noted_record`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.log.blocks import CHANGES, HEAD, RecordRange, SealedBlock, pack, unpack, walk
-from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, open_regular, read_at, write_all
+from fuzztui.log.files import CHECKPOINTS, SEALED, STALE, LogError, open_regular, read_at, write_all
 
 EVERY = 1000
 """Work between checkpoints, in ordinary records: a seek folds at most this many, in about 15 ms.
@@ -238,3 +240,32 @@ class CheckpointDraft:
         finally:
             os.close(fd)
         return True
+
+
+_OFFSETS = "supervisor/offsets.json"
+_MAX_BYTES = 1 << 24
+
+
+def last_noted_record(directory: Path) -> tuple[int, Path]:
+    """The last record that a file next to the log mentions, and that file; 0 if there is none.
+
+    These files are the checkpoints and the supervisor's relay offsets; both are written only
+    after a flush. Call this before reading the log, because the log may be growing.
+    """
+    files = [CheckpointFile(directory, name) for name in (CHECKPOINTS, STALE)]
+    known = [(file.pairs[-1][1].last if file.pairs else 0, file.path) for file in files]
+    offsets = directory.parent / _OFFSETS
+    return max(*known, (_seq_of(offsets), offsets))
+
+
+def _seq_of(path: Path) -> int:
+    try:
+        fd = open_regular(path)
+        try:
+            data = json.loads(read_at(fd, 0, min(os.fstat(fd).st_size, _MAX_BYTES)))
+        finally:
+            os.close(fd)
+        seq = data["seq"]
+    except (OSError, LogError, ValueError, TypeError, LookupError, RecursionError):
+        return 0
+    return seq if type(seq) is int and 0 <= seq < 1 << 62 else 0

@@ -1,4 +1,7 @@
-"""Decode lines to records: many at once if all are sound, otherwise one by one."""
+"""Decode lines to records: many at once if all are sound, otherwise one by one.
+
+Of a damaged member only records that are certainly as written are recovered.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from fuzztui.log.blocks import RecordRange
+from fuzztui.log.blocks import RecordRange, SealedBlock, unpack_damaged
 from fuzztui.wire.codec import CodecError, decode_record, record_from_json
 from fuzztui.wire.events import Record, RecordsLost
 
@@ -251,3 +254,21 @@ def span_of(records: list[Record]) -> RecordRange:
     """The range of the records; at least one."""
     a, b = records[0], records[-1]
     return RecordRange(first_of(a), b.seq, a.t, b.t, len(records))
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The sound records of a damaged member; ``whole``: the member had no others."""
+
+    records: list[Record]
+    whole: bool
+
+
+def recover(raw: bytes, block: SealedBlock | None, after: int) -> Recovered:
+    """Recover the records behind record ``after`` of a member that begins where ``raw`` does.
+
+    ``block``: the member's header; None if that is damaged.
+    """
+    data, whole = unpack_damaged(raw, block)
+    records = decode_lines(data[: data.rfind(b"\n") + 1], after, "", Problems())
+    return Recovered(records, whole)

@@ -33,7 +33,7 @@ from fuzztui.log.blocks import (
     read_header,
     walk,
 )
-from fuzztui.log.evidence import last_noted_record
+from fuzztui.log.checkpoints import last_noted_record
 from fuzztui.log.files import (
     CHECKPOINTS,
     SEALED,
@@ -45,8 +45,15 @@ from fuzztui.log.files import (
     tail_name,
     write_all,
 )
-from fuzztui.log.lines import Problems, decode_lines, first_of, missing_text, span_of
-from fuzztui.log.salvage import Recovered, recover
+from fuzztui.log.lines import (
+    Problems,
+    Recovered,
+    decode_lines,
+    first_of,
+    missing_text,
+    recover,
+    span_of,
+)
 from fuzztui.wire.codec import CodecError, decode_record, encode_record
 from fuzztui.wire.events import Record, RecordsLost
 

@@ -27,12 +27,19 @@ from fuzztui.log.blocks import (
     unpack,
     walk,
 )
-from fuzztui.log.evidence import last_noted_record
+from fuzztui.log.checkpoints import last_noted_record
 from fuzztui.log.files import SEALED, LogError, list_tails, open_regular, read_at
 from fuzztui.log.gzipped import GzipLog
-from fuzztui.log.lines import Problems, decode_lines, first_of, missing_text, span_of
+from fuzztui.log.lines import (
+    Problems,
+    Recovered,
+    decode_lines,
+    first_of,
+    missing_text,
+    recover,
+    span_of,
+)
 from fuzztui.log.plain import LONGEST_LINE, PIECE, PlainLog
-from fuzztui.log.salvage import Recovered, recover
 from fuzztui.wire.events import Record
 
 _first = attrgetter("first")

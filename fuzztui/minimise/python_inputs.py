@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.bounds import loads
-from fuzztui.base.temporary import temporary_directory
+from fuzztui.base.files import temporary_directory
 from fuzztui.base.text import several, visible
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.base.spec import LOAD_LIMIT_S

@@ -11,38 +11,12 @@ from typing import Any
 from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.mutants import bare, changed, put, score_of
 from fuzztui.model.mutators import turn_over
-from fuzztui.model.progress import AT_WORK, PHASES, WAITING, phase, tally, together, verdict
+from fuzztui.model.progress import AT_WORK, PHASES, WAITING, phase, tally, together
 from fuzztui.model.selectors import ENDED, lineage, running_time
 from fuzztui.model.state import Entry, Finding, Mutant, State
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.events import MutantPositions, MutantProgress, PhaseStarted
-
-__all__ = [
-    "AT_WORK",
-    "HANDED",
-    "MIN_LEFT",
-    "PHASES",
-    "PROMOTED",
-    "WAITING",
-    "Outlook",
-    "brought",
-    "budget",
-    "can_go_on",
-    "file_of",
-    "first_dict",
-    "fuzzed_for",
-    "head",
-    "mutant_behind",
-    "order",
-    "outlook",
-    "phase",
-    "queue",
-    "share_of",
-    "tally",
-    "trials_of",
-    "twin",
-    "verdict",
-]
+from fuzztui.wire.finding_kinds import FOLDERS
 
 HANDED = "handed"
 """A sibling that never fuzzes: what mutants' corpora brought to the target."""
@@ -270,7 +244,7 @@ def file_of(killer: str) -> str:
     """Where the file is that ``m7/crashes/3`` names: how its path in the run begins; or ""."""
     slot, _, rest = killer.partition("/")
     part, _, number = rest.partition("/")
-    if part not in ("crashes", "hangs") or not number.isdigit():
+    if part not in FOLDERS or not number.isdigit():
         return ""
     turn = slot.partition("-")[0]
     return f"mutants/slots/{turn}/out/{slot}/{part}/id:{int(number):06}"

@@ -21,6 +21,7 @@ from fuzztui.wire.events import (
     FindingDescribed,
     FindingSaved,
 )
+from fuzztui.wire.finding_kinds import HANGS, kind_of
 
 _ROWS_A_RECORD = 10
 """Rows whose inspection costs about as much as the fold of an ordinary record."""
@@ -113,7 +114,7 @@ def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> Non
     finding = _finding(state, e)
     if not finding.saved:
         hangs, crashes = i.hangs, i.crashes
-        if e.category == "hang":
+        if kind_of(e.category).folder == HANGS:
             i.hang_files += 1
         else:
             i.crash_files += 1

@@ -11,9 +11,15 @@ from fuzztui.base.signals import is_by_signal
 from fuzztui.model.saved import identity, parent_of
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
 from fuzztui.wire.events import Stats
-
-CATEGORIES = ("crash", "hang", "differs")
-"""Kinds of findings."""
+from fuzztui.wire.finding_kinds import (
+    CRASHES,
+    HANGS,
+    KINDS,
+    OTHER,
+    UNDESCRIBED,
+    FindingKind,
+    kind_of,
+)
 
 ENDED = frozenset({"finished", "stopped", "failed"})
 """States of a campaign, or of an instance, that has come to its end."""
@@ -288,51 +294,64 @@ class FindingTally:
 
 
 def tallies(state: State) -> dict[str, FindingTally]:
-    """How many findings there are, by category: ``crash``, ``hang`` and ``differs``.
+    """How many findings there are, by category; ``OTHER`` only if there are any.
 
-    Engines count differences among their crashes. Files that an engine has counted and that the
-    log does not name yet are in ``files`` only.
+    Engines count files by folder: differences are among their crashes. Files that an engine has
+    counted and that the log does not name yet are in ``files`` only.
     """
     mutants = {i.id for i in state.instances.values() if i.mutant}
-    count = dict.fromkeys(CATEGORIES, 0)
-    files = dict.fromkeys(CATEGORIES, 0)
-    last = dict.fromkeys(CATEGORIES, -1.0)
-    by: dict[str, Counter[str]] = {name: Counter() for name in CATEGORIES}
+    count = dict.fromkeys(KINDS, 0)
+    last = dict.fromkeys(KINDS, -1.0)
+    by: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
     seen: set[str] = set()
     for f in state.findings.values():
-        if f.instance in mutants or f.category not in count:
+        if f.instance in mutants:
             continue
-        files[f.category] += 1
-        by[f.category][f.instance] += 1
-        last[f.category] = max(last[f.category], f.t)
+        kind = kind_of(f.category)
+        by[kind][f.instance] += 1
+        last[kind] = max(last[kind], f.t)
         if f.signature not in seen:
-            count[f.category] += 1
+            count[kind] += 1
             if f.signature and not is_by_signal(f.signature):
                 seen.add(f.signature)
+    files = {kind: of.total() for kind, of in by.items()}
     counted = totals(state)
-    files["crash"] = max(files["crash"], counted.stats.crashes - files["differs"])
-    files["hang"] = max(files["hang"], counted.stats.hangs)
+    for folder, n in ((CRASHES, counted.stats.crashes), (HANGS, counted.stats.hangs)):
+        kind = UNDESCRIBED[folder]
+        others = sum(files[k] for k in KINDS if k.folder == folder and k is not kind)
+        files[kind] = max(files[kind], n - others)
     return {
-        name: FindingTally(count[name], files[name], last[name], by[name]) for name in CATEGORIES
+        kind.category: FindingTally(count[kind], files[kind], last[kind], by[kind])
+        for kind in KINDS
+        if files[kind] or kind is not OTHER
     }
 
 
-def crashes_of(instance: Instance, found: Mapping[str, FindingTally]) -> int:
-    """Crashes of ``instance``, without the differences among what it counts as crashes.
-
-    ``found``: :func:`tallies` of the state.
-    """
-    differs = found["differs"].by.get(instance.id, 0) if "differs" in found else 0
-    return max(0, instance.crashes - differs)
+def listed(found: Mapping[str, FindingTally]) -> list[tuple[FindingKind, FindingTally]]:
+    """The kinds whose numbers are shown: crashes and hangs, and others that were found."""
+    rows = [(kind, found.get(kind.category, FindingTally())) for kind in KINDS]
+    return [(kind, of) for kind, of in rows if of.files or kind.default]
 
 
-def group_heads(state: State, category: str) -> list[float]:
-    """When each group of a category was first met, in order: campaign times in seconds."""
+def files_of(kind: FindingKind, instance: Instance, found: Mapping[str, FindingTally]) -> int:
+    """Files of a kind that an instance has saved. ``found``: :func:`tallies` of the state."""
+
+    def named(k: FindingKind) -> int:
+        return found[k.category].by.get(instance.id, 0) if k.category in found else 0
+
+    if not kind.default:
+        return named(kind)
+    counted = instance.hangs if kind.folder == HANGS else instance.crashes
+    return max(0, counted - sum(named(k) for k in KINDS if k.folder == kind.folder and k != kind))
+
+
+def group_heads(state: State, kind: FindingKind) -> list[float]:
+    """When each group of a kind was first met, in order: campaign times in seconds."""
     mutants = {i.id for i in state.instances.values() if i.mutant}
     return sorted(
         f.t
         for f in state.findings.values()
-        if f.category == category
+        if kind_of(f.category) is kind
         and f.instance not in mutants
         and (f.first or is_by_signal(f.signature))
     )

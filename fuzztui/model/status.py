@@ -12,7 +12,7 @@ from fuzztui.model.selectors import (
     ENDED,
     FindingTally,
     Group,
-    crashes_of,
+    files_of,
     groups,
     instance_throughput,
     pending_commands,
@@ -26,6 +26,7 @@ from fuzztui.model.selectors import (
 from fuzztui.model.state import Instance, State
 from fuzztui.model.targeting import targeting_dict
 from fuzztui.wire.events import Stats
+from fuzztui.wire.finding_kinds import kind_of
 
 
 def status_dict(state: State) -> dict[str, Any]:
@@ -47,9 +48,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "execs": t.stats.execs,
         "execs_per_sec": _or_none(throughput(state)),
         "corpus": t.stats.corpus,
-        "crashes": found["crash"].files,
-        "hangs": found["hang"].files,
-        "differs": found["differs"].files,
+        **{kind_of(category).label: tally.files for category, tally in found.items()},
         "findings_not_saved": _or_none(t.stats.findings_not_saved),
         "coverage": _coverage_dict(t.stats),
         "valid": _or_none(t.stats.valid),
@@ -118,9 +117,7 @@ def _instance_dict(i: Instance, state: State, found: Mapping[str, FindingTally])
         "execs": i.stats.execs,
         "execs_per_sec": _or_none(per_second),
         "corpus": i.corpus,
-        "crashes": crashes_of(i, found),
-        "hangs": i.hangs,
-        "differs": found["differs"].by.get(i.id, 0),
+        **{kind.label: files_of(kind, i, found) for kind in map(kind_of, found)},
         "coverage": _coverage_dict(i.stats),
         "stability": _or_none(i.stats.stability),
         "cpu": i.cpu,

@@ -30,8 +30,7 @@ from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, key_of
 from fuzztui.engines.text.syntax import MAX_INPUT, Syntax, SyntaxUnavailable
 from fuzztui.observe.queues import Queues
-from fuzztui.process.death_journal import DeathJournal
-from fuzztui.process.helper import CANNOT
+from fuzztui.process.helper import CANNOT, DeathJournal
 
 EVERY_S: Final = 1.0
 WRITE_S: Final = 2.0

@@ -32,6 +32,7 @@ from fuzztui.wire.events import (
     FindingSaved,
     Message,
 )
+from fuzztui.wire.finding_kinds import CRASHES, HANGS
 
 FINDS_AT_ONCE = 2000
 """Most files of one directory in one poll; the rest follows in the next poll."""
@@ -218,8 +219,8 @@ class _Instance:
         yield from self.stats.notes()
         if stats:
             # The number of files is right: a resumed AFL counts crashes from 0 again.
-            crashes = max(stats.crashes, self.finds.count("crashes"))
-            hangs = max(stats.hangs, self.finds.count("hangs"))
+            crashes = max(stats.crashes, self.finds.count(CRASHES))
+            hangs = max(stats.hangs, self.finds.count(HANGS))
             yield replace(stats, crashes=crashes, hangs=hangs)
 
     def without_findings(self, found: Sequence[Event]) -> list[Event]:

@@ -17,8 +17,7 @@ from typing import Protocol
 from fuzztui.observe.afl_names import parse_name
 from fuzztui.observe.scan import SHARE, Known, Listing, NewFile
 from fuzztui.wire.events import EntrySaved, FindingSaved, Message
-
-CATEGORIES = {"crashes": "crash", "hangs": "hang"}
+from fuzztui.wire.finding_kinds import CRASHES, FOLDERS, UNDESCRIBED
 
 CHECK_S = 0.5
 """Seconds between two checks whether the directories are still the same ones. While a directory is
@@ -65,7 +64,7 @@ class SavedInputs:
         self._name = name
         self._watcher = watcher
         self._logged = set(logged)
-        self._moved: dict[str, Counter[str]] = {category: Counter() for category in CATEGORIES}
+        self._moved: dict[str, Counter[str]] = {folder: Counter() for folder in FOLDERS}
         self._counts: Counter[str] = Counter()
         for file in self._logged:
             directory, _, name_in_it = file.partition("/")
@@ -77,8 +76,8 @@ class SavedInputs:
         """Names seen in each directory of findings, since the directory was created."""
         names: Known = set() if queue is None else queue
         self._listings = {"queue": Listing(f"{path}/queue", names, share=share)}
-        for category in CATEGORIES:
-            self._begin(category)
+        for folder in FOLDERS:
+            self._begin(folder)
         self._lost: dict[tuple[int, int] | None, set[str]] = {}
         """Names in directories that were just renamed or removed, by identity."""
         self._check_due = 0.0
@@ -158,9 +157,9 @@ class SavedInputs:
         """Whether directories are just being replaced, so that the caller must look again soon."""
         return time.monotonic() < self._unsettled
 
-    def count(self, category: str) -> int:
+    def count(self, folder: str) -> int:
         """Return the number of files in ``crashes`` or ``hangs``, including earlier starts."""
-        return self._counts[category]
+        return self._counts[folder]
 
     # ---------------------------------------------------------------- directories
 
@@ -247,7 +246,7 @@ class SavedInputs:
         return [
             FindingSaved(
                 instance=self._name,
-                category=CATEGORIES[_base(directory)],
+                category=UNDESCRIBED[_base(directory)].category,
                 file=file,
                 id=name.id,
                 src=list(name.src),
@@ -294,4 +293,4 @@ _LAID_OUT = re.compile(r"orig:([A-Za-z0-9_-]+)\+([0-9]{1,10})")
 
 def _base(directory: str) -> str:
     base = directory.partition(".")[0]
-    return base if base in CATEGORIES else "crashes"
+    return base if base in FOLDERS else CRASHES

@@ -19,9 +19,9 @@ from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.engines.execute.message_oracle import without_numbers
 from fuzztui.engines.findings.contrast import cut, from_difference
-from fuzztui.engines.findings.differential import DIFFERS
 from fuzztui.oracle.command import PATIENCE, OracleCommand, OracleReply, oracle_commands
 from fuzztui.process.execute import ProcessMark
+from fuzztui.wire.finding_kinds import CRASH, DIFFERS
 
 _SHOWN: Final = 60
 _TITLE: Final = 150
@@ -57,7 +57,9 @@ def suspicious(pattern: re.Pattern[str], answer: OracleReply) -> OracleFinding |
             start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
             line = " ".join(text[start : end if end >= 0 else None][:_LONGEST_LINE].split())
             signature, before = _signatures("message", partial(_without_numbers, found[0]))
-            return OracleFinding("crash", signature, cut(visible(line), _TITLE), before=before)
+            return OracleFinding(
+                CRASH.category, signature, cut(visible(line), _TITLE), before=before
+            )
     return None
 
 
@@ -170,8 +172,8 @@ class OracleJudge:
 
 
 def _difference(cause: _Cause, title: str, same: object) -> OracleFinding:
-    signature, before = _signatures(DIFFERS, cause)
-    return OracleFinding(DIFFERS, signature, visible(title), same, before)
+    signature, before = _signatures(DIFFERS.category, cause)
+    return OracleFinding(DIFFERS.category, signature, visible(title), same, before)
 
 
 def _signatures(word: str, cause: _Cause) -> tuple[str, str]:

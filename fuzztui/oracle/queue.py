@@ -17,6 +17,7 @@ import json
 import os
 import resource
 import signal
+import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -24,12 +25,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import read_regular
+from fuzztui.base.files import open_regular, read_regular
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.directory.events import EventLog, read_reported
-from fuzztui.engines.directory.store import CRASHES, Store
+from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.model.oracle import ORACLE
@@ -38,12 +39,14 @@ from fuzztui.observe.queues import Found, Queues
 from fuzztui.observe.relay import end_torn_line
 from fuzztui.oracle.command import OracleReply
 from fuzztui.oracle.judge import OracleFinding, OracleJudge
-from fuzztui.oracle.seen_inputs import SeenInputs
-from fuzztui.process.death_journal import DeathJournal
 from fuzztui.process.execute import ProcessMark
-from fuzztui.process.helper import CANNOT
+from fuzztui.process.helper import CANNOT, DeathJournal
 from fuzztui.triage.examine import printable
 from fuzztui.triage.sandbox import remove_sandboxes
+from fuzztui.wire.finding_kinds import CRASHES
+
+_KEY: Final = struct.Struct("<Q")
+_MAX_SIZE: Final = 64 << 20
 
 EVERY_S: Final = 1.0
 AT_ONCE: Final = 1000
@@ -56,6 +59,44 @@ JUDGE_S: Final = 10.0
 MAX_INPUT: Final = 1 << 20
 MAX_CAUSES: Final = 1000
 """Maximum number of signatures, so that an oracle that is always different cannot fill the disk."""
+
+
+class SeenInputs:
+    """A set of 64-bit keys in a file, 8 bytes each.
+
+    The first key is that of ``request``: if the request has changed, the set is empty. Inputs whose
+    keys are lost at the end of the file are judged again by the next process.
+    """
+
+    def __init__(self, file: Path, request: str) -> None:
+        """Open or create the file. Raises OSError."""
+        head = blake2b(request.encode(errors="surrogateescape"), digest_size=_KEY.size).digest()
+        self._fd = open_regular(file, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        data = os.pread(self._fd, _MAX_SIZE, 0)
+        whole = len(data) - len(data) % _KEY.size
+        if data[: _KEY.size] != head:
+            os.ftruncate(self._fd, 0)
+            whole = 0
+        elif whole < len(data):
+            os.ftruncate(self._fd, whole)
+        self._keys = {key for (key,) in _KEY.iter_unpack(data[_KEY.size : whole])}
+        self._unwritten = b"" if whole else head
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, key: int) -> None:
+        """Add a key. If the disk is full, the key is written together with a later one."""
+        self._keys.add(key)
+        self._unwritten += _KEY.pack(key)
+        try:
+            # After a partial write the rest is written first the next time.
+            self._unwritten = self._unwritten[os.write(self._fd, self._unwritten) :]
+        except OSError:
+            return
 
 
 class OracleQueue:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import fuzztui
-from fuzztui.base.temporary import temporary_place
+from fuzztui.base.files import temporary_place
 
 FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra", "-shared", "-fPIC")
 

@@ -14,7 +14,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import UnknownKind, kind_named
-from fuzztui.inprocess.ready import ready, unknown_aliases
+from fuzztui.inprocess.ask import ready, unknown_aliases
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import (

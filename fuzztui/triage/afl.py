@@ -29,6 +29,7 @@ from fuzztui.triage.examine import (
 from fuzztui.triage.program import TargetProgram, find_file
 from fuzztui.triage.sandbox import open_sandbox, remove_sandboxes
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
+from fuzztui.wire.finding_kinds import CRASH, HANG, UNDESCRIBED
 
 REST = 0.5
 MIN_REST_S, MAX_REST_S = 0.05, 0.5
@@ -137,7 +138,7 @@ class AflTriage:
         self._more.set()
 
     def _put(self, finding: FindingSaved) -> None:
-        (self._hangs if finding.category == "hang" else self._crashes).append(finding)
+        (self._hangs if finding.category == HANG.category else self._crashes).append(finding)
 
     def _next(self) -> FindingSaved:
         """Alternately the newest (users wait for it) and the oldest finding; hangs less often."""
@@ -202,9 +203,9 @@ async def examine_file(
     if reason := program.missing():
         raise SupervisorError(reason)
     with open_sandbox(program, data, mark) as place:
-        if category == "hang":
+        if category == HANG.category:
             return await examine_hang(place, on_output)
-        if category == "crash":
+        if category == CRASH.category:
             return await examine_crash(place, sig, on_output)
         return await examine_other(place, on_output)
 
@@ -230,4 +231,4 @@ def _not_run(why: str) -> Reproduction:
 def category_of(file: Path) -> str:
     """Return AFL++'s category of a file, from its directory: crash, hang, or an empty string."""
     folder = file.parent.name.partition(".")[0]
-    return {"crashes": "crash", "hangs": "hang"}.get(folder, "")
+    return UNDESCRIBED[folder].category if folder in UNDESCRIBED else ""

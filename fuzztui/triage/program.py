@@ -15,6 +15,7 @@ from fuzztui.base.files import read_regular
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.fleet import OPTIONS
 from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.wire.finding_kinds import FOLDERS
 
 HANG_S = 1.0
 """Minimum seconds of a hang for AFL++ (its hang_tmout)."""
@@ -175,7 +176,7 @@ def find_file(directory: Path, file: str) -> Path | None:
     if (directory / file).is_file():
         return directory / file
     folder, _, name = file.partition("/")
-    if folder not in ("crashes", "hangs"):
+    if folder not in FOLDERS:
         return None
     try:
         away = [d for d in directory.iterdir() if d.name.startswith(f"{folder}.")]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from fuzztui.base.temporary import temporary_directory
+from fuzztui.base.files import temporary_directory
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.program import TargetProgram
 

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from fuzztui.observe.afl_names import ADDED, parse_name
+from fuzztui.wire.finding_kinds import FOLDERS
 
 MAX_INSTANCES = 1000
 
@@ -107,7 +108,7 @@ def is_instance(path: str) -> bool:
         return True
     if os.path.basename(path) == ADDED or not os.path.isdir(f"{path}/queue"):  # noqa: PTH112, PTH119
         return False
-    finds = (f"{path}/crashes", f"{path}/hangs")
+    finds = [f"{path}/{folder}" for folder in FOLDERS]
     return any(map(os.path.isdir, finds)) or _is_afls(f"{path}/queue")
 
 

@@ -1,8 +1,10 @@
-"""One instance of a watched campaign: its state, and what is new in its directory."""
+"""One instance of a watched campaign: its state, whether its afl-fuzz works, what is new."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import math
 import os
 import time
@@ -11,11 +13,11 @@ from dataclasses import replace
 
 from fuzztui.base.signals import signal_signature, signal_title
 from fuzztui.base.text import ago
+from fuzztui.observe.inotify import file_system, is_remote
 from fuzztui.observe.pace import UNKNOWN
 from fuzztui.observe.peers import Peers
 from fuzztui.observe.saved_inputs import SavedInputs, Watching, entry_event
 from fuzztui.watch.directories import WatchedDirectory
-from fuzztui.watch.liveness import held, process_is
 from fuzztui.watch.queue import Numbered, WatchedQueue, choose, number_of
 from fuzztui.watch.stats import WatchedStats
 from fuzztui.wire.commands import COMMAND_NAMES, MutantCommand, names_of
@@ -30,6 +32,7 @@ from fuzztui.wire.events import (
     Message,
     Stats,
 )
+from fuzztui.wire.finding_kinds import CRASH, CRASHES, HANGS
 
 STALE_S = 180.0
 """Age of statistics above which a running instance counts as stalled: AFL writes each minute."""
@@ -199,8 +202,8 @@ class WatchedInstance:
 
     def counted(self, stats: Stats) -> Stats:
         """Return statistics over all starts: a resumed AFL counts its crashes from 0 again."""
-        crashes = max(stats.crashes, self.finds.count("crashes"))
-        hangs = max(stats.hangs, self.finds.count("hangs"))
+        crashes = max(stats.crashes, self.finds.count(CRASHES))
+        hangs = max(stats.hangs, self.finds.count(HANGS))
         return replace(stats, crashes=crashes, hangs=hangs)
 
     # ----------------------------------------------------------------------- state
@@ -295,7 +298,7 @@ def with_signal(finding: FindingSaved) -> list[Event]:
 
     Findings of a watched campaign are never run: crashes with the same signal are one group.
     """
-    if finding.category != "crash" or not 0 < finding.sig <= SIGNALS:
+    if finding.category != CRASH.category or not 0 < finding.sig <= SIGNALS:
         return [finding]
     words = signal_signature(finding.sig), signal_title(finding.sig)
     return [finding, FindingDescribed(finding.instance, finding.category, finding.file, *words)]
@@ -306,3 +309,63 @@ def _size(path: str) -> int:
         return os.lstat(path).st_size
     except (OSError, ValueError):
         return -1
+
+
+_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_STOPPED = frozenset("Tt")
+_DEAD = frozenset("ZX")
+
+
+def held(directory: str) -> bool | None:
+    """Whether a process holds afl-fuzz's lock on its directory; None: unknown.
+
+    The probe takes a shared lock and releases it at once. An afl-fuzz that starts at that instant
+    would find the directory in use, so a directory without a holder should only be probed again
+    when something in it has changed.
+    """
+    try:
+        fd = os.open(directory, _FLAGS)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as e:
+        return True if e.errno in (errno.EWOULDBLOCK, errno.EAGAIN) else None
+    finally:
+        os.close(fd)
+    # A lock of another machine may not be visible here, so "free" means unknown.
+    return None if _remote(directory) else False
+
+
+_kinds: dict[int, bool] = {}
+
+
+def _remote(directory: str) -> bool:
+    try:
+        device = os.lstat(directory).st_dev
+    except OSError:
+        return False
+    if device not in _kinds:
+        _kinds[device] = is_remote(file_system(directory))
+    return _kinds[device]
+
+
+def process_is(pid: int) -> str:
+    """Return the state of the afl-fuzz with this pid: "running", "paused" (SIGSTOP), "": none.
+
+    The pid comes from a file, and may now belong to another program: "".
+    """
+    if not 0 < pid < 1 << 31:
+        return ""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            head, _, tail = file.read(512).decode(errors="replace").rpartition(")")
+    except OSError:
+        return ""
+    if "afl" not in head.partition("(")[2] or not tail.strip():
+        return ""
+    state = tail.split()[0]
+    if state in _DEAD:
+        return ""
+    return "paused" if state in _STOPPED else "running"

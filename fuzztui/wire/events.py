@@ -300,7 +300,7 @@ class EntryDescribed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FindingSaved(Event):
-    """A file appeared in ``crashes/`` or ``hangs/``. ``category``: crash or hang.
+    """A file appeared in ``crashes/`` or ``hangs/``. ``category``: the folder's default.
 
     ``file`` (relative to the instance directory) identifies the finding. A file whose name does
     not have AFL's form is a finding too, with ``id`` -1. ``sync``: the instance in whose queue
@@ -325,9 +325,9 @@ class FindingSaved(Event):
 class FindingDescribed(Event):
     """The description of a finding, by the engine or after running the input again.
 
-    ``category``: crash, hang, or differs (two implementations disagree; the file is in
-    ``crashes/``). ``signature``: equal for findings with the same presumed cause (in a watched
-    campaign, whose target is never run, with the same signal: :mod:`fuzztui.base.signals`).
+    ``category``: see :mod:`fuzztui.wire.finding_kinds`. ``signature``: equal for findings with the
+    same presumed cause (in a watched campaign, whose target is never run, with the same signal:
+    :mod:`fuzztui.base.signals`).
     ``title``: one line for users ("ZeroDivisionError: division by zero"). ``place``: "file.py:12
     in func". ``detail``: a traceback or sanitizer report. ``input``: a short printable form.
     ``count``: how often this signature was seen until now.

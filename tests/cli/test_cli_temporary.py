@@ -6,7 +6,7 @@ import tempfile
 
 import pytest
 
-from fuzztui.base.temporary import temporary_directory, temporary_file, temporary_place
+from fuzztui.base.files import temporary_directory, temporary_file, temporary_place
 from fuzztui.cli import main
 
 CAMPAIGN = """

@@ -14,7 +14,7 @@ from homes import FUZZTUI
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.minimise.afl_tmin import minimise, minimiser
+from fuzztui.minimise.program_inputs import minimise, minimiser
 from fuzztui.process.execute import children
 from fuzztui.triage.afl import examine_file
 from fuzztui.triage.gdb import LOOKS, hang_stacks

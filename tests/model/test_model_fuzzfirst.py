@@ -7,20 +7,17 @@ import pytest
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import (
-    PHASES,
     PROMOTED,
     first_dict,
     fuzzed_for,
     mutant_behind,
     order,
     outlook,
-    phase,
     queue,
     share_of,
-    tally,
     twin,
-    verdict,
 )
+from fuzztui.model.progress import PHASES, phase, tally, verdict
 from fuzztui.model.selectors import lineage, totals
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict

@@ -25,7 +25,7 @@ from fuzztui.mutators import fragments as harvest
 from fuzztui.mutators.fragments import FragmentCollector
 from fuzztui.mutators.process import CollectorProcess
 from fuzztui.process import helper
-from fuzztui.process.death_journal import DeathJournal
+from fuzztui.process.helper import DeathJournal
 
 pytest.importorskip("ast_grep_py")
 
@@ -242,7 +242,7 @@ def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
 def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.process.death_journal import DeathJournal;"
+        "from fuzztui.process.helper import DeathJournal;"
         "journal = DeathJournal(Path(sys.argv[1]), 'harvest', 10);"
         "doing = journal.at(int(sys.argv[2])); doing.__enter__(); os.abort()"
     )
@@ -261,7 +261,7 @@ def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
 def test_a_parser_that_does_not_come_to_an_end_is_killed(home):
     code = (
         "import sys, time; from pathlib import Path;"
-        "from fuzztui.process.death_journal import DeathJournal;"
+        "from fuzztui.process.helper import DeathJournal;"
         "journal = DeathJournal(Path(sys.argv[1]), 'harvest', 0.1);"
         "doing = journal.at(7); doing.__enter__()\nwhile True: pass"
     )

@@ -16,7 +16,7 @@ import pytest
 
 from fuzztui.campaign import Campaign, CampaignError, load, write_frozen
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.minimise.program_oracle import minimise_by_oracle
+from fuzztui.minimise.program_inputs import minimise_by_oracle
 from fuzztui.model.fold import apply
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import Instance, State
@@ -27,8 +27,7 @@ from fuzztui.oracle import queue as look
 from fuzztui.oracle.command import MAX_OUTPUT, OracleReply, oracle_commands
 from fuzztui.oracle.judge import OracleJudge, differing, suspicious
 from fuzztui.oracle.process import OracleProcess
-from fuzztui.oracle.queue import OracleQueue, key_of
-from fuzztui.oracle.seen_inputs import SeenInputs
+from fuzztui.oracle.queue import OracleQueue, SeenInputs, key_of
 from fuzztui.process import helper
 from fuzztui.process.execute import ProcessMark
 from fuzztui.process.identity import kill_marked, marked
@@ -425,7 +424,7 @@ def test_a_full_disk_is_waited_for_in_the_file_of_keys(tmp_path, monkeypatch):
 def test_an_entry_that_kills_it_twice_is_left_out(lab):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.process.death_journal import DeathJournal;"
+        "from fuzztui.process.helper import DeathJournal;"
         "doing = DeathJournal(Path(sys.argv[1]), 'oracle', 10).at(int(sys.argv[2]));"
         "doing.__enter__(); os.abort()"
     )

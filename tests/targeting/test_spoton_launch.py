@@ -12,7 +12,7 @@ from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.rundir import RunDir, Unfit, prepare_run
 from fuzztui.engines.base.diagnostic import Diagnostic
 from fuzztui.engines.base.spec import read_spec
-from fuzztui.inprocess.ready import Ready
+from fuzztui.inprocess.ask import Ready
 from fuzztui.supervise import launchers
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.targeting import run_analysis

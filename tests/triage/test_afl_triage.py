@@ -16,8 +16,8 @@ from commands import commands
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.minimise import afl_tmin as minimising
-from fuzztui.minimise.afl_tmin import minimise, minimiser
+from fuzztui.minimise import program_inputs as minimising
+from fuzztui.minimise.program_inputs import minimise, minimiser
 from fuzztui.minimise.turns import InTurn, minimised_path
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State

@@ -15,10 +15,12 @@ from fuzztui.model.selectors import FindingTally, group_heads, tallies
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.tui.base import format
-from fuzztui.tui.labels.instance_columns import rate_cell
+from fuzztui.tui.labels.instance_columns import columns, rate_cell
+from fuzztui.tui.labels.instances import whole
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.overview.tiles import Tiles, tiles_of
 from fuzztui.wire import events as ev
+from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, OTHER, kind_of
 
 
 def at(log, t, *events):
@@ -58,16 +60,71 @@ def state_of(log):
 
 def test_groups_and_files_by_category():
     state = state_of(campaign())
-    assert tallies(state) == {
+    assert {name: tally for name, tally in tallies(state).items() if tally.files} == {
         "crash": FindingTally(2, 11, 20.0, {"main": 11}),
         "hang": FindingTally(1, 1, 58.0, {"main": 1}),
         "differs": FindingTally(1, 3, 43.0, {"main": 3}),
     }
-    assert group_heads(state, "crash") == [10.0, 11.0]
-    assert group_heads(state, "differs") == [41.0]
+    assert group_heads(state, CRASH) == [10.0, 11.0]
+    assert group_heads(state, DIFFERS) == [41.0]
     assert dict(found_rows(state)) == {
         "crashes": "2 groups (11 files)", "hangs": "1", "differs": "1 group (3 files)"
     }  # fmt: skip
+
+
+def test_a_finding_of_an_unknown_kind_is_counted_apart_and_shown_as_what_it_is():
+    log = started()
+    save(log, 0, "crash", "read")
+    save(log, 1, "leak-of-2031", "socket")
+    at(log, 60.0, ev.Stats("main", 10_000, 100.0, 5, crashes=2))
+    state = state_of(log)
+    assert {name: of.files for name, of in tallies(state).items() if of.files} == {
+        "crash": 1, "other": 1
+    }  # fmt: skip
+    assert dict(found_rows(state)) == {"crashes": "1", "hangs": "0", "other": "1"}
+    data = status_dict(state)
+    assert (data["crashes"], data["other"], data["instances"][0]["other"]) == (1, 1, 1)
+    assert [row["category"] for row in data["findings"]] == ["crash", "leak-of-2031"]
+    status = status_of(state, 60.0)
+    assert [tile(status, label).value for label in ("crashes", "other")] == ["1", "1"]
+
+
+async def test_screens_show_a_kind_of_a_later_version(drive):
+    log = started()
+    save(log, 0, "leak", "socket")
+    async with drive(log) as d:
+        await d.until(lambda: "other" in d.text())
+        await d.press("3")
+        await d.until(lambda: "● leak" in d.text())
+
+
+def test_only_a_finding_of_an_unknown_kind_is_a_finding_for_the_exit_code():
+    log = started()
+    save(log, 0, "leak-of-2031", "socket")
+    state = state_of(log)
+    state.state = "finished"
+    assert exit_code(RunStatus(state, None)) == FINDINGS
+
+
+def test_each_kind_is_counted_under_its_own_label_everywhere():
+    log = started()
+    for n, kind in enumerate(KINDS):
+        save(log, n, kind.category, f"signature {n}")
+    state = state_of(log)
+    labels = [kind.label for kind in KINDS]
+    status = status_of(state, 1.0)
+    assert [tile.label for tile in tiles_of(status) if tile.label in labels] == labels
+    assert list(dict(found_rows(state))) == labels
+    data = status_dict(state)
+    for row in (data, data["instances"][0]):
+        assert {label: row[label] for label in labels} == dict.fromkeys(labels, 1)
+    assert {kind_of(kind.category) for kind in KINDS} == set(KINDS)
+    assert kind_of("leak-of-2031") is OTHER
+    shown = {fact.name: fact for fact in whole(state.instances["main"], ["main"], status)}
+    text = "".join(span.text for span in shown["findings"].spans)
+    assert all(f"1 {kind.noun}" in text for kind in KINDS)
+    ids = [column.id for column in columns(lambda: status, lambda _: ())]
+    assert [id for id in ids if id in labels] == labels
 
 
 def test_what_nobody_ran_again_is_not_put_together():
@@ -77,7 +134,7 @@ def test_what_nobody_ran_again_is_not_put_together():
     save(log, 3, "crash")  # not described yet
     state = state_of(log)
     assert tallies(state)["crash"].groups == 4
-    assert len(group_heads(state, "crash")) == 4
+    assert len(group_heads(state, CRASH)) == 4
 
 
 def test_findings_of_mutants_are_not_the_targets():

@@ -12,7 +12,8 @@ from textual.widgets import Input
 from turnlog import begun, built, collected, handed, ids, midway, on_target, turn
 
 from fuzztui.model.fold import apply
-from fuzztui.model.fuzzfirst import PHASES, mutant_behind, outlook, phase
+from fuzztui.model.fuzzfirst import mutant_behind, outlook
+from fuzztui.model.progress import PHASES, phase
 from fuzztui.model.state import State
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.frame.action_context import ActionContext

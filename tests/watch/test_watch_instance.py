@@ -13,10 +13,9 @@ import pytest
 from watch_lab import PLOT, Fuzzer, row, stats
 
 from fuzztui.base.text import ago
-from fuzztui.watch import liveness
+from fuzztui.watch import instance as watch_instance
 from fuzztui.watch.directories import WatchedDirectory
-from fuzztui.watch.instance import WatchedInstance
-from fuzztui.watch.liveness import held, process_is
+from fuzztui.watch.instance import WatchedInstance, held, process_is
 from fuzztui.watch.snapshot import _NoWatcher
 from fuzztui.watch.stats import WatchedStats
 from fuzztui.wire.events import DIRECTORY_GONE, Stats
@@ -48,8 +47,8 @@ def test_a_probe_sees_the_lock_and_leaves_none(fuzzer):
 
 
 def test_where_locks_tell_nothing_nothing_is_told(fuzzer, monkeypatch):
-    monkeypatch.setattr(liveness, "_kinds", {})
-    monkeypatch.setattr(liveness, "file_system", lambda path: "nfs4")
+    monkeypatch.setattr(watch_instance, "_kinds", {})
+    monkeypatch.setattr(watch_instance, "file_system", lambda path: "nfs4")
     assert held(str(fuzzer.path)) is None
     i = instance(fuzzer)
     assert i.standing() == ("running", "")  # its figures are of now

@@ -9,15 +9,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.base.temporary import temporary_file, temporary_place
+from fuzztui.base.files import temporary_file, temporary_place
 from fuzztui.targeting.analysis.document import (
     DocumentError,
     Request,
     TargetingAnalysis,
     TargetsError,
 )
-
-__all__ = ["TargetsError", "find_targets"]
 
 _MAX_STDERR = 4096
 _PATIENCE_S = 3.0

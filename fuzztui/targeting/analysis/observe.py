@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzztui
-from fuzztui.base.temporary import temporary_directory
+from fuzztui.base.files import temporary_directory
 from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CANNOT_START
 from fuzztui.engines.execute.overseer import Overseer

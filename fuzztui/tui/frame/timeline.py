@@ -9,7 +9,7 @@ from textual.message import Message
 
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
-from fuzztui.tui.labels.glyphs import FINDING_SIGNS
+from fuzztui.tui.labels.glyphs import finding_sign
 
 Mark = tuple[float, str]
 """Campaign time in seconds, and category of the finding."""
@@ -67,7 +67,7 @@ class Timeline(Canvas):
         at = self._cell(p.t)
         cells = [("━", "primary") if i < at else ("─", "gauge") for i in range(bar)]
         for t, category in self._marks:
-            cells[self._cell(t)] = (FINDING_SIGNS.get(category, "✗"), category)
+            cells[self._cell(t)] = (finding_sign(category), category)
         if bar > 1:
             cells[at] = ("●" if cells[at][0] in "━─" else cells[at][0], "bold primary reverse")
         return [[*left, *_runs(cells), *right]]

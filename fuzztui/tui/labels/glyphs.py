@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from fuzztui.wire.finding_kinds import CRASH, DIFFERS, HANG, FindingKind, kind_of
 
-DIFFERS: Final = "differs"
-FINDING_SIGNS: Final = {"crash": "✗", "hang": "▲", DIFFERS: "≠"}
-"""Glyph by category; the category is also the name of the style."""
+_SIGNS: dict[FindingKind, str] = {CRASH: "✗", HANG: "▲", DIFFERS: "≠"}
+
+
+def finding_sign(category: str) -> str:
+    """Return the glyph of a category, which is also the name of its style."""
+    return _SIGNS.get(kind_of(category), "●")

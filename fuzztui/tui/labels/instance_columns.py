@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import ENDED, crashes_of, instance_throughput, own_time
+from fuzztui.model.selectors import ENDED, files_of, instance_throughput, own_time
 from fuzztui.model.state import Instance
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.labels.events import state_sign, state_style
-from fuzztui.tui.labels.glyphs import DIFFERS, FINDING_SIGNS
+from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import DIRECTORY_GONE
+from fuzztui.wire.finding_kinds import DIFFERS, KINDS, FindingKind
 
 REPORTING = frozenset({"running", "stalled"})
 """States in which new statistics are due; in other states their age means nothing."""
@@ -51,11 +52,18 @@ def columns(
     def memory(instance: Instance) -> Cell:
         return ("", "") if status().orphaned else _memory(instance)
 
-    def crashes(instance: Instance) -> int:
-        return crashes_of(instance, status().found)
+    def files(kind: FindingKind) -> Column[Instance]:
+        """Return a column that is hidden without differences, but not without crashes."""
 
-    def differs(instance: Instance) -> int:
-        return status().tally(DIFFERS).by.get(instance.id, 0)
+        def number(instance: Instance) -> int:
+            return files_of(kind, instance, status().found)
+
+        if kind.default:
+            return _figure(kind.label, kind.label, number, format.count, kind.category)
+        return Column(
+            kind.label, kind.label, lambda i: _if_any(number(i), kind.category), number,
+            "right", spare=True, descending=True,
+        )  # fmt: skip
 
     def last_find(instance: Instance) -> Cell:
         return last_new_cell(instance, status())
@@ -91,12 +99,7 @@ def columns(
             "libraries", "3rd party", _libraries, lambda i: i.stats.edges_third_party,
             "right", drop=True, spare=True, descending=True,
         ),
-        _figure("crashes", "crashes", crashes, format.count, "crash"),
-        _figure("hangs", "hangs", lambda i: i.hangs, format.count, "hang"),
-        Column(
-            "differs", "differs", lambda i: _differs(differs(i)), differs,
-            "right", spare=True, descending=True,
-        ),
+        *map(files, KINDS),
         _figure("pending", "pending", lambda i: i.stats.pending, format.count, "", drop=True),
         _figure("cycles", "cycles", lambda i: i.stats.cycles, format.count, "", drop=True),
         Column(
@@ -128,7 +131,7 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
         return "⇄ from mutants", "imported"
     if instance.id == ORACLE:
         words = to_look_at(instance.stats.pending) or "up to date"
-        return f"{FINDING_SIGNS[DIFFERS]} {words}", DIFFERS
+        return f"{finding_sign(DIFFERS.category)} {words}", DIFFERS.category
     if lost and instance.state not in ENDED:
         return f"? was {instance.state}", "muted"
     sign = state_sign(instance.state)
@@ -202,8 +205,8 @@ def _restarts(instance: Instance) -> Cell:
     return (str(instance.restarts), "hang") if instance.restarts > 0 else ("", "")
 
 
-def _differs(n: int) -> Cell:
-    return (format.count(n), DIFFERS) if n else ("", "")
+def _if_any(n: int, style: str) -> Cell:
+    return (format.count(n), style) if n else ("", "")
 
 
 def _cpu(instance: Instance) -> Cell:

@@ -11,13 +11,12 @@ from rich.cells import cell_len
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED, crashes_of, known_total, other_text
+from fuzztui.model.selectors import ENDED, files_of, known_total, other_text
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.labels.events import engine_text, state_sign, state_style
-from fuzztui.tui.labels.glyphs import DIFFERS
 from fuzztui.tui.labels.instance_columns import (
     REPORTING,
     age_cell,
@@ -28,6 +27,7 @@ from fuzztui.tui.labels.instance_columns import (
 )
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.status import FRESH_S, Status
+from fuzztui.wire.finding_kinds import KINDS
 
 TROUBLE = ("failed", "stalled")
 """States in which an instance does not fuzz and needs the user's attention."""
@@ -205,15 +205,14 @@ def whole(
     i, stats = instance, instance.stats
     age = age_cell(i, status)[0]
     fresh = "as last reported" if status.orphaned else "current"
-    crashes, differs = crashes_of(i, status.found), status.tally(DIFFERS).by.get(i.id, 0)
-    finds = f"{several(crashes, 'crash', 'crashes')}, {several(i.hangs, 'hang')}"
-    finds += f", {several(differs, 'difference')}" if differs else ""
+    counts = [(kind, files_of(kind, i, status.found)) for kind in KINDS]
+    finds = [several(n, k.noun, k.plural) for k, n in counts if n or k.default]
     figures_ = [
         ("statistics", f"{age} old" if age not in ("", "none") else age or fresh),
         ("execs", f"{format.count(stats.execs)}, {rate}"),
         ("corpus", _of(i.corpus, ("favored", stats.favored), ("pending", stats.pending))),
         ("edges", _edges(i)),
-        ("findings", finds),
+        ("findings", ", ".join(finds)),
         ("last new", last_new_cell(i, status)[0] or "none yet"),
         ("cycles", _of(stats.cycles, ("now at entry", stats.cur_item), ("depth", stats.max_depth))),
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.model.state import Entry, Finding, State
+from fuzztui.wire.finding_kinds import FOLDERS, kind_of
 
 MAX_RESUMED = 200
 """Maximal number of folders of earlier starts in which a file is searched."""
@@ -62,7 +63,7 @@ def _file(row: Entry | Finding) -> str:
     if isinstance(row, Entry):
         folder = "queue"
     else:
-        folder = "hangs" if row.category == "hang" else "crashes"
+        folder = kind_of(row.category).folder
     return row.file if "/" in row.file or not row.file else f"{folder}/{row.file}"
 
 
@@ -74,7 +75,7 @@ def settled(place: RunFile) -> RunFile:
     """
     folder, _, name = place.relative.rpartition("/")
     above, _, kind = folder.rpartition("/")
-    if kind not in ("crashes", "hangs") or os.path.lexists(place.path):
+    if kind not in FOLDERS or os.path.lexists(place.path):
         return place
     try:
         with os.scandir(place.root / above) as found:

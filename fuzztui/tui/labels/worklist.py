@@ -8,18 +8,16 @@ from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
 from fuzztui.model.fuzzfirst import (
-    AT_WORK,
     Outlook,
     brought,
     fuzzed_for,
     outlook,
-    phase,
     queue,
     share_of,
-    tally,
     trials_of,
 )
 from fuzztui.model.mutants import score_of
+from fuzztui.model.progress import AT_WORK, phase, tally
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 

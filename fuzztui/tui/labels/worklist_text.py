@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import verdict as judgement
+from fuzztui.model.progress import verdict as judgement
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.mutants import SIGNS
 from fuzztui.tui.labels.worklist import FuzzfirstSummary
+from fuzztui.wire.finding_kinds import UNDESCRIBED
 
 BROUGHT = (
     ("entries", "entry", "entries"),
     ("edges", "edge", "edges"),
-    ("crashes", "crash", "crashes"),
-    ("hangs", "hang", "hangs"),
+    *((folder, kind.noun, kind.plural) for folder, kind in UNDESCRIBED.items()),
 )
 """What a mutant's corpus can transfer to the target: key, singular, plural."""
 

@@ -22,7 +22,7 @@ from fuzztui.tui.frame.command_sender import minimisings
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
-from fuzztui.tui.labels.glyphs import FINDING_SIGNS
+from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
@@ -276,8 +276,7 @@ def _named(finding: Finding) -> str:
 
 
 def _kind(finding: Finding) -> Cell:
-    sign = FINDING_SIGNS.get(finding.category, "")
-    return f"{sign} {finding.category}".lstrip(), finding.category
+    return f"{finding_sign(finding.category)} {finding.category}", finding.category
 
 
 def _by(finding: Finding) -> Cell:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fuzztui.model.fuzzfirst import AT_WORK, order
+from fuzztui.model.fuzzfirst import order
+from fuzztui.model.progress import AT_WORK
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import AT_WORK, HANDED, file_of, phase, twin
+from fuzztui.model.fuzzfirst import HANDED, file_of, twin
+from fuzztui.model.progress import AT_WORK, phase
 from fuzztui.model.state import Finding, Mutant, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt
 from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.details import MEMBERS, finding_title, pair, title
-from fuzztui.tui.labels.glyphs import FINDING_SIGNS
+from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutant_details import (
     NUMBER,
     commands_about,
@@ -254,7 +255,7 @@ def _findings(found: Sequence[Finding]) -> list[Line]:
     for finding in found[:MEMBERS]:
         lines.append(
             [
-                TextSpan(f"{FINDING_SIGNS.get(finding.category, '▲')} ", finding.category),
+                TextSpan(f"{finding_sign(finding.category)} ", finding.category),
                 TextSpan(f"{format.clock(finding.t):>8}  ", "muted"),
                 TextSpan(plain(finding_title(finding)), f"bold {finding.category}"),
                 TextSpan(f"  {plain(_by(finding.instance))}", "muted"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import PHASES
+from fuzztui.model.progress import PHASES
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of

@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import AT_WORK, PHASES, phase
+from fuzztui.model.progress import AT_WORK, PHASES, phase
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Finding, Mutant
 from fuzztui.tui.base import shell, source_excerpt

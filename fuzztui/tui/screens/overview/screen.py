@@ -19,7 +19,6 @@ from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.labels.glyphs import DIFFERS
 from fuzztui.tui.labels.instance_columns import ages, columns
 from fuzztui.tui.labels.instances import Fact, present, whole
 from fuzztui.tui.labels.mutants import brief_place
@@ -29,16 +28,13 @@ from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
 from fuzztui.tui.screens.overview.lines import MixtureLine, MutationLine, TargetingLine
 from fuzztui.tui.screens.overview.tiles import Tiles
 from fuzztui.wire.commands import Pause, Resume
+from fuzztui.wire.finding_kinds import KINDS, kind_of
 
 MAX_INSTANCES = 8
 """Lines of the instance table; a fleet of more instances gets more room, and scrolls."""
 
 CALM_S = 20.0
 """Seconds after the last age until its column is hidden, so that it does not flicker."""
-
-
-FILES = {"crash": "crashes", "hang": "hangs"}
-"""The series with the number of files of a category."""
 
 
 def _count(value: float) -> str:
@@ -56,8 +52,7 @@ CHARTS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "chart-killed": ("Mutants killed", (("killed", "", "killed"),)),
     RATE: ("Exec/s", (("rate", "", "rate"),)),
     "chart-corpus": ("Corpus", (("corpus", "", "corpus"),)),
-    FINDINGS: ("Findings", (("crash", "crashes", "crash"), ("hang", "hangs", "hang"),
-                            (DIFFERS, "differences", DIFFERS))),
+    FINDINGS: ("Findings", tuple((k.category, k.plural, k.category) for k in KINDS)),
 }  # fmt: skip
 """Charts by widget id: title, then series (or category), label and colour of each curve."""
 
@@ -311,9 +306,10 @@ def average(status: Status) -> str:
 
 def findings(state: State, category: str) -> list[Point]:
     """Return (campaign time, number of groups of findings) pairs."""
-    at = group_heads(state, category)
+    kind = kind_of(category)
+    at = group_heads(state, kind)
     if not at:  # no file is known: use the engines' counts
-        return [] if category == DIFFERS else points(state, FILES[category])
+        return points(state, kind.folder) if kind.default else []
     return [(0.0, 0.0), *((t, float(n)) for n, t in enumerate(at, 1)), (state.t, float(len(at)))]
 
 

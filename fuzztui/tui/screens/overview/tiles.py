@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from fuzztui.model.mutants import Summary
+from fuzztui.model.selectors import FindingTally, listed
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import fit
 from fuzztui.tui.frame.strip import StatusCanvas
-from fuzztui.tui.labels.glyphs import DIFFERS
 from fuzztui.tui.labels.status import AFL, Status
+from fuzztui.wire.finding_kinds import CRASH, FindingKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,7 @@ def tiles_of(s: Status) -> list[Tile]:
         Tile("corpus", format.count(s.stats.corpus), "corpus", _since("new", s.last_entry_t, s)),
         _edges(s),
         _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
-        _findings(s, "crash", "crashes"),
-        _findings(s, "hang", "hangs"),
-        *([_findings(s, DIFFERS, "differs")] if s.tally(DIFFERS).files else []),
+        *(_findings(s, kind, tally) for kind, tally in listed(s.found)),
         *([_libraries(s)] if s.stats.edges_third_party >= 0 else []),
         *([_killed(s, s.mutants)] if s.mutants is not None else []),
     ]
@@ -109,9 +108,8 @@ def _rate_note(s: Status) -> Sequence[str]:
     return ("paused" if s.state == "paused" else "",)
 
 
-def _findings(s: Status, category: str, label: str) -> Tile:
+def _findings(s: Status, kind: FindingKind, tally: FindingTally) -> Tile:
     """Number of groups, which estimates the bugs; below, the number of files if larger."""
-    tally = s.tally(category)
     # An engine counts a file before the log contains its name.
     more = "≥" if s.stats.findings_not_saved > 0 and tally.files else ""  # engine.max_findings
     value = more + format.count(tally.groups or tally.files)
@@ -120,8 +118,8 @@ def _findings(s: Status, category: str, label: str) -> Tile:
         files = f"{format.count(tally.files)} files"
         below = [f"{files}, {text}" for text in last if text] + [files]
     else:
-        below = [*last] if tally.files or category != "crash" else ["none yet"]
-    return Tile(label, value, category, below)
+        below = [*last] if tally.files or kind is not CRASH else ["none yet"]
+    return Tile(kind.label, value, kind.category, below)
 
 
 def _since(word: str, t: float, s: Status) -> Sequence[str]:

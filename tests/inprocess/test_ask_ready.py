@@ -13,8 +13,8 @@ from fuzztui.campaign import load
 from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli import main
 from fuzztui.engines.process.check import untested
-from fuzztui.inprocess import ready as ready_module
-from fuzztui.inprocess.ready import ready, unknown_aliases
+from fuzztui.inprocess import ask as ready_module
+from fuzztui.inprocess.ask import ready, unknown_aliases
 
 APP = """\
 import datetime

@@ -1,7 +1,11 @@
-"""Minimise a finding of an AFL++ campaign with afl-tmin, and report the progress."""
+"""Minimise a finding of an AFL++ campaign with afl-tmin, and report the progress.
+
+A finding of the program oracle is minimised without afl-tmin, which does not support oracles.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 import os
@@ -15,8 +19,8 @@ from fuzztui.base.files import read_regular
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.loop.trim import shrink
 from fuzztui.instances.launcher import Progress
-from fuzztui.minimise.program_oracle import minimise_by_oracle
 from fuzztui.minimise.turns import InTurn, instance_of, rewrite
 from fuzztui.model.oracle import ORACLE
 from fuzztui.oracle.judge import OracleJudge
@@ -24,6 +28,7 @@ from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
 from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import Sandbox, open_sandbox
+from fuzztui.wire.finding_kinds import HANG
 
 CHECK_S = 1.0
 """Minimum time limit of a run, in seconds: with AFL++'s own tight limit, a slow run would count as
@@ -122,10 +127,10 @@ async def _shrink(
     program = place.program
     result = place.directory / "smaller"
     argv = ["nice", "-n", "10", tool, "-i", str(place.file), "-o", str(result)]
-    limit = max(CHECK_S, program.timeout * (1 if category == "hang" else 2))
+    limit = max(CHECK_S, program.timeout * (1 if category == HANG.category else 2))
     argv += ["-t", str(math.ceil(limit * 1000))]
     argv += ["-m", str(max(1, program.memory >> 20)) if program.memory else "none"]
-    argv += ["-H"] if category == "hang" else []
+    argv += ["-H"] if category == HANG.category else []
     if any("@@" in word for word in program.command):
         argv += ["-f", str(place.directory / f"trial-{program.input_name}")]
     argv += [*program.modes, "--", *program.command]
@@ -230,3 +235,56 @@ def judged_by_oracle(campaign: Campaign, run_dir: RunDir, file: Path) -> bool:
     if not campaign.oracle:
         raise SupervisorError(f"{file.name}: the campaign no longer has the [oracle] that found it")
     return True
+
+
+RUNS = 100_000
+"""Maximum number of runs; more than the time limit allows."""
+
+
+async def minimise_by_oracle(
+    judge: OracleJudge,
+    data: bytes,
+    progress: Callable[[str, float], None],
+    longest_s: float,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[bytes, str]:
+    """Return a smaller input with the signature of the first finding, and a note.
+
+    Stops after ``longest_s`` seconds, or once ``stop`` returns True, with the smallest input found.
+    Raises :class:`SupervisorError` if the input shows no bug or a command cannot be run; OSError
+    if the machine lacks something, for example memory.
+    """
+    progress("reproducing the finding", -1.0)
+    findings = await judge.findings(data)
+    if not findings:
+        raise SupervisorError("cannot minimise: the oracle finds nothing wrong with the input")
+    wanted = findings[0][0].signature
+    deadline = time.monotonic() + longest_s
+    loop = asyncio.get_running_loop()
+    left, given_up, stopped = len(data), False, ""
+
+    def keeps(shorter: bytes) -> bool:
+        nonlocal left, stopped
+        if time.monotonic() >= deadline:
+            stopped = f"stopped after {round(longest_s / 60)} min"
+        elif stop():
+            stopped = "stopped"
+        if given_up or stopped:
+            return False
+        found = asyncio.run_coroutine_threadsafe(judge.findings(shorter), loop).result()
+        same = any(finding.signature == wanted for finding, _ in found)
+        left = len(shorter) if same else left
+        loop.call_soon_threadsafe(progress, f"{left} of {several(len(data), 'byte')} left", -1.0)
+        return same
+
+    def passes() -> bytes:
+        before, after = b"", data
+        while after != before:  # a later pass may remove what an earlier one could not
+            before, after = after, shrink(after, keeps, RUNS)
+        return after
+
+    try:
+        found = await asyncio.to_thread(passes)
+    finally:
+        given_up = True
+    return found, f"; {stopped}: more may be possible" if stopped else ""

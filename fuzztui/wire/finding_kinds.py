@@ -1,0 +1,54 @@
+"""The kinds of findings: one row for each. Engines, model, screens and commands loop over them.
+
+Standard library only: engines import this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+CRASHES: Final = "crashes"
+HANGS: Final = "hangs"
+FOLDERS: Final = (CRASHES, HANGS)
+"""AFL's directories of findings in an instance directory, where other tools look. The number of
+files in each is a figure of each engine, with a series of the same name; those in ``crashes`` count
+for ``stop.crashes``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FindingKind:
+    """What a finding is."""
+
+    category: str
+    """Its name in events and JSON; also that of its colour."""
+    folder: str
+    """The directory in which its inputs are saved."""
+    noun: str
+    plural: str
+    label: str
+    """The name of its number: the key in ``status --json``, the row, tile and column."""
+    default: bool = False
+    """Whether files in its folder are of this kind until they are described. The numbers of these
+    kinds are shown also if they are 0."""
+
+
+CRASH: Final = FindingKind("crash", CRASHES, "crash", "crashes", "crashes", default=True)
+HANG: Final = FindingKind("hang", HANGS, "hang", "hangs", "hangs", default=True)
+DIFFERS: Final = FindingKind("differs", CRASHES, "difference", "differences", "differs")
+"""Two implementations disagree."""
+OTHER: Final = FindingKind("other", CRASHES, "other finding", "other findings", "other")
+"""Of a category that this version does not know, in the log of a later one."""
+
+KINDS: Final = (CRASH, HANG, DIFFERS, OTHER)
+"""In the order in which they are listed."""
+
+UNDESCRIBED: Final = {kind.folder: kind for kind in KINDS if kind.default}
+"""The default kind of each folder."""
+
+_BY_CATEGORY: Final = {kind.category: kind for kind in KINDS}
+
+
+def kind_of(category: str) -> FindingKind:
+    """Return the kind with this name; ``OTHER`` if it is unknown."""
+    return _BY_CATEGORY.get(category, OTHER)
