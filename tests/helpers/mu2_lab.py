@@ -14,6 +14,7 @@ from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import BytesInput
@@ -76,7 +77,7 @@ class Lab:
             program,
             self.criterion,
             self._reload,
-            silence_s=3.0,
+            ChildHost("", silence_s=3.0),
             import_s=0.1,
             import_periods=0,
         )
