@@ -1,4 +1,4 @@
-"""Restore resource limits of this process that a target has lowered, as far as possible."""
+"""Resource limits: restore those that a target has lowered, and detect that memory is used up."""
 
 from __future__ import annotations
 
@@ -142,3 +142,16 @@ def lowered_by(pid: int) -> str:
 
 def _size(limit: int) -> float:
     return math.inf if limit == RLIM_INFINITY else limit
+
+
+_LEFT: Final = 1 / 8
+"""Share of the limit below which the free address space counts as used up."""
+
+
+def memory_used_up() -> bool:
+    """Whether less than 1/8 of the limited address space is left; False without a limit."""
+    limit, _ = getrlimit(RLIMIT_AS)
+    if limit == RLIM_INFINITY:
+        return False
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return limit - pages * getpagesize() < limit * _LEFT

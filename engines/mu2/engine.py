@@ -40,8 +40,7 @@ from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.suspect_check import SuspectCheck
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
-from fuzztui.engines.mutants.program import Program, PythonMutant
-from fuzztui.engines.mutants.reimport import reload
+from fuzztui.engines.mutants.program import Program, PythonMutant, reload
 from fuzztui.engines.zest import engine as zest
 
 SILENT_LIMITS: Final = 5

@@ -30,8 +30,7 @@ from fuzztui.engines.mu2.engine import SILENT_LIMITS, prepare
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
-from fuzztui.engines.mutants.program import CannotSwap, PythonMutant
-from fuzztui.engines.mutants.reimport import reload
+from fuzztui.engines.mutants.program import CannotSwap, PythonMutant, reload
 
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005

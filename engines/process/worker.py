@@ -44,8 +44,7 @@ from fuzztui.engines.findings.findings import Findings
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.scope_summary import scope_lines
+from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.loop import Loop, Parts

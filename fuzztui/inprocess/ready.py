@@ -11,7 +11,7 @@ from typing import Any
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import Unfit
-from fuzztui.engines.base.diagnostic import Diagnostic
+from fuzztui.engines.base.errors import Diagnostic
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.inprocess.ask import NoAnswer, ask
 

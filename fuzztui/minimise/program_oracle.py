@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.engines.loop.trim import shrink
+from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.oracle.judge import OracleJudge
 
 RUNS = 100_000

@@ -18,9 +18,9 @@ from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import BytesInput
+from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.trim import shrink
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
