@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.engines.execute.descriptors import high_copy
+from fuzztui.engines.execute.limits import high_copy
 
 Say = Callable[[Mapping[str, Any]], None]
 

@@ -20,11 +20,10 @@ from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
-from fuzztui.engines.execute.descriptors import high_copy
 from fuzztui.engines.execute.executor import Outcome
 from fuzztui.engines.execute.failures import last_place
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
-from fuzztui.engines.execute.limits import lowered_signature, lowered_text
+from fuzztui.engines.execute.limits import high_copy, lowered_signature, lowered_text
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.triage import FailureTriage

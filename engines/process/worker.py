@@ -35,8 +35,8 @@ from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.store import Store
-from fuzztui.engines.execute.descriptors import high_copy
 from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.limits import high_copy
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.execute.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.findings.differential import DifferentialOracle
