@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec, read_spec
-from fuzztui.engines.execute.descriptors import allow_descriptors
+from fuzztui.engines.execute.limits import allow_descriptors
 from fuzztui.engines.process.apart import apart
 
 

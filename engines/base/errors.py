@@ -1,6 +1,8 @@
-"""Exit statuses and exceptions with which an engine ends on purpose."""
+"""Exit statuses, exceptions with which an engine ends on purpose, and diagnostics."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 CANNOT_START = 3
 """Exit status of an engine that cannot start; restarting would not help."""
@@ -44,3 +46,15 @@ class CannotStart(Exception):
 
 class Stopping(Exception):
     """A stop was requested while the engine waited, for example for a full disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A message about the campaign file. ``warns``: a warning, else a note.
+
+    ``key``: the key that the message is about; empty: none.
+    """
+
+    words: str
+    key: str = ""
+    warns: bool = False

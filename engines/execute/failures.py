@@ -11,7 +11,7 @@ from types import CodeType, TracebackType
 from typing import Final
 
 from fuzztui.engines.inputs.shape import type_name
-from fuzztui.engines.instrument.frames import Stack, is_engine
+from fuzztui.engines.instrument.guard import Stack, is_engine
 from fuzztui.wire.finding_kinds import CRASH, HANG
 
 _DETAIL_LIMIT: Final = 8000

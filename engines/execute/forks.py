@@ -1,7 +1,8 @@
 """Run a function in a forked child that may die or hang, and receive its messages.
 
 The child is a copy of this process: loaded modules are available, and its changes are lost when
-it ends. Messages arrive at once, so messages sent before a death are not lost.
+it ends. Messages arrive at once, so messages sent before a death are not lost. A :class:`ChildHost`
+runs one child after another under one policy.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import resource
 import select
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, NoReturn
 
+from fuzztui.engines.base.errors import CannotStart
+from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.pipe import Pipe
 
 Tell = Callable[[Any], None]
@@ -31,6 +34,8 @@ _STOPPED_S: Final = 1.0
 _MAX_STEP_S: Final = 0.25
 """Most seconds that count between two polls of a child."""
 _PR_SET_PDEATHSIG: Final = 1
+_SLACK_S: Final = 2.0
+"""Seconds of silence that a child has beyond its trials' time limits."""
 _MAX_MESSAGE: Final = 300
 """Characters of an exception's message that are kept."""
 
@@ -90,6 +95,75 @@ def in_child(
             child.end()
     finally:
         pipe.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ChildHost:
+    """The policy for children that run the target: deadline, memory, what an error means.
+
+    ``doing`` names the work in the error that is raised if the work itself raises, which is a
+    defect of fuzztui; empty: the caller handles such a :class:`Death`. The other fields are
+    arguments of :func:`in_child`.
+    """
+
+    doing: str
+    silence_s: float
+    memory_bytes: int = 0
+    meanwhile: Callable[[], None] = lambda: None
+    patient: bool = True
+
+    @classmethod
+    def of(
+        cls, target: TargetSpec, doing: str, *, limits: int = 2, patient: bool = True
+    ) -> ChildHost:
+        """``limits``: time limits of a trial, plus 2 s, after which a silent child hangs."""
+        silence_s = _SLACK_S + limits * target.timeout_s
+        return cls(doing, silence_s, target.memory_bytes, patient=patient)
+
+    def child(self, work: Callable[[Tell], None]) -> Generator[Any, None, None]:
+        """Run one child; see :func:`in_child`. Raises OSError, :class:`CannotStart`."""
+        for message in in_child(
+            work,
+            silence_s=self.silence_s,
+            memory_bytes=self.memory_bytes,
+            meanwhile=self.meanwhile,
+            patient=self.patient,
+        ):
+            if isinstance(message, Death) and message.how == "raised" and self.doing:
+                raise self.defect(message)
+            yield message
+
+    def ask(self, work: Callable[[Tell], None]) -> Any:
+        """The only message of one child; None if the child ended without it."""
+        answers = [m for m in self.child(work) if m is not None and not isinstance(m, Death)]
+        return answers[0] if answers else None
+
+    def series(
+        self,
+        more: Callable[[], bool],
+        work: Callable[[Tell], None],
+        answer: Callable[[Any], bool],
+        ended: Callable[[Death], None],
+    ) -> Iterator[None]:
+        """Run children one after the other as long as ``more()``, which is called before each.
+
+        ``answer`` is called with each message, and returns whether the child goes on. ``ended`` is
+        called if the child ended; it decides where the next child begins. Yields if not
+        :attr:`patient` and there is no message.
+        """
+        while more():
+            with contextlib.closing(self.child(work)) as messages:
+                for message in messages:
+                    if message is None:
+                        yield
+                    elif isinstance(message, Death):
+                        ended(message)
+                    elif not answer(message):
+                        break
+
+    def defect(self, death: Death) -> CannotStart:
+        """The error for a death that only a defect of fuzztui explains."""
+        return CannotStart(f"{self.doing} failed, please report this: the child {death.words}")
 
 
 def how_it_ended(status: int) -> str:

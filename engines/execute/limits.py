@@ -1,8 +1,11 @@
-"""Restore resource limits of this process that a target has lowered, as far as possible."""
+"""Resource limits: restore those that a target has lowered, detect that memory is used up, and
+keep descriptors within the limit of open files under numbers that targets do not use.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import math
 from pathlib import Path
 from resource import (
@@ -20,6 +23,8 @@ from resource import (
     setrlimit,
 )
 from typing import Final
+
+from fuzztui.engines.base.errors import CannotStart
 
 _NEEDED: Final = {
     RLIMIT_FSIZE: ("RLIMIT_FSIZE", "files can no longer be written"),
@@ -142,3 +147,52 @@ def lowered_by(pid: int) -> str:
 
 def _size(limit: int) -> float:
     return math.inf if limit == RLIM_INFINITY else limit
+
+
+_LEFT: Final = 1 / 8
+"""Share of the limit below which the free address space counts as used up."""
+
+
+def memory_used_up() -> bool:
+    """Whether less than 1/8 of the limited address space is left; False without a limit."""
+    limit, _ = getrlimit(RLIMIT_AS)
+    if limit == RLIM_INFINITY:
+        return False
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return limit - pages * getpagesize() < limit * _LEFT
+
+
+_HIGH_FD: Final = 200
+"""Targets often close or replace low descriptors."""
+_ENGINE_FILES: Final = 48
+"""Open files that an engine and its children need (40 are enough for engine "mu2")."""
+_ENOUGH_FILES: Final = 256
+"""Soft limit of open files that is not raised any further."""
+_RAISED_FILES: Final = 1024
+_FREE_FILES: Final = 16
+"""Descriptors above the chosen number that stay free for more copies."""
+
+
+def allow_descriptors() -> None:
+    """Raise a low soft limit of open files to the hard limit. Raises :class:`CannotStart`."""
+    soft, hard = getrlimit(RLIMIT_NOFILE)
+    if soft != RLIM_INFINITY and soft < _ENOUGH_FILES and soft != hard:
+        soft = _RAISED_FILES if hard == RLIM_INFINITY else min(hard, _RAISED_FILES)
+        setrlimit(RLIMIT_NOFILE, (soft, hard))
+    if 0 <= soft < _ENGINE_FILES:
+        raise CannotStart(
+            f"ulimit -n: {soft} open files are too few, an engine needs {_ENGINE_FILES}:"
+            " raise the limit in the shell that starts fuzztui (ulimit -n 1024)"
+        )
+
+
+def high_copy(fd: int) -> int:
+    """Duplicate a descriptor, close-on-exec, under a high number; ``fd`` stays open.
+
+    The number is below 200 if the limit of open files is lower. Raises OSError.
+    """
+    soft, _ = getrlimit(RLIMIT_NOFILE)
+    number = _HIGH_FD
+    if soft != RLIM_INFINITY:
+        number = max(3, min(number, soft - _FREE_FILES))
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number)

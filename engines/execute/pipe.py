@@ -10,7 +10,7 @@ import select
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fuzztui.engines.execute.descriptors import high_copy
+from fuzztui.engines.execute.limits import high_copy
 
 _LINE_LIMIT: Final = 16 << 20
 """Bytes of unread text without a newline that are dropped; a message may have half as many."""

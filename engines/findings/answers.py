@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.engines.execute.descriptors import high_copy
+from fuzztui.engines.execute.limits import high_copy
 
 Say = Callable[[Mapping[str, Any]], None]
 
 
 @contextlib.contextmanager
-def answering() -> Iterator[Say]:
+def answering(*, sort_keys: bool = True) -> Iterator[Say]:
     """Context manager: yields a function that prints a line to the original stdout.
 
     Restores stderr if the body raises ``CannotStart``, so that its message is visible.
@@ -23,7 +23,7 @@ def answering() -> Iterator[Say]:
     out, err = high_copy(1), os.dup(2)
 
     def say(answer: Mapping[str, Any]) -> None:
-        line = memoryview(json.dumps(answer, sort_keys=True).encode() + b"\n")
+        line = memoryview(json.dumps(answer, sort_keys=sort_keys).encode() + b"\n")
         while line:
             line = line[os.write(out, line) :]
 

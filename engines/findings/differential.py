@@ -17,8 +17,7 @@ from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.failures import Failure, qualified, title_of
 from fuzztui.engines.execute.message_oracle import without_numbers
-from fuzztui.engines.findings.compare import same
-from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
+from fuzztui.engines.findings.compare import cut, from_difference, long_repr, same
 from fuzztui.engines.inputs.shape import ATOMS, UNRUN, ItemOrder, shape_of, type_name
 from fuzztui.engines.instrument.guard import TrialTimeout
 from fuzztui.engines.instrument.target import Target

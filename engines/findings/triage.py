@@ -17,7 +17,7 @@ from fuzztui.engines.execute.failures import (
     traceback_text,
 )
 from fuzztui.engines.findings.findings import Description
-from fuzztui.engines.instrument.frames import Stack
+from fuzztui.engines.instrument.guard import Stack
 
 FLAKY: Final = "Flaky: the same input, run again at once, did not fail so."
 

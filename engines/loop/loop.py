@@ -43,19 +43,19 @@ from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.directory.store import QUEUE, Store, candidate_tail, entry_ids
-from fuzztui.engines.execute import memory
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.failures import Failure
+from fuzztui.engines.execute.limits import memory_used_up
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.findings.triage import FLAKY, FailureTriage
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
+from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.loop.stages import Stage
-from fuzztui.engines.loop.trim import shrink
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed
 
@@ -296,7 +296,7 @@ class Loop:
         if error is None or not self._out_of_memory(execution):
             return False
         BaseException.with_traceback(error, None)  # its frames refer to the trial's memory
-        return memory.used_up()
+        return memory_used_up()
 
     def _out_of_memory(self, execution: Execution) -> bool:
         used = self.journal.counters[j.TRIAL] > self._fresh_until

@@ -18,6 +18,7 @@ from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.importer import Application
@@ -39,11 +40,10 @@ from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.suspect_check import SuspectCheck
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
-from fuzztui.engines.mutants.program import Program, PythonMutant
-from fuzztui.engines.mutants.reimport import reload
+from fuzztui.engines.mutants.program import Program, PythonMutant, reload
 from fuzztui.engines.zest import engine as zest
 
-SILENCE_TIMES: Final = 5
+SILENT_LIMITS: Final = 5
 """Time limits for which a child process may be silent: a single run of a mutant is shorter."""
 
 
@@ -80,7 +80,8 @@ def build(context: Context) -> Parts:
         context.target.compare,
         executor.guarded,
     )
-    silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
+    # The worker's own limit of memory holds for its children.
+    host = replace(ChildHost.of(spec.target, "", limits=SILENT_LIMITS), memory_bytes=0)
 
     def stopping() -> None:
         if journal.counters[j.STOP] == j.STOP_NOW:
@@ -102,10 +103,9 @@ def build(context: Context) -> Parts:
         program,
         criterion,
         _reload(context, program),
-        silence_s=silence_s,
+        replace(host, meanwhile=stopping),
         import_s=context.target.import_s,
         import_periods=executor.guard.spent,
-        meanwhile=stopping,
     )
     parts = Analysis(
         executor=executor,
@@ -149,7 +149,9 @@ def build(context: Context) -> Parts:
 
     found()
     settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
-    SuspectCheck(executor, program, criterion, silence_s, still_loading).run(isolation, log.message)
+    SuspectCheck(executor, program, criterion, replace(host, meanwhile=still_loading)).run(
+        isolation, log.message
+    )
     table.isolate(isolation.outside)
     first, *others = base.stages
     return replace(

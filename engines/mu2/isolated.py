@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.executor import Executor
-from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
 from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
@@ -61,21 +61,16 @@ class IsolatedRunner:
         program: Program,
         criterion: KillCriterion,
         reload: Reload,
+        host: ChildHost,
         *,
-        silence_s: float,
         import_s: float,
         import_periods: int,
-        memory_bytes: int = 0,
-        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """``silence_s``: seconds of silence after which a child hangs. ``import_s``,
-        ``import_periods``: time and fuel that the import of the program took. ``memory_bytes``:
-        limit for the children; 0: the limit of this process. ``meanwhile`` is called while a child
-        runs; an exception that it raises ends the child.
-        """
-        self._meanwhile, self._memory_bytes = meanwhile, memory_bytes
+        """``import_s``, ``import_periods``: time and fuel that the import of the program took."""
+        # An error of fuzztui spoils the result of one mutant only.
+        self._host = replace(host, doing="", patient=False)
         self._executor, self._program, self._criterion = executor, program, criterion
-        self._reload, self._silence_s = reload, silence_s
+        self._reload = reload
         self._import_s = _IMPORT_TIMES * import_s
         self._import_fuel = allowance(import_periods, again=True)
 
@@ -140,13 +135,10 @@ class IsolatedRunner:
     def _in_child(
         self, work: Work, pairs: Sequence[Pair], *, confirms: bool = False
     ) -> Iterator[Any]:
-        return in_child(
-            partial(work, pairs, confirms),
-            silence_s=self._silence_s + (self._import_s if pairs[0][0].static else 0.0),
-            memory_bytes=self._memory_bytes,
-            meanwhile=self._meanwhile,
-            patient=False,
-        )
+        host = self._host
+        if pairs[0][0].static:
+            host = replace(host, silence_s=host.silence_s + self._import_s)
+        return host.child(partial(work, pairs, confirms))
 
     def _judged(
         self, result: IsolatedResult, pair: Pair, work: Work

@@ -16,8 +16,7 @@ from typing import Final, Literal, Protocol, TypeVar
 from fuzztui.base.text import visible
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.execute.failures import title_of
-from fuzztui.engines.findings.compare import same
-from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
+from fuzztui.engines.findings.compare import cut, from_difference, long_repr, same
 from fuzztui.engines.inputs.shape import type_name, without_addresses
 from fuzztui.engines.instrument.guard import TrialTimeout
 

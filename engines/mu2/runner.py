@@ -9,9 +9,9 @@ from typing import Final
 
 from fuzztui.engines.base.errors import RecycleWorker
 from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.execute import memory
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.isolation import Isolation
+from fuzztui.engines.execute.limits import memory_used_up
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
@@ -165,7 +165,7 @@ class Runner:
         """Handle a change of the original's behaviour: mark the input as flaky, or, if the change
         is permanent, let a fresh worker examine the mutants that ran.
         """
-        if memory.used_up():
+        if memory_used_up():
             raise RecycleWorker  # behaviour without free memory proves nothing
         if not self._mutant_executor.varies(original):
             rows = self._table.rows

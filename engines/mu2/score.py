@@ -9,12 +9,10 @@ the next child continues, and the mutant that was running is tried again alone. 
 from __future__ import annotations
 
 import gc
-import json
-import os
 import random
 import stat
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -24,15 +22,15 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.execute.executor import Executor
-from fuzztui.engines.execute.forks import Death, in_child
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
+from fuzztui.engines.findings.answers import Say, answering
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.mu2.engine import SILENCE_TIMES, prepare
+from fuzztui.engines.mu2.engine import SILENT_LIMITS, prepare
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
-from fuzztui.engines.mutants.program import CannotSwap, PythonMutant
-from fuzztui.engines.mutants.reimport import reload
+from fuzztui.engines.mutants.program import CannotSwap, PythonMutant, reload
 
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005
@@ -44,21 +42,14 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
     inputs = list(_inputs(folders))
     if not inputs:
         raise CannotStart(f"{', '.join(map(str, folders))}: no readable input to score")
-    out, err = os.dup(1), os.dup(2)  # the target may close, replace or print to its copies
-
-    def say(what: dict[str, Any]) -> None:
-        os.write(out, json.dumps(what).encode() + b"\n")
-
-    say({"progress": {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}})
-    try:
+    with answering(sort_keys=False) as say:
+        loading = {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}
+        say({"progress": loading})
         scorer = _Scorer(spec, inputs, say)
         gc.collect()
         gc.freeze()  # else garbage collection in children would copy the loaded objects
         scorer.run(max(1, jobs))
-    except CannotStart as e:
-        os.dup2(err, 2)
-        raise e from None
-    say({"result": scorer.result()})
+        say({"result": scorer.result()})
     return 0
 
 
@@ -95,9 +86,7 @@ def _run_all(work: Iterable[Iterator[None]], jobs: int) -> None:
 class _Scorer:
     """The state of all mutants, and the child processes that run them."""
 
-    def __init__(
-        self, spec: Spec, inputs: list[tuple[str, bytes]], say: Callable[[dict[str, Any]], None]
-    ) -> None:
+    def __init__(self, spec: Spec, inputs: list[tuple[str, bytes]], say: Say) -> None:
         self._inputs, self._say = inputs, say
         self._due = 0.0
         loaded = load(
@@ -113,22 +102,20 @@ class _Scorer:
         mode = spec.engine.options.get("oracle", "differential")
         self._criterion = KillCriterion(mode, target.compare, executor.guarded)
         program.scan()
-        self._silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
+        self._host = ChildHost.of(spec.target, "scoring", limits=SILENT_LIMITS, patient=False)
 
         def reimport(mutant: PythonMutant | None) -> Executor:
             fresh = reload(program, spec.target, mutant)
             return executor.like(fresh.function, fresh.expected)
 
-        self._memory_bytes = spec.target.memory_bytes
         self._isolated = IsolatedRunner(
             executor,
             program,
             self._criterion,
             reimport,
-            silence_s=self._silence_s,
+            self._host,
             import_s=target.import_s,
             import_periods=executor.guard.spent,
-            memory_bytes=self._memory_bytes,
         )
         reported = read_reported(spec.dir / "events.jsonl").mutants
         self._reported = {m.index: reported[m.id] for m in program.mutants if m.id in reported}
@@ -190,25 +177,12 @@ class _Scorer:
 
     def _swapped(self, share: frozenset[int]) -> Iterator[None]:
         """Run a share of the mutants on all inputs; yields while it waits."""
-        at = 0
-        while at < len(self._inputs):
-            at = yield from self._child(share, at)
+        at, mutant = 0, -1
+        """The input and the mutant that are running; -1: the original runs."""
 
-    def _child(self, share: frozenset[int], start: int) -> Generator[None, None, int]:
-        """Run a child from input ``start`` on. Returns the input at which the next child starts."""
-        at, mutant = start, -1
-        death: Death | None = None
-        for message in in_child(
-            lambda send: self._work(share, start, send),
-            silence_s=self._silence_s,
-            memory_bytes=self._memory_bytes,
-            patient=False,
-        ):
-            if message is None:
-                yield
-            elif isinstance(message, Death):
-                death = message
-            elif "input" in message:
+        def answer(message: dict[str, Any]) -> bool:
+            nonlocal at, mutant
+            if "input" in message:
                 self._step(int(message["input"]) - at)
                 at, mutant = int(message["input"]), -1
             elif "begin" in message:
@@ -223,25 +197,33 @@ class _Scorer:
             elif "flaky" in message:
                 self._flaky.add(at)
                 self._step()
-                return at + 1
+                at += 1
+                return False
             elif "leaked" in message:
                 self._quarantine.update(map(int, message["leaked"]))
-                return at
-        if death is None or death.how == "exited":
-            self._step(len(self._inputs) - at)
-            return len(self._inputs)
-        if death.how == "raised":
-            raise CannotStart(
-                f"scoring failed, please report this: the child process {death.words}"
-            )
-        if mutant >= 0:
-            # Alone in a separate child, a death is caused by the mutant.
-            self._quarantine.add(mutant)
-            return at
-        self._step()
-        return at + 1  # the original dies on this input
+                return False
+            return True
 
-    def _work(self, share: frozenset[int], start: int, send: Callable[[Any], None]) -> None:
+        def ended(death: Death) -> None:
+            nonlocal at
+            if death.how == "exited":
+                self._step(len(self._inputs) - at)
+                at = len(self._inputs)
+            elif mutant >= 0:
+                # Alone in a separate child, a death is caused by the mutant.
+                self._quarantine.add(mutant)
+            else:
+                self._step()
+                at += 1  # the original dies on this input
+
+        def more() -> bool:
+            nonlocal mutant
+            mutant = -1
+            return at < len(self._inputs)
+
+        yield from self._host.series(more, lambda send: self._work(share, at, send), answer, ended)
+
+    def _work(self, share: frozenset[int], start: int, send: Tell) -> None:
         executor, program = self._executor, self._program
         executor.in_child()
         mutant_executor = MutantExecutor(executor, program, self._criterion)

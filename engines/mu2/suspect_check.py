@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from fuzztui.engines.execute.executor import Executor
-from fuzztui.engines.execute.forks import Death, in_child
+from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
@@ -29,12 +29,10 @@ class SuspectCheck:
         executor: Executor,
         program: Program,
         criterion: KillCriterion,
-        silence_s: float,
-        meanwhile: Callable[[], None] = lambda: None,
+        host: ChildHost,
     ) -> None:
-        """``meanwhile`` is called at least every 50 ms."""
         self._executor, self._program, self._criterion = executor, program, criterion
-        self._silence_s, self._meanwhile = silence_s, meanwhile
+        self._host = host
 
     def run(self, isolation: Isolation, say: Callable[[str, str], None]) -> None:
         """Examine the suspects that the previous worker recorded, if there are any."""
@@ -73,10 +71,7 @@ class SuspectCheck:
         return [m for m in mutants if not self._in_child(partial(self._after, data, m))]
 
     def _in_child(self, work: Callable[[Callable[[Any], None]], None]) -> bool:
-        """The result that the child sends; False if the child dies or hangs."""
-        messages = in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
-        answers = [m for m in messages if not isinstance(m, Death)]
-        return bool(answers) and answers[0] is True
+        return self._host.ask(work) is True  # None: the child died or hung
 
     def _repeats(self, data: bytes, send: Callable[[Any], None]) -> None:
         self._executor.in_child()

@@ -8,18 +8,24 @@ not end), plain with *probes*, the *base* (compiled like a mutant but unmutated)
 from __future__ import annotations
 
 import ast
+import random
+import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import compress
+from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.base.errors import CannotStart
+from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.mutants.enumeration import Enumeration
 from fuzztui.engines.mutants.infection import empty_of
 from fuzztui.engines.mutants.mutant import PythonMutant, cuts, mutated_node
 from fuzztui.engines.mutants.operators import OPERATORS, Mutation, MutationOperator
 from fuzztui.engines.mutants.probe_recorder import Probing
+from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
 from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, UnitCompiler, size_of
 
@@ -237,3 +243,35 @@ class Program:
     def locate(self, tree: ast.Module, mutant: PythonMutant) -> tuple[ast.AST, Mutation, Point]:
         """The mutant's node, change and point in a plain tree of its module."""
         return self._enumeration.locate(tree, mutant)
+
+
+def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) -> Target:
+    """Load the target again, with ``mutant`` in the application; None: unchanged.
+
+    For static mutants, which are in code that runs at import and cannot be swapped in; works for
+    the others too. Call this in a forked child: nothing is restored. Raises any exception of
+    the import; an exception of the application is wrapped in :class:`CannotStart`.
+    """
+    application = program.application
+
+    def mutate(name: str, tree: ast.Module) -> None:
+        if mutant is not None and name == mutant.module:
+            node, change, _ = program.locate(tree, mutant)
+            Slots(tree).put(node, mutated_node(change, node))
+
+    application.fresh = lambda name: mutant is not None and name == mutant.module
+    application.on_source = mutate
+    application.on_module = lambda loaded: None
+    program.install(None)
+    _forget_harness(target)
+    random.seed(0)  # as at the first import
+    return load_target(target, application)  # drops the application's modules first
+
+
+def _forget_harness(target: TargetSpec) -> None:
+    """Drop the modules of harness files, which refer to the application's old objects."""
+    references = [target.function, target.generator]
+    files = {str(Path(r.rpartition(":")[0] or r)) for r in references if ".py" in r}
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) in files:
+            del sys.modules[name]

@@ -26,7 +26,7 @@ from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Outcome
-from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import answering
 from fuzztui.engines.instrument.edges import EdgeTable
@@ -74,7 +74,8 @@ class _Runner:
             spec, folder=spec.dir / ".scratch", table=EdgeTable(None), draw=self._rng.randbytes
         ).executor
         self._watch = CallTracer(request["functions"])
-        self._silence_s = 2 + 2 * spec.target.timeout_s
+        self._host = ChildHost.of(spec.target, "observing types")
+        self._until = 0.0
         self.inputs = [*self._seeds(), *range(request["inputs"] * self._executor.form.choices)]
         self._seen: Seen = {}
         self._bases: dict[str, list[str]] = {}
@@ -94,32 +95,30 @@ class _Runner:
 
     def run(self, progress: Any) -> None:
         """Run all inputs; fewer if too many are lost or the total time is used up."""
-        until, told = time.monotonic() + _PATIENCE_S, time.monotonic()
-        while self._goes_on(until):
-            for message in in_child(
-                self._work, silence_s=self._silence_s, memory_bytes=self._spec.target.memory_bytes
-            ):
-                if isinstance(message, Death):
-                    if message.how == "raised":
-                        raise CannotStart(f"observing types failed, please report: {message.words}")
-                    if message.how != "exited":
-                        self.lost += 1
-                        self.done += 1
-                    break
-                self._note(message)
-                self.done += 1
-                if not self._goes_on(until):
-                    break
-                if time.monotonic() >= told + _EVERY_S:
-                    told = time.monotonic()
-                    of = several(len(self.inputs), "input")
-                    progress(f"observing types: {self.done} of {of}")
+        self._until, told = time.monotonic() + _PATIENCE_S, time.monotonic()
 
-    def _goes_on(self, until: float) -> bool:
+        def answer(message: dict[str, Any]) -> bool:
+            nonlocal told
+            self._note(message)
+            if self._goes_on() and time.monotonic() >= told + _EVERY_S:
+                told = time.monotonic()
+                progress(f"observing types: {self.done} of {several(len(self.inputs), 'input')}")
+            return self._goes_on()
+
+        for _ in self._host.series(self._goes_on, self._work, answer, self._ended):
+            pass
+
+    def _ended(self, death: Death) -> None:
+        if death.how != "exited":
+            self.lost += 1
+            self.done += 1
+
+    def _goes_on(self) -> bool:
         left = self.done < len(self.inputs) and self.lost < _MAX_LOST
-        return left and time.monotonic() < until
+        return left and time.monotonic() < self._until
 
     def _note(self, message: dict[str, Any]) -> None:
+        self.done += 1
         self.lost += message["late"]
         self._bases.update(message["bases"])
         for full, parameters in message["seen"].items():

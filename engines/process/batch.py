@@ -34,7 +34,7 @@ from fuzztui.base.files import read_if_regular
 from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
-from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.limits import lowered_signature, lowered_text
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
@@ -45,9 +45,6 @@ from fuzztui.wire.finding_kinds import CRASH, HANG
 
 _CONFIRMED: Final = 16
 """Failures confirmed in a fresh child, without a refuted one, after which all are believed."""
-
-_SILENCE_TIMES: Final = 2
-"""Time limits, plus 2 s, without a message after which a child counts as hanging."""
 _WELL: Final = (Outcome.SUCCESS, Outcome.INVALID)
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 
@@ -76,8 +73,7 @@ class _Runner:
         self._answers: bool = request["answers"]
         self._say = say
         self._limit = spec.engine.max_size
-        self._memory_bytes = spec.target.memory_bytes
-        self._silence_s = 2 + _SILENCE_TIMES * spec.target.timeout_s
+        self._host = ChildHost.of(spec.target, "running inputs")
         self._rng = random.Random(0)
         self._lines = _Lines(request["lines"])
         edges: str = request["edges"]
@@ -95,37 +91,35 @@ class _Runner:
             raise CannotStart(f"{edges}: {e.strerror or e}") from None
         say({"loaded": {name: _file_of(name) for name in request["modules"]}})
         self._lines.report(say)
+        self._start = self._at = 0
+        """The first input of the present child, and the one after its last verdict."""
+        self._well = True
+        """Whether the child's last verdict was not a failure."""
         self._confirmed = 0
         self._refuted = self._doubted = False
         """Doubted: the next input has failed in a child that had run other inputs before."""
 
     def run(self) -> None:
         """Run all inputs."""
-        at = 0
-        while at < len(self._inputs):
-            at = self._child(at)
+        for _ in self._host.series(self._more, self._work, self._answer, self._ended):
+            pass
 
     @property
     def _believing(self) -> bool:
         return self._confirmed >= _CONFIRMED and not self._refuted
 
-    def _child(self, start: int) -> int:
-        """Run inputs from ``start`` on in one child. Returns the first input of the next child."""
+    def _more(self) -> bool:
         self._table.refresh()  # with the cells of modules that an earlier child imported
-        at, well = start, True
-        for message in in_child(
-            lambda tell: self._work(start, tell),
-            silence_s=self._silence_s,
-            memory_bytes=self._memory_bytes,
-        ):
-            if isinstance(message, Death):
-                return self._dead(message, start, at, well=well)
-            self._say(message)
-            if "verdict" in message:
-                at = int(message["verdict"][0]) + 1
-                well = message["verdict"][1] in (*_WELL, "unfit")
-                self._note(well=well)
-        raise AssertionError("a child's last message is its death")
+        self._start, self._well = self._at, True
+        return self._at < len(self._inputs)
+
+    def _answer(self, message: dict[str, Any]) -> bool:
+        self._say(message)
+        if "verdict" in message:
+            self._at = int(message["verdict"][0]) + 1
+            self._well = message["verdict"][1] in (*_WELL, "unfit")
+            self._note(well=self._well)
+        return True
 
     def _note(self, *, well: bool) -> None:
         if not well:
@@ -134,19 +128,15 @@ class _Runner:
             self._refuted = True
         self._doubted = False
 
-    def _dead(self, death: Death, start: int, at: int, *, well: bool) -> int:
-        """Attribute the end of a child. Returns the first input of the next child.
-
-        ``start``, ``at``: the child's first input, and the one after its last verdict.
-        ``well``: the child's last verdict was not a failure.
-        """
-        if death.how == "raised":
-            raise CannotStart(f"running inputs failed, please report this: the child {death.words}")
+    def _ended(self, death: Death) -> None:
+        """Attribute the end of a child to the input that was running, if it is the cause."""
+        at = self._at
         if at >= len(self._inputs):
-            return at
-        if death.how == "exited" or (at > start and not self._believing):
-            self._doubted = well
-            return at
+            return
+        if death.how == "exited" or (at > self._start and not self._believing):
+            self._doubted = self._well
+            return
+        self._at = at + 1
         how = "hung" if death.how == "hung" else "died"
         self._note(well=False)
         self._say({"verdict": [at, how, "", max(0, -death.status) if how == "died" else 0]})
@@ -157,10 +147,9 @@ class _Runner:
                 signature = f"stopped by {death.stopped}"
                 title = f"the target {death.words}"
             self._say({"words": [at, _description(kind.category, f"{signature} @ ", title)]})
-        return at + 1
 
-    def _work(self, start: int, tell: Tell) -> None:
-        executor, table = self._executor, self._table
+    def _work(self, tell: Tell) -> None:
+        executor, table, start = self._executor, self._table, self._start
         executor.in_child()
         for at in range(start, len(self._inputs)):
             data = read_if_regular(self._inputs[at], self._limit)
@@ -189,7 +178,7 @@ class _Runner:
                 hang = _description(kind, lowered_signature(lowered), title) if lowered else None
                 tell({"words": [at, hang or self._described(execution)]})
             if self._answers and well:
-                tell({"answer": [at, self._answer(execution)]})
+                tell({"answer": [at, self._digest(execution)]})
             tell({"verdict": [at, outcome, self._trace(execution), 0]})
             if lowered or not (well or self._believing):
                 return  # the next child has its limits again
@@ -199,7 +188,7 @@ class _Runner:
         cells = execution.observed.to_bytes(size, "little")
         return base64.b64encode(zlib.compress(cells, 1)).decode()
 
-    def _answer(self, execution: Execution) -> str:
+    def _digest(self, execution: Execution) -> str:
         """A digest of the returned value, or of the class of the expected exception."""
         value, error = execution.value, execution.error
         if error is None:

@@ -24,8 +24,7 @@ from typing import Any, Final
 
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.base.text import listed
-from fuzztui.engines.base.diagnostic import Diagnostic
-from fuzztui.engines.base.errors import CannotStart
+from fuzztui.engines.base.errors import CannotStart, Diagnostic
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.execute.loading import load
@@ -33,8 +32,7 @@ from fuzztui.engines.generators.names import name_of
 from fuzztui.engines.inputs.dictionary import read_dictionary
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.scope_summary import scope_lines
+from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.process.samples import MAKING_S, Samples
 from fuzztui.engines.process.worker import die_with, limit_resources
 from fuzztui.engines.spoton.relations import TypeRelations

@@ -13,29 +13,74 @@ import os
 import random
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
-from fuzztui.engines.execute.descriptors import high_copy
 from fuzztui.engines.execute.executor import Outcome
 from fuzztui.engines.execute.failures import last_place
-from fuzztui.engines.execute.forks import Death, Tell, in_child
-from fuzztui.engines.execute.limits import lowered_signature, lowered_text
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
+from fuzztui.engines.execute.limits import high_copy, lowered_signature, lowered_text
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.triage import FailureTriage
-from fuzztui.engines.inputs.source import Rejected
+from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.process.noted import NotedInput
+from fuzztui.engines.spoton.form import TypedInput
+from fuzztui.engines.strategies.given import Pending
+
+
+class _Noted(Source):
+    """A source that records where each choice begins, and normalises the bytes of each choice.
+
+    Choices with the same value get the same bytes, although values are drawn as remainders.
+    """
+
+    __slots__ = ("starts",)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.starts: list[int] = []
+
+    def _advance(self, n: int) -> int:
+        self.starts.append(self._pos)  # also if the input has no bytes left for this choice
+        return Source._advance(self, n)
+
+    def below(self, n: int) -> int:
+        """Draw an integer below ``n``, and store it in place of the drawn bytes."""
+        value = super().below(n)
+        at, end = self.starts[-1], self._pos
+        self._data[at:end] = value.to_bytes(end - at, "big")
+        return value
+
+
+class NotedInput(TypedInput):
+    """The input that a generator makes; :attr:`starts` has the offsets of the choices."""
+
+    on_built: Callable[[], None] | None = None
+    """Called when the input is complete; not called if the target may draw more while it runs."""
+
+    def build(self, data: bytes) -> object:
+        """Run the generator."""
+        made = super().build(data)
+        if self.on_built is not None and not (isinstance(made, Pending) and made.more):
+            self.on_built()
+        return made
+
+    def _plain(self, data: bytes) -> Source:
+        return _Noted(data, self._limit, self._more, self._magic)
+
+    @property
+    def starts(self) -> Sequence[int]:
+        """Offset in :meth:`used` of each choice; empty if choices were found by execution index."""
+        return self._source.starts if isinstance(self._source, _Noted) else ()
+
 
 _MAX_RUNS: Final = 1000
 """Inputs after which a child is replaced, because targets leak memory."""
-_SILENCE_TIMES: Final = 2
-"""Time limits, plus 2 s, without a message after which a child counts as hanging."""
 _WELL: Final = (Outcome.SUCCESS, Outcome.INVALID)
 _DUMPS: Final = re.compile(r"^(?:Timeout|Fatal Python error)\b", re.MULTILINE)
 _SIZES: Final = struct.Struct("<QQ")
@@ -75,9 +120,8 @@ class InputRunner:
         self._aligned = False
         self._rng = random.Random(0)
         self._tell: Tell = lambda value: None
-        self._memory_bytes = spec.target.memory_bytes
         self._hangs_s = spec.target.timeout_s + 1
-        self._silence_s = 2 + _SILENCE_TIMES * spec.target.timeout_s
+        self._host = ChildHost.of(spec.target, "running inputs")
         loaded = load(
             spec,
             folder=folder,
@@ -138,8 +182,8 @@ class InputRunner:
             self._child = None
 
     def _dead(self, death: Death) -> tuple[str, str]:
-        if death.how in ("raised", "exited"):
-            raise CannotStart(f"running inputs failed, please report this: the child {death.words}")
+        if death.how == "exited":
+            raise self._host.defect(death)
         size = os.fstat(self._trace).st_size
         trace = os.pread(self._trace, size, 0).decode(errors="replace")
         # The trace may also have dumps of slow inputs that did end: use the last one.
@@ -155,7 +199,7 @@ class InputRunner:
         os.ftruncate(self._trace, 0)
         os.lseek(self._trace, 0, os.SEEK_SET)
         try:
-            return _Child(self._work, self._silence_s, self._memory_bytes)
+            return _Child(self._work, self._host)
         except OSError as e:
             raise CannotStart(f"cannot start a process to run inputs: {e.strerror or e}") from None
 
@@ -230,7 +274,7 @@ class InputRunner:
 class _Child:
     """A child process that runs one input after the other."""
 
-    def __init__(self, work: Any, silence_s: float, memory_bytes: int) -> None:
+    def __init__(self, work: Callable[[Tell, int], None], host: ChildHost) -> None:
         """Raises OSError."""
         reading, self._writing = os.pipe2(os.O_CLOEXEC)
         orders = _high(reading)
@@ -241,8 +285,7 @@ class _Child:
             tell({})
             work(tell, orders)
 
-        messages = in_child(begin, silence_s=silence_s, memory_bytes=memory_bytes)
-        self._messages: Iterator[Any] = messages
+        self._messages = host.child(begin)
         try:
             first = next(self._messages)
         finally:
@@ -263,7 +306,7 @@ class _Child:
     def close(self) -> None:
         """End the child, and all processes that it has started."""
         os.close(self._writing)
-        self._messages.close()  # type: ignore[attr-defined]
+        self._messages.close()
 
 
 def _read_order(orders: int) -> tuple[bytes, bytes] | None:

@@ -12,8 +12,6 @@ import contextlib
 import fcntl
 import os
 import platform
-import re
-import select
 import signal
 import subprocess
 import sys
@@ -32,15 +30,15 @@ from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
 from fuzztui.engines.directory.store import Store, candidate_tail
 from fuzztui.engines.execute.failures import Failure, last_place, printable
-from fuzztui.engines.execute.forks import has_ended, how_it_ended, stopped_by
+from fuzztui.engines.execute.forks import has_ended, how_it_ended
 from fuzztui.engines.execute.isolation import Isolation, read_index
 from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowered_text
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.process.hangs import POLL_S, HangDetector, ProcessEnd
 from fuzztui.wire.events import InstanceHello
 from fuzztui.wire.finding_kinds import CRASH, HANG
 
-_POLL_S: Final = 0.05
 _STOP_GRACE_S: Final = 3.0
 """Seconds, besides twice the time limit, that a worker has to stop before it is killed."""
 _DEATHS_ALLOWED: Final = 3
@@ -103,7 +101,7 @@ class WorkerMonitor:
             self._keep_time()
             if self._counters[j.STOP]:
                 raise Stopping
-            time.sleep(_POLL_S)
+            time.sleep(POLL_S)
 
     def run(self) -> int:
         """Start workers until one ends on purpose. Returns the exit status.
@@ -178,10 +176,10 @@ class WorkerMonitor:
             process_group=0,
         )
         self._reporter.worker_pid = worker.pid
-        ended = _ProcessEnd(worker.pid)
-        watch = _HangDetector(self._spec.target.timeout_s, worker.pid, self._journal.counters)
+        ended = ProcessEnd(worker.pid)
+        watch = HangDetector(self._spec.target.timeout_s, worker.pid, self._journal.counters)
         try:
-            while not ended.wait(_POLL_S):
+            while not ended.wait(POLL_S):
                 now, step = self._keep_time()
                 self._reporter.tick(now)
                 self._log.flush()
@@ -236,7 +234,7 @@ class WorkerMonitor:
             os.kill(pid, TRACE_SIGNAL)
             if self._stopped:  # TRACE_SIGNAL kills it before any target code runs
                 os.kill(pid, signal.SIGCONT)
-            time.sleep(2 * _POLL_S)
+            time.sleep(2 * POLL_S)
         self._kill()
 
     def _kill(self) -> None:
@@ -420,79 +418,6 @@ class WorkerMonitor:
             return "", ""
         files = EdgeTable(self._spec.dir / "edges.json").known_files()
         return last_place(text, files), text
-
-
-class _ProcessEnd:
-    """Waits for a process to end without polling it."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid, self._fd = pid, -1
-        with contextlib.suppress(OSError, AttributeError):
-            self._fd = os.pidfd_open(pid)
-        self._poll = select.poll()
-        if self._fd >= 0:
-            self._poll.register(self._fd, select.POLLIN)
-
-    def wait(self, seconds: float) -> bool:
-        """Whether the process has ended; waits at most ``seconds`` for this."""
-        self._poll.poll(seconds * 1000)
-        return has_ended(self._pid)
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-
-
-class _HangDetector:
-    """Detects a hanging worker: a trial does not end, or the worker is stopped.
-
-    Adds up polling intervals instead of reading the clock: a stopped monitor or a suspended
-    machine is not a hang. A worker that is stopped while the monitor runs was stopped by its
-    target, because a pause stops both. A debugger may hold the worker for hours.
-    """
-
-    def __init__(self, timeout_s: float, pid: int, counters: memoryview[int]) -> None:
-        self._limit_s = max(1.5 * timeout_s, timeout_s + 1.0)
-        self._pid, self._counters = pid, counters
-        self._mark = (0, 0)
-        self._seen_s = self._stopped_s = 0.0
-        self.stopped = ""
-        """The signal that has stopped the worker; empty if the worker runs."""
-
-    def hangs(self, step_s: float) -> bool:
-        """Whether the worker hangs. ``step_s``: seconds since the last call."""
-        step_s = min(step_s, 4 * _POLL_S)
-        self.stopped = stopped_by(self._pid)
-        phase = self._counters[j.PHASE]
-        mark = (phase, self._counters[j.STARTED])
-        moved, self._mark = mark != self._mark, mark
-        # It may have run between two polls: a CPU limiter stops a process again and again.
-        self._stopped_s = self._stopped_s + step_s if self.stopped and not moved else 0.0
-        if self.stopped:
-            return self._stopped_s > self._limit_s
-        if phase not in (j.RUNNING, j.LOADING) or moved:
-            self._seen_s = 0.0
-            return False
-        self._seen_s += step_s
-        limit = LOAD_LIMIT_S if phase == j.LOADING else self._limit_s
-        if self._seen_s > limit and _is_debugged(self._pid):
-            self._seen_s = 0.0
-        return self._seen_s > limit
-
-
-def _is_debugged(pid: int) -> bool:
-    """Whether a debugger outside of the worker's process group holds it; False without /proc."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-    tracer = re.search(r"^TracerPid:\s+([1-9]\d*)$", status, re.MULTILINE)
-    if tracer is None or not re.search(r"^State:\s+t", status, re.MULTILINE):
-        return False
-    try:
-        return os.getpgid(int(tracer[1])) != pid
-    except OSError:
-        return True
 
 
 def _lock(directory: Path) -> int:

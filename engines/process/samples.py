@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from fuzztui.base.text import listed
-from fuzztui.engines.base.diagnostic import Diagnostic
+from fuzztui.engines.base.errors import Diagnostic
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.failures import failure_of, title_of
 from fuzztui.engines.execute.loading import LoadedTarget

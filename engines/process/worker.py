@@ -35,8 +35,8 @@ from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.store import Store
-from fuzztui.engines.execute.descriptors import high_copy
 from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.limits import high_copy
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.execute.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.findings.differential import DifferentialOracle
@@ -44,8 +44,7 @@ from fuzztui.engines.findings.findings import Findings
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.scope_summary import scope_lines
+from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.loop import Loop, Parts

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-from fuzztui.engines.text.alike import common_head, common_tail
-
 MAX_SPAN: Final = 4096
 MAX_EDITS: Final = 64
 
@@ -37,3 +35,27 @@ def spread(all_: Sequence[_Item], most: int) -> tuple[_Item, ...]:
     if len(all_) <= most:
         return tuple(all_)
     return tuple(all_[i * len(all_) // most] for i in range(most))
+
+
+def common_head(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
+    """The number of equal bytes after these positions, at most ``most``."""
+    low, high = 0, most
+    while low < high:
+        n = (low + high + 1) // 2
+        if a[at + low : at + n] == b[bt + low : bt + n]:
+            low = n
+        else:
+            high = n - 1
+    return low
+
+
+def common_tail(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
+    """The number of equal bytes before these positions, at most ``most``."""
+    low, high = 0, most
+    while low < high:
+        n = (low + high + 1) // 2
+        if a[at - n : at - low] == b[bt - n : bt - low]:
+            low = n
+        else:
+            high = n - 1
+    return low

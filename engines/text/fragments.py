@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Final
 from zlib import crc32
 
-from fuzztui.engines.text.alike import common_head, common_tail
+from fuzztui.engines.text.edits import common_head, common_tail
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.syntax import MAX_INPUT, MAX_NAME, Edit, Span, Spans
 

@@ -19,7 +19,7 @@ from fuzztui.base.files import read_tail, temporary_directory
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError, Unfit
-from fuzztui.engines.base.diagnostic import Diagnostic
+from fuzztui.engines.base.errors import Diagnostic
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.inprocess.spec import write_spec

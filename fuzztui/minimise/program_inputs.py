@@ -19,7 +19,7 @@ from fuzztui.base.files import read_regular
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.engines.loop.trim import shrink
+from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.instances.launcher import Progress
 from fuzztui.minimise.turns import InTurn, instance_of, rewrite
 from fuzztui.model.oracle import ORACLE

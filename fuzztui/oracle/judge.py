@@ -18,7 +18,7 @@ from typing import Final
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.engines.execute.message_oracle import without_numbers
-from fuzztui.engines.findings.contrast import cut, from_difference
+from fuzztui.engines.findings.compare import cut, from_difference
 from fuzztui.oracle.command import PATIENCE, OracleCommand, OracleReply, oracle_commands
 from fuzztui.process.execute import ProcessMark
 from fuzztui.wire.finding_kinds import CRASH, DIFFERS

@@ -110,7 +110,7 @@ from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.instrument.target import load_target
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program
-from fuzztui.engines.mutants.reimport import reload
+from fuzztui.engines.mutants.program import reload
 
 spec = read_spec(Path(sys.argv[1]))
 guard = Guard(1.0)

@@ -14,12 +14,13 @@ from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import BytesInput
+from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.trim import shrink
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
@@ -76,7 +77,7 @@ class Lab:
             program,
             self.criterion,
             self._reload,
-            silence_s=3.0,
+            ChildHost("", silence_s=3.0),
             import_s=0.1,
             import_periods=0,
         )

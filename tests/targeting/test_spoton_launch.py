@@ -10,7 +10,7 @@ import pytest
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.rundir import RunDir, Unfit, prepare_run
-from fuzztui.engines.base.diagnostic import Diagnostic
+from fuzztui.engines.base.errors import Diagnostic
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.inprocess.ask import Ready
 from fuzztui.supervise import launchers

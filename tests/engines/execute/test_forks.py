@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.base.errors import CannotStart
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell, in_child
 
 Work = Callable[[Tell], None]
 
@@ -363,3 +364,55 @@ def test_a_replaced_os_exit_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None
 
     told, death = hear(work)
     assert (told, death.how) == (["still"], "exited")
+
+
+def _series(
+    host: ChildHost, dies_at: tuple[int, ...], total: int = 4
+) -> tuple[list[Any], list[Any]]:
+    """Run ``total`` items; children die at some. Returns the answers, and the deaths by item."""
+    answers: list[Any] = []
+    deaths: list[Any] = []
+    at = 0
+
+    def work(tell: Tell) -> None:
+        for item in range(at, total):
+            if item in dies_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            tell([item, os.getpid()])
+
+    def answer(message: Any) -> bool:
+        nonlocal at
+        answers.append(message)
+        at = message[0] + 1
+        return at != 3  # the next item needs another child
+
+    def ended(death: Death) -> None:
+        nonlocal at
+        deaths.append((at, death.how))
+        at += 1
+
+    for _ in host.series(lambda: at < total, work, answer, ended):
+        pass
+    return answers, deaths
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_a_series_goes_on_behind_a_death_and_in_another_child_if_the_caller_wants_one(
+    patient: bool,
+) -> None:
+    host = ChildHost("trying", silence_s=30, patient=patient)
+    answers, deaths = _series(host, dies_at=(1,))
+    assert [item for item, _ in answers] == [0, 2, 3]
+    assert len({pid for _, pid in answers}) == 3
+    assert deaths[0] == (1, "died")
+
+
+def test_an_error_of_the_work_is_reported_as_a_defect_unless_the_caller_handles_it() -> None:
+    def work(tell: Tell) -> None:
+        raise LookupError("no")
+
+    with pytest.raises(CannotStart, match="LookupError"):
+        list(ChildHost("trying", silence_s=30).child(work))
+    assert [d.how for d in ChildHost("", silence_s=30).child(work)] == ["raised"]
+    assert ChildHost("", silence_s=30).ask(work) is None
+    assert ChildHost("", silence_s=30).ask(lambda tell: tell(True)) is True

@@ -9,8 +9,7 @@ from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import CRASHES, Store, entry_ids
 from fuzztui.engines.execute.failures import Failure
-from fuzztui.engines.findings.findings import Description, Findings
-from fuzztui.engines.findings.limit import WINDOW_TRIALS, FindingLimit
+from fuzztui.engines.findings.findings import WINDOW_TRIALS, Description, FindingLimit, Findings
 
 
 def crash(kind: str, place: str) -> Failure:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput, TextInput
+from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric, Havoc, Splice, WeightedMutators
-from fuzztui.engines.loop.trim import shrink
 
 
 def source(data: bytes = b"", limit: int = 10240, seed: int = 1) -> Source:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fuzztui.engines.inputs.reduce import Attempt, Reducer
 from fuzztui.engines.inputs.source import Rejected, Source
-from fuzztui.engines.process.noted import NotedInput
+from fuzztui.engines.process.input_runner import NotedInput
 
 Generator = Callable[[Source], Any]
 

@@ -20,8 +20,7 @@ from fuzztui.engines.inputs.inputs import BytesInput, GeneratedInput
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
-from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.scope_summary import scope_lines
+from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.instrument.target import Target, application_packages, load_target
 from fuzztui.engines.loop.stages import list_seeds
 

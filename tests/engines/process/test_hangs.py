@@ -3,13 +3,13 @@
 import pytest
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.process import monitor
+from fuzztui.engines.process import hangs
 
 
 @pytest.fixture
 def words(monkeypatch) -> list[int]:
     """The words of a journal; the worker is stopped whenever it is looked at."""
-    monkeypatch.setattr(monitor, "stopped_by", lambda pid: "SIGSTOP")
+    monkeypatch.setattr(hangs, "stopped_by", lambda pid: "SIGSTOP")
     words = [0] * j.COUNTERS
     words[j.PHASE] = j.RUNNING
     return words
@@ -17,7 +17,7 @@ def words(monkeypatch) -> list[int]:
 
 def looks(words: list[int], most: int, *, trials: int) -> bool:
     """Whether one of so many looks finds it hung; ``trials`` begin between two of them."""
-    watch = monitor._HangDetector(1.0, 1, words)
+    watch = hangs.HangDetector(1.0, 1, words)
     for _ in range(most):
         words[j.STARTED] += trials
         if watch.hangs(0.05):

@@ -1,0 +1,91 @@
+"""Watch a worker process: whether it has ended, and whether it hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+from pathlib import Path
+from typing import Final
+
+from fuzztui.engines.base.spec import LOAD_LIMIT_S
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.execute.forks import has_ended, stopped_by
+
+POLL_S: Final = 0.05
+"""Seconds between two polls of a worker."""
+
+
+class ProcessEnd:
+    """Waits for a process to end without polling it."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._fd = pid, -1
+        with contextlib.suppress(OSError, AttributeError):
+            self._fd = os.pidfd_open(pid)
+        self._poll = select.poll()
+        if self._fd >= 0:
+            self._poll.register(self._fd, select.POLLIN)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the process has ended; waits at most ``seconds`` for this."""
+        self._poll.poll(seconds * 1000)
+        return has_ended(self._pid)
+
+    def close(self) -> None:
+        """Release the descriptor."""
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+class HangDetector:
+    """Detects a hanging worker: a trial does not end, or the worker is stopped.
+
+    Adds up polling intervals instead of reading the clock: a stopped monitor or a suspended
+    machine is not a hang. A worker that is stopped while the monitor runs was stopped by its
+    target, because a pause stops both. A debugger may hold the worker for hours.
+    """
+
+    def __init__(self, timeout_s: float, pid: int, counters: memoryview[int]) -> None:
+        self._limit_s = max(1.5 * timeout_s, timeout_s + 1.0)
+        self._pid, self._counters = pid, counters
+        self._mark = (0, 0)
+        self._seen_s = self._stopped_s = 0.0
+        self.stopped = ""
+        """The signal that has stopped the worker; empty if the worker runs."""
+
+    def hangs(self, step_s: float) -> bool:
+        """Whether the worker hangs. ``step_s``: seconds since the last call."""
+        step_s = min(step_s, 4 * POLL_S)
+        self.stopped = stopped_by(self._pid)
+        phase = self._counters[j.PHASE]
+        mark = (phase, self._counters[j.STARTED])
+        moved, self._mark = mark != self._mark, mark
+        # It may have run between two polls: a CPU limiter stops a process again and again.
+        self._stopped_s = self._stopped_s + step_s if self.stopped and not moved else 0.0
+        if self.stopped:
+            return self._stopped_s > self._limit_s
+        if phase not in (j.RUNNING, j.LOADING) or moved:
+            self._seen_s = 0.0
+            return False
+        self._seen_s += step_s
+        limit = LOAD_LIMIT_S if phase == j.LOADING else self._limit_s
+        if self._seen_s > limit and _is_debugged(self._pid):
+            self._seen_s = 0.0
+        return self._seen_s > limit
+
+
+def _is_debugged(pid: int) -> bool:
+    """Whether a debugger outside of the worker's process group holds it; False without /proc."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    tracer = re.search(r"^TracerPid:\s+([1-9]\d*)$", status, re.MULTILINE)
+    if tracer is None or not re.search(r"^State:\s+t", status, re.MULTILINE):
+        return False
+    try:
+        return os.getpgid(int(tracer[1])) != pid
+    except OSError:
+        return True
