@@ -17,15 +17,12 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store
+from fuzztui.wire.afl import PLOT_HEADER
 
 _STATS_EVERY_S: Final = 1.0
 _PLOT_EVERY_S: Final = 5.0
 _FIRST_MS: Final = 5000
 """Running time after which statistics are written even without entries and executions."""
-_PLOT_HEADER: Final = (
-    "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs,"
-    " map_size, saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found\n"
-)
 
 
 class Reporter:
@@ -59,7 +56,7 @@ class Reporter:
         self._store.replace(self._dir / "cmdline", ("\n".join(argv) + "\n").encode())
         plot = self._dir / "plot_data"
         if not plot.exists() or plot.stat().st_size == 0:
-            self._store.replace(plot, _PLOT_HEADER.encode())
+            self._store.replace(plot, PLOT_HEADER.encode())
 
     def tick(self, now: float, *, final: bool = False) -> None:
         """Write the files that are due. ``now``: monotonic seconds. ``final``: write all now."""

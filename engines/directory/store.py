@@ -17,11 +17,11 @@ from typing import Final
 from fuzztui.base.atomic import PART, replace_bytes
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
+from fuzztui.wire.afl import id_of
 from fuzztui.wire.finding_kinds import CRASHES, FOLDERS
 
 QUEUE: Final = "queue"
 
-_ID = re.compile(r"id:(\d{6,})")
 _RETRY_S: Final = 1.0
 _LIMITS: Final = (errno.EFBIG, errno.EMFILE)
 """Errors from resource limits that the target may have lowered."""
@@ -59,9 +59,8 @@ def entry_ids(folder: Path) -> dict[int, str]:
     except OSError:
         return found
     for name in names:
-        match = _ID.match(name)
-        if match:
-            found[int(match[1])] = name
+        if (number := id_of(name)) >= 0:
+            found[number] = name
     return found
 
 

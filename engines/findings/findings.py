@@ -14,6 +14,7 @@ from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store, entry_ids
 from fuzztui.engines.execute.failures import Failure
+from fuzztui.wire.afl import entry_name
 from fuzztui.wire.events import FindingDescribed
 from fuzztui.wire.finding_kinds import CRASHES, HANGS, kind_of
 
@@ -138,7 +139,7 @@ class Findings:
             return before
         folder = kind_of(failure.category).folder
         sig = f"sig:{signal:02d}," if folder == CRASHES else ""
-        return f"{folder}/id:{self._store.next_id(folder):06d},{sig}{tail}"
+        return f"{folder}/{entry_name(self._store.next_id(folder), sig + tail)}"
 
     def save(
         self,

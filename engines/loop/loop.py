@@ -56,6 +56,7 @@ from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.loop.stages import Stage
+from fuzztui.wire.afl import entry_name
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed
 
@@ -322,7 +323,7 @@ class Loop:
         new_edges = "edge" in reasons
         number = self.store.next_id(QUEUE)
         tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL], new=new_edges)
-        name = f"id:{number:06d},{tail}"
+        name = entry_name(number, tail)
         again = self._again(execution.data)
         if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
             self._failed(candidate, again)

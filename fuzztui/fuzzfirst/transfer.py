@@ -24,12 +24,12 @@ from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.observe.afl_names import parse_name
+from fuzztui.wire.afl import entry_name, id_of
 
 TRACELESS = 20
 """Crashes, and hangs, without a trace that one transfer keeps: they cannot be distinguished."""
 
 _PARTS = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
-_ID = re.compile(r"id:([0-9]{1,10})")
 _ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
 
 
@@ -136,8 +136,7 @@ class Transfer:
         """Return the inputs of earlier transfers, and set the next ids."""
         for part in self._parts.values():
             part.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            ids = (_ID.match(file.name) for file in part.directory.iterdir())
-            part.next_id = 1 + max((int(found[1]) for found in ids if found), default=-1)
+            part.next_id = 1 + max((id_of(f.name) for f in part.directory.iterdir()), default=-1)
         return gather(self._out, [HANDED], list(_PARTS.values()))
 
     def _learn(self, some: Sequence[tuple[Input, InputResult]]) -> None:
@@ -223,12 +222,12 @@ def _name(number: int, one: Input, sig: int, time_ms: int) -> str:
     ``src``: the entry's id in the turn's queue, or the id of the finding's parent; ``op``: the
     exact origin.
     """
-    fields = [f"id:{number:06}"]
-    fields += [f"sig:{sig:02}"] if sig else []
+    fields = [f"sig:{sig:02}"] if sig else []
     times = [f"time:{time_ms}", "execs:0"]
     of = _ORIGIN.fullmatch(one.origin)
     if of is None:
-        return ",".join([*fields, *times, f"orig:{file_name(one.origin)}"])
+        rest = [*fields, *times, f"orig:{file_name(one.origin)}"]
+        return entry_name(number, ",".join(rest))
     entry = one.parent if of[2] else int(of[3])
     source = [f"sync:{of[1]}", *([f"src:{entry:06}"] if entry >= 0 else [])]
-    return ",".join([*fields, *source, *times, f"op:{file_name(one.origin)}"])
+    return entry_name(number, ",".join([*fields, *source, *times, f"op:{file_name(one.origin)}"]))

@@ -21,6 +21,7 @@ from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.observe.afl_names import ADDED
+from fuzztui.wire.afl import entry_name, id_of
 from fuzztui.wire.commands import AddSeed
 
 MAX_SEED = 1 << 20
@@ -28,7 +29,6 @@ MAX_SEED = 1 << 20
 
 _WHEN = "instances import it at their next sync if it covers something new"
 _WHEN_ALL = "instances import those with new coverage at their next sync"
-_ID = re.compile(r"id:(\d+)")
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -117,13 +117,12 @@ def _queue(out: Path) -> Iterator[Path]:
 
 def _next_id(queue: Path) -> int:
     """One more than the last id: afl-fuzz looks for exactly the id after the last imported one."""
-    matches = (_ID.match(name) for name in os.listdir(queue))  # noqa: PTH208
-    return 1 + max((int(match[1]) for match in matches if match), default=-1)
+    return 1 + max((id_of(name) for name in os.listdir(queue)), default=-1)  # noqa: PTH208
 
 
 def _put(queue: Path, number: int, name: str, seed: bytes) -> None:
     """Written next to the queue and renamed into it: readers see complete files only."""
     # A comma or colon would end the name in parsers of AFL's file names.
     plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)[-100:] or "_"
-    file = queue / f"id:{number:06},time:0,execs:0,orig:{plain}"
+    file = queue / entry_name(number, f"time:0,execs:0,orig:{plain}")
     replace_bytes(file, seed, queue.parent)

@@ -1,95 +1,22 @@
-"""Parse AFL's file names in ``queue/``, ``crashes/`` and ``hangs/``.
-
-``id:N[,sig:S][,src:A[+B]][,time:MS][,execs:N],op:X...[,+tout][,+cov][.EXT]``,
-``id:N,...,orig:NAME``, ``id:N,sync:PEER,src:N``, and ``id_N[_SIG]`` of a build with
-SIMPLE_FILES (measured on AFL++ 4.04c, and its ``describe_op``). A custom mutator's
-description replaces the whole text after ``op:`` and may contain commas and anything else.
-
-Each time afl-fuzz is resumed it renumbers its queue: ``id:N,time:0,execs:0,orig:FIRSTNAME``. An
-entry that happens to get the same number keeps its name.
-"""
+"""AFL's file names, with the parents of inputs that fuzztui's text mutators made."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fuzztui.engines.text.table import ARMS, BALANCED
+from fuzztui.wire import afl
 
 ADDED = "added"
 """The passive instance with the seeds that were added while the campaign ran."""
 
-_HEAD = re.compile(r"id:([0-9]{1,10})(?:,(.*))?", re.DOTALL)
-_SIMPLE = re.compile(r"id_([0-9]{1,10})(?:_([0-9]{1,3}))?")
-_NUMBER = re.compile(r"[0-9]{1,15}")
-_SOURCES = re.compile(r"[0-9]{1,10}(?:\+[0-9]{1,10})*")
 _TEXT_MUTATORS = frozenset(ARMS)
-_FLAGS = re.compile(r"((?:,\+[a-z]{1,8})+)(\.[^,/]*)?\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class AflFileName:
-    """A parsed name. ``id`` -1: not a name of AFL's; all other fields are then defaults.
-
-    ``op`` is the text after ``op:`` ("havoc,rep:4"), or ``orig:NAME`` of an initial seed.
-    ``time_ms`` and ``execs`` are 0 if the name does not contain them. ``first``: the id that the
-    file had when it was found, to which all other fields refer, too; -1: that is ``id``.
-    """
-
-    id: int = -1
-    src: tuple[int, ...] = ()
-    op: str = ""
-    sync: str = ""
-    sig: int = 0
-    time_ms: int = 0
-    execs: int = 0
-    cov: bool = False
-    first: int = -1
-
-
-def parse_name(name: str) -> AflFileName:
-    """Parse a file name. Accepts any string, never raises."""
-    simple = _SIMPLE.fullmatch(name)
-    if simple:
-        return AflFileName(id=int(simple[1]), sig=int(simple[2] or 0))
-    head = _HEAD.fullmatch(name)
-    if not head:
-        return AflFileName()
-    rest = head[2] or ""
-    flags = _FLAGS.search("," + rest)
-    cov = bool(flags and ",+cov" in flags[1])
-    if flags:
-        rest = rest[: max(0, flags.start() - 1)]
-    return _fields(int(head[1]), rest, cov)
-
-
-def _fields(number: int, rest: str, cov: bool) -> AflFileName:
-    src: tuple[int, ...] = ()
-    op = sync = ""
-    numbers = {"sig": 0, "time": 0, "execs": 0}
-    while rest:
-        if rest.startswith("op:"):
-            op = rest[3:]
-            src = _parents(src, op)
-            break
-        if rest.startswith("orig:"):
-            found = parse_name(rest[5:])
-            if found.op or found.src or found.sync:  # otherwise a seed file named id:N
-                first = found.id if found.first < 0 else found.first
-                return replace(found, id=number, first=first, cov=cov)
-            op = rest
-            break
-        field, _, rest = rest.partition(",")
-        key, _, value = field.partition(":")
-        if key in numbers and _NUMBER.fullmatch(value):
-            numbers[key] = int(value)
-        elif key == "src" and _SOURCES.fullmatch(value):
-            src = tuple(int(part) for part in value.split("+"))
-        elif key == "sync":
-            sync = value
-    return AflFileName(
-        number, src, op, sync, numbers["sig"], numbers["time"], numbers["execs"], cov
-    )
+def parse_name(name: str) -> afl.AflFileName:
+    """As :func:`fuzztui.wire.afl.parse_name`; ``src`` has only the entries that were used."""
+    found = afl.parse_name(name)
+    return replace(found, src=_parents(found.src, found.op)) if len(found.src) > 1 else found
 
 
 def _parents(src: tuple[int, ...], op: str) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from fuzztui.base import bounds
+from fuzztui.wire.afl import NOT_SHOWN, OLD_NAMES
 from fuzztui.wire.events import Stats
 
 MAX_SIZE = 64 * 1024
@@ -23,33 +24,12 @@ once."""
 
 _NUMBER = re.compile(r"([0-9]{1,30})(?:\.[0-9]*)?%?")
 
-_OLD_NAMES = {
-    "paths_total": "corpus_count",
-    "paths_favored": "corpus_favored",
-    "cur_path": "cur_item",
-    "unique_crashes": "saved_crashes",
-    "unique_hangs": "saved_hangs",
-}
-"""AFL 2.5x's names of today's keys."""
-
 _COUNTS: dict[str, tuple[str, Any]] = {
     f.metadata["key"]: (f.name, f.default)
     for f in fields(Stats)
     if "key" in f.metadata and f.type == "Count"
 }
 """Key in the file -> field of :class:`Stats`, and the value if the key is missing."""
-
-_NOT_SHOWN = {
-    "start_time", "last_update", "run_time", "fuzzer_pid", "cycles_wo_finds", "time_wo_finds",
-    "fuzz_time", "calibration_time", "cmplog_time", "sync_time", "trim_time", "execs_per_sec",
-    "execs_ps_last_min", "pending_favs", "corpus_found", "corpus_imported", "corpus_variable",
-    "stability", "bitmap_cvg", "total_tmout", "last_find", "last_crash", "last_hang",
-    "execs_since_crash", "exec_timeout", "slowest_exec_ms", "peak_rss_mb", "cpu_affinity",
-    "var_byte_count", "havoc_expansion", "auto_dict_entries", "testcache_size", "testcache_count",
-    "testcache_evict", "afl_banner", "afl_version", "target_mode", "command_line",
-    "failed_inputs",
-}  # fmt: skip
-"""Keys of AFL++ 4.3x and of our engines that are times, settings, or no news for a user."""
 
 MAX_OTHER = 32
 """The number of keys without a field that are passed on, in the order of the file."""
@@ -68,7 +48,7 @@ def parse_stats(raw: bytes) -> dict[str, str] | None:
         key, colon, value = line.partition(":")
         if colon:
             name = key.strip()
-            values[_OLD_NAMES.get(name, name)] = value.strip()
+            values[OLD_NAMES.get(name, name)] = value.strip()
     return values if "execs_done" in values else None
 
 
@@ -89,7 +69,7 @@ def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
 
 def _other(values: Mapping[str, str]) -> dict[str, float]:
     """Return the numbers under keys that fuzztui does not know."""
-    unknown = (key for key in values if key not in _COUNTS and key not in _NOT_SHOWN)
+    unknown = (key for key in values if key not in _COUNTS and key not in NOT_SHOWN)
     found: dict[str, float] = {}
     for key in unknown:
         match = _NUMBER.fullmatch(values[key])

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from fuzztui.base.bounds import real, whole
 from fuzztui.base.files import open_regular
+from fuzztui.wire.afl import OLD_NAMES
 from fuzztui.wire.codec import MAX_T
 
 ROW_BYTES = 512
@@ -23,12 +24,6 @@ ROW_BYTES = 512
 MAX_READ = 1 << 20
 """Bytes up to which a file is read as a whole."""
 
-_OLD_NAMES = {
-    "paths_total": "corpus_count",
-    "cur_path": "cur_item",
-    "unique_crashes": "saved_crashes",
-    "unique_hangs": "saved_hangs",
-}
 _TIMES = ("relative_time", "unix_time")
 
 
@@ -133,7 +128,7 @@ class Plot:
         if not line.startswith("#") or names[0] not in _TIMES:
             self.problem = f"plot_data does not have AFL's header: {line[:80]!r}"
             return False
-        self._columns = [_OLD_NAMES.get(name, name) for name in names]
+        self._columns = [OLD_NAMES.get(name, name) for name in names]
         return True
 
     def _row(self, line: bytes) -> PlotRow | None:

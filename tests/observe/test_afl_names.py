@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.observe.afl_names import AflFileName, parse_name
+from fuzztui.observe.afl_names import parse_name
+from fuzztui.wire.afl import AflFileName, entry_name, id_of
 
 
 @pytest.mark.parametrize(
@@ -106,3 +107,16 @@ def test_what_afl_writes_is_read_back(name):
     text += f",time:{name.time_ms},execs:{name.execs},op:{name.op}" + (",+cov" * name.cov)
     # Words that look like AFL's own flags at the very end are taken for flags.
     assert parse_name(text) == name or ",+" in name.op
+
+
+@pytest.mark.parametrize("number", [0, 7, 123456, 1234567])
+def test_a_name_that_is_made_is_read_again(number):
+    name = entry_name(number, "src:000001,time:5,execs:9,op:havoc,rep:2")
+    found = parse_name(name)
+    assert (id_of(name), found.id, found.src, found.op) == (number, number, (1,), "havoc,rep:2")
+
+
+def test_a_name_of_nobody_has_no_id():
+    assert [id_of(name) for name in ("README.txt", "id:", "id:x", "id:12345678901", "xid:1")] == [
+        -1
+    ] * 5
