@@ -230,7 +230,7 @@ def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
     assert (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns > written
     counts = [e.execs for e in fleet.events(Stats) if e.instance == "s1"]
     assert counts == sorted(counts)
-    assert state.instances["s1"].stats.execs > before.execs
+    assert state.instances["s1"].stats.execs > before.stats.execs
     fleet.send(Stop())
     fleet.over()
 

@@ -124,7 +124,7 @@ def first(tmp_path):
 def fuzzed(state):
     """The mutant that is being fuzzed, if its fuzzer executes."""
     for instance in state.instances.values():
-        if instance.mutant and instance.state == "running" and instance.execs:
+        if instance.mutant and instance.state == "running" and instance.stats.execs:
             mutant = state.mutants[instance.mutant]
             return mutant if mutant.stage == "fuzzing" else None
     return None

@@ -78,7 +78,7 @@ def test_a_budget_is_shared_by_the_instances(made):
     s = made()
     s.start("campaign.budget=500", instances=3)
     state = s.over()
-    assert {name: i.execs for name, i in state.instances.items()} == {
+    assert {name: i.stats.execs for name, i in state.instances.items()} == {
         "main": 167,
         "s1": 167,
         "s2": 166,
