@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from operator import attrgetter
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder, instance
@@ -132,6 +133,9 @@ _BOUNDS: dict[str, tuple[Any, Any]] = {
 }
 """The lowest possible value of each number, and the value of an unknown one."""
 _SERIES = {f.name: f.metadata["total"] for f in _NUMBERS if f.metadata.get("series")}
+_NAMES = (*(name for name in _SERIES if name not in FILE_COUNTS), *sorted(FILE_COUNTS))
+_reported = attrgetter(*_NAMES[: -len(FILE_COUNTS)])
+_counted = attrgetter(*sorted(FILE_COUNTS))
 
 
 def _sound(e: Stats) -> Stats:
@@ -156,13 +160,13 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
     i = instance(state, e.instance, touched)
     touched.campaign = True
     t = state.t
-    before = [i.stat(name) for name in _SERIES]
+    before = (*_reported(i.stats), *_counted(i))
     i.stats = e = _sound(e)
+    after = (*_reported(e), *_counted(i))
     rate = 0.0 if i.state in IDLE_STATES else round(e.execs_per_sec, 3)
     _set_rate(state, i, rate if rate >= 0 else -1.0)
-    for (name, total), old in zip(_SERIES.items(), before, strict=True):
-        new = i.stat(name)
-        if total == "max":
+    for name, old, new in zip(_NAMES, before, after, strict=True):
+        if _SERIES[name] == "max":
             _maximum(state, i, name, old, new)
         elif name == "execs":
             shift(state, name, old, new)
