@@ -59,7 +59,7 @@ def entry_ids(folder: Path) -> dict[int, str]:
     except OSError:
         return found
     for name in names:
-        if (number := id_of(name)) >= 0:
+        if (number := id_of(name, digits=6)) >= 0:
             found[number] = name
     return found
 

@@ -121,7 +121,7 @@ def entry_name(number: int, rest: str) -> str:
     return f"id:{number:06d},{rest}"
 
 
-def id_of(name: str) -> int:
-    """Return the id at the start of a file name; -1 if there is none."""
+def id_of(name: str, digits: int = 1) -> int:
+    """Return the id at the start of a file name; -1 if there is none with that many digits."""
     found = _ID.match(name)
-    return int(found[1]) if found else -1
+    return int(found[1]) if found and len(found[1]) >= digits else -1
