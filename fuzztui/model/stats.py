@@ -17,6 +17,7 @@ from typing import Any
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.series import Series
 from fuzztui.model.state import FILE_COUNTS, Instance, State
+from fuzztui.wire.afl import other_numbers
 from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats, Synced
 
 IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished", "failed"})
@@ -24,9 +25,6 @@ IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished
 
 GONE_STATES = frozenset({"restarting", "stopped", "finished", "failed"})
 """Instance states without a process: the CPU use is 0, too."""
-
-MAX_KEY = 40
-"""The length of the name of a number without a field."""
 
 _LARGE = 2**62
 
@@ -146,13 +144,8 @@ def _sound(e: Stats) -> Stats:
         if not low <= getattr(e, name) < _LARGE
     }
     if e.other:
-        wrong["other"] = {k: v for k, v in e.other.items() if _is_shown(k, v)}
+        wrong["other"] = other_numbers(e.other)
     return replace(e, **wrong) if wrong else e
-
-
-def _is_shown(key: str, value: Any) -> bool:
-    plain = key.isascii() and key.isprintable() and 0 < len(key) <= MAX_KEY
-    return plain and type(value) in (int, float) and 0 <= value < _LARGE
 
 
 def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:

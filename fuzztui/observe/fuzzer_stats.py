@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from fuzztui.base import bounds
-from fuzztui.wire.afl import NOT_SHOWN, OLD_NAMES
+from fuzztui.wire.afl import NOT_SHOWN, OLD_NAMES, other_numbers
 from fuzztui.wire.events import Stats
 
 MAX_SIZE = 64 * 1024
@@ -31,10 +31,7 @@ _COUNTS: dict[str, tuple[str, Any]] = {
 }
 """Key in the file -> field of :class:`Stats`, and the value if the key is missing."""
 
-MAX_OTHER = 32
-"""The number of keys without a field that are passed on, in the order of the file."""
-
-_OTHER_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
+_KNOWN = NOT_SHOWN.union(f.metadata["key"] for f in fields(Stats) if "key" in f.metadata)
 
 
 def parse_stats(raw: bytes) -> dict[str, str] | None:
@@ -69,16 +66,10 @@ def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
 
 def _other(values: Mapping[str, str]) -> dict[str, float]:
     """Return the numbers under keys that fuzztui does not know."""
-    unknown = (key for key in values if key not in _COUNTS and key not in NOT_SHOWN)
-    found: dict[str, float] = {}
-    for key in unknown:
-        match = _NUMBER.fullmatch(values[key])
-        if match and _OTHER_KEY.fullmatch(key) and len(found) < MAX_OTHER:
-            number = values[key].rstrip("%")
-            value = bounds.real(float(number)) if "." in number else bounds.whole(int(number))
-            if value >= 0:
-                found[key] = value
-    return found
+    texts = {
+        k: v.rstrip("%") for k, v in values.items() if k not in _KNOWN and _NUMBER.fullmatch(v)
+    }
+    return other_numbers({k: float(v) if "." in v else int(v) for k, v in texts.items()})
 
 
 def own_rate(values: Mapping[str, str]) -> float:

@@ -15,7 +15,12 @@ The fields of :class:`~fuzztui.wire.events.Stats` name their keys in ``fuzzer_st
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from fuzztui.base.bounds import LARGEST
 
 OLD_NAMES = {
     "paths_total": "corpus_count",
@@ -30,7 +35,7 @@ NOT_SHOWN = {
     "start_time", "last_update", "run_time", "fuzzer_pid", "cycles_wo_finds", "time_wo_finds",
     "fuzz_time", "calibration_time", "cmplog_time", "sync_time", "trim_time", "execs_per_sec",
     "execs_ps_last_min", "pending_favs", "corpus_found", "corpus_imported", "corpus_variable",
-    "stability", "bitmap_cvg", "total_tmout", "last_find", "last_crash", "last_hang",
+    "bitmap_cvg", "total_tmout", "last_find", "last_crash", "last_hang",
     "execs_since_crash", "exec_timeout", "slowest_exec_ms", "peak_rss_mb", "cpu_affinity",
     "var_byte_count", "havoc_expansion", "auto_dict_entries", "testcache_size", "testcache_count",
     "testcache_evict", "afl_banner", "afl_version", "target_mode", "command_line",
@@ -44,6 +49,10 @@ PLOT_HEADER = (
 )
 """The first line of ``plot_data``."""
 
+MAX_OTHER = 32
+"""The number of keys of ``fuzzer_stats`` without a field that are kept, in the file's order."""
+
+_OTHER_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 _ID = re.compile(r"id:([0-9]{1,10})(?![0-9])")
 _HEAD = re.compile(r"id:([0-9]{1,10})(?:,(.*))?", re.DOTALL)
 _SIMPLE = re.compile(r"id_([0-9]{1,10})(?:_([0-9]{1,3}))?")
@@ -114,6 +123,19 @@ def _fields(number: int, rest: str, cov: bool) -> AflFileName:
     return AflFileName(
         number, src, op, sync, numbers["sig"], numbers["time"], numbers["execs"], cov
     )
+
+
+def other_numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers for ``Stats.other``: at most :data:`MAX_OTHER`, under keys that are words.
+
+    ``values``: keys without a field in :class:`~fuzztui.wire.events.Stats`, from anyone.
+    """
+    found = {
+        key: value
+        for key, value in values.items()
+        if _OTHER_KEY.fullmatch(key) and type(value) in (int, float) and 0 <= value <= LARGEST
+    }
+    return dict(islice(found.items(), MAX_OTHER))
 
 
 def entry_name(number: int, rest: str) -> str:

@@ -7,7 +7,8 @@ from fuzztui.model.fold import apply
 from fuzztui.model.selectors import other_text
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
-from fuzztui.observe.fuzzer_stats import MAX_OTHER, to_stats
+from fuzztui.observe.fuzzer_stats import to_stats
+from fuzztui.wire.afl import MAX_OTHER
 from fuzztui.wire.codec import decode_record, encode_record
 from fuzztui.wire.events import Record, Stats
 
@@ -48,6 +49,8 @@ def test_a_file_full_of_strange_keys_is_bounded():
 def test_a_log_of_anyone_is_bounded_too():
     event = Stats("a", other={"\x1b]0;x\x07": 1, "text": "x", "yes": True, "ok": 2, "k" * 41: 3})
     assert folded(event).instances["a"].stats.other == {"ok": 2}
+    many = Stats("a", other={f"key{n}": n for n in range(1000)})
+    assert len(folded(many).instances["a"].stats.other) == MAX_OTHER
 
 
 def test_status_shows_them(tmp_path, capsys):
