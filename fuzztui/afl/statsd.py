@@ -27,7 +27,7 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.model.state import Instance
 from fuzztui.observe.fuzzer_stats import own_rate, to_stats, whole
 from fuzztui.observe.pace import FILES_S, UNKNOWN, Pace
-from fuzztui.observe.stats_reader import StatsFile
+from fuzztui.observe.stats_reader import StatsFile, unchanged
 from fuzztui.process.identity import ProcessId
 from fuzztui.wire.events import Message, Stats
 
@@ -139,7 +139,7 @@ class Gauges:
         if not last and now < self._due:
             return None
         stats = self._together(now)
-        if stats is None or self._same(stats := self._never_less(stats)):
+        if stats is None or self._same(stats := self._never_less(stats), last=last):
             return None
         self._due = now + EVERY_S
         self._reported = stats
@@ -193,7 +193,7 @@ class Gauges:
                 gauges = parse_gauges(self._socket.recv(MAX_PACKET))
             except OSError:  # nothing there
                 return
-            live = to_stats(self._name, gauges, 0.0)
+            live = replace(to_stats(self._name, gauges, 0.0), other={})  # any process can send
             if "execs_done" in gauges and self._credible(live, now):
                 self._live = live = self._with_lost(live)
                 self._live_at = now
@@ -275,12 +275,10 @@ class Gauges:
             )
         return merged
 
-    def _same(self, stats: Stats) -> bool:
+    def _same(self, stats: Stats, *, last: bool) -> bool:
         before = self._reported
-        if before is None:
-            return False
-        ageless = replace(stats, age=before.age, slow_age=before.slow_age)
-        return ageless == before and self._live_at <= self._due - EVERY_S
+        same = before is not None and unchanged(stats, before, last=last)
+        return same and self._live_at <= self._due - EVERY_S
 
     def _save(self) -> None:
         memory = {"port": self._port, "lost": self._lost, "lost_cycles": self._lost_cycles}

@@ -70,6 +70,15 @@ class StatsFile:
         return to_stats(self._name, values, age)
 
 
+def unchanged(stats: Stats, before: Stats, *, last: bool) -> bool:
+    """Whether only ages differ, or, until the last report, numbers that fuzztui does not know.
+
+    Such a number may be a clock: alone it is no reason to write a record.
+    """
+    other = stats.other if last else before.other
+    return replace(stats, age=before.age, slow_age=before.slow_age, other=other) == before
+
+
 class FileStats:
     """The statistics of an engine that rewrites ``fuzzer_stats`` about once a second."""
 
@@ -85,7 +94,7 @@ class FileStats:
             return None
         stats = self._file.read(always=last)
         before = self._reported
-        if stats is None or (before and replace(stats, age=before.age) == before):
+        if stats is None or (before and unchanged(stats, before, last=last)):
             return None
         self._due = now + EVERY_S
         self._reported = stats
