@@ -13,6 +13,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from fuzztui.base.files import read_regular
@@ -49,13 +50,7 @@ _REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
 
 def minimiser(campaign: Campaign, run_dir: RunDir) -> InTurn:
     """Return the handler of the commands ``minimise`` and ``cancel-minimise``."""
-
-    async def one(
-        file: Path, output: Path, progress: Progress, mark: ProcessMark, stop: Callable[[], bool]
-    ) -> str:
-        return await minimise(campaign, run_dir, file, output, progress, mark=mark, stop=stop)
-
-    return InTurn(run_dir, one)
+    return InTurn(run_dir, partial(minimise, campaign, run_dir))
 
 
 async def minimise(

@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,13 +35,7 @@ _REASON: Final = b"fuzztui: "
 
 def engine_minimiser(run_dir: RunDir) -> InTurn:
     """Return the handler of ``minimise`` and ``cancel-minimise`` for in-process engines."""
-
-    async def one(
-        file: Path, output: Path, progress: Progress, mark: ProcessMark, stop: Callable[[], bool]
-    ) -> str:
-        return await minimise_by_engine(run_dir, file, output, progress, mark=mark, stop=stop)
-
-    return InTurn(run_dir, one)
+    return InTurn(run_dir, partial(minimise_by_engine, run_dir))
 
 
 async def minimise_by_engine(

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Protocol
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.files import read_regular
@@ -20,19 +21,25 @@ from fuzztui.wire.commands import CancelMinimise, Command, Minimise
 _numbers = itertools.count(1)
 
 
+class MinimiseFile(Protocol):
+    """Minimises one file, and returns a summary."""
+
+    def __call__(
+        self,
+        file: Path,
+        output: Path,
+        progress: Progress,
+        *,
+        mark: ProcessMark,
+        stop: Callable[[], bool],
+    ) -> Awaitable[str]:
+        """``mark``: marks the processes. ``stop()``: once true, the smallest input is written."""
+
+
 class InTurn:
     """The handler that minimises findings, one at a time; called with :class:`Minimise`."""
 
-    def __init__(
-        self,
-        run_dir: RunDir,
-        minimise: Callable[[Path, Path, Progress, ProcessMark, Callable[[], bool]], Awaitable[str]],
-    ) -> None:
-        """``minimise(file, output, progress, mark, stop)`` minimises one file.
-
-        ``mark``: marks its processes; ``stop()``: once true, ``minimise`` writes the smallest input
-        found.
-        """
+    def __init__(self, run_dir: RunDir, minimise: MinimiseFile) -> None:
         self._run_dir, self._minimise = run_dir, minimise
         self._turn = asyncio.Lock()
         self._open: dict[Minimise, bool] = {}
@@ -74,7 +81,7 @@ class InTurn:
             if file := find_file(directory, command.file):
                 output = minimised_path(run_dir, file)
                 return await self._minimise(
-                    file, output, progress, mark, lambda: self._open[command]
+                    file, output, progress, mark=mark, stop=lambda: self._open[command]
                 )
         raise SupervisorError(f"{command.file}: no such finding in {run_dir.out}")
 
