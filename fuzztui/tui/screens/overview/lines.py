@@ -16,18 +16,30 @@ from fuzztui.tui.screens.targeting.strip import fitting, targeted_spans, uncover
 from fuzztui.wire.mixture import CLASSES, percentage
 
 
-class MutationLine(StatusCanvas):
+class OverviewLine(StatusCanvas):
+    """A line of the Overview that is hidden as long as it has nothing to show."""
+
+    DEFAULT_CSS = "OverviewLine { height: 1; display: none; }"
+
+    def has_content(self, status: Status) -> bool:
+        """Whether there is something to show."""
+        raise NotImplementedError
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``, or hide the line."""
+        self.display = self.has_content(status)
+        super().show(status)
+
+
+class MutationLine(OverviewLine):
     """Mutation analysis: last kill, use of time, audits. Fuzz-first: the phase and the turns.
 
     Hidden if there are no mutants.
     """
 
-    DEFAULT_CSS = "MutationLine { height: 1; display: none; }"
-
-    def show(self, status: Status) -> None:
-        """Draw ``status``; hide the line if there are no mutants."""
-        self.display = status.mutants is not None or status.first is not None
-        super().show(status)
+    def has_content(self, status: Status) -> bool:
+        """Whether there are mutants."""
+        return status.mutants is not None or status.first is not None
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw one line or two."""
@@ -46,15 +58,12 @@ class MutationLine(StatusCanvas):
         return [with_audits([*line, TextSpan(" "), *brief_times(analysis)], analysis, width)]
 
 
-class MixtureLine(StatusCanvas):
+class MixtureLine(OverviewLine):
     """The three probabilities and the best mutators. Hidden if there is no mixture."""
 
-    DEFAULT_CSS = "MixtureLine { height: 1; display: none; }"
-
-    def show(self, status: Status) -> None:
-        """Draw ``status``; hide the line if there is no mixture."""
-        self.display = status.blend is not None
-        super().show(status)
+    def has_content(self, status: Status) -> bool:
+        """Whether there is a mixture."""
+        return status.blend is not None
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw one line."""
@@ -67,20 +76,17 @@ class MixtureLine(StatusCanvas):
             line.append(TextSpan(f"{name} ", SIGNS[name][1]))
             line.append(TextSpan(percentage(part), "bold"))
             line.append(TextSpan(blend.did(name), "pending"))
-        told = blend.adaptive or blend.each
-        line += [TextSpan(" "), mode_span(blend), TextSpan("  ")] if told else [TextSpan("   ")]
+        has_mode = blend.adaptive or blend.each
+        line += [TextSpan(" "), mode_span(blend), TextSpan("  ")] if has_mode else [TextSpan("   ")]
         return [[*line, *best_spans(blend.best, width - width_of(line) - 1)]]
 
 
-class TargetingLine(StatusCanvas):
+class TargetingLine(OverviewLine):
     """Uncovered goals, the pin, the targeted share. Hidden until an engine has reported types."""
 
-    DEFAULT_CSS = "TargetingLine { height: 1; display: none; }"
-
-    def show(self, status: Status) -> None:
-        """Draw ``status``; hide the line if there are no types."""
-        self.display = status.aim is not None
-        super().show(status)
+    def has_content(self, status: Status) -> bool:
+        """Whether an engine has reported types."""
+        return status.aim is not None
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw one line."""
