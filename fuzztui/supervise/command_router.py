@@ -245,7 +245,7 @@ class CommandRouter:
                 self._context.end(end_reason)
             return
         for life in targets:
-            if not (again and command_id in sent_commands(self._control(life))):
+            if not (again and is_sent(self._control(life), command_id)):
                 self._send(life, command_id, entry.command)
         if entry.command.for_ended and not getattr(entry.command, "instance", ""):
             self._leave_for_ended(command_id, entry.command)
@@ -271,7 +271,7 @@ class CommandRouter:
             if not life.over or instance is None or command.name not in instance.capabilities:
                 continue
             control = self._control(life)
-            if command_id not in sent_commands(control):
+            if not is_sent(control, command_id):
                 with contextlib.suppress(OSError):
                     append(control, command_id, command)
 
@@ -379,6 +379,14 @@ def append(path: Path, command_id: str, command: Command) -> None:
             raise OSError("no space left")
     finally:
         os.close(fd)
+
+
+def is_sent(path: Path, command_id: str) -> bool:
+    """Whether a command is in this ``control.jsonl``; decodes no line, as it may have thousands."""
+    try:
+        return f'"id":"{command_id}"'.encode() in read_regular(path, _MAX_CONTROL)
+    except OSError:
+        return False
 
 
 def sent_commands(path: Path) -> dict[str, Command]:
