@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from operator import attrgetter
+from operator import attrgetter, le
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder, instance
@@ -64,10 +64,8 @@ def shift_own(state: State, i: Instance, name: str, old: float, new: float) -> N
         shift(state, name, old, new)
 
 
-def _maximum(state: State, i: Instance, name: str, old: int, new: int) -> None:
+def _maximum(state: State, name: str, old: int, new: int) -> None:
     """Add a point to a maximum: one instance's value changed from ``old`` to ``new``."""
-    if i.mutant:
-        return
     maxima = state.series.get(name)
     highest = maxima.last if maxima else -1
     if new >= highest:
@@ -130,14 +128,20 @@ _BOUNDS: dict[str, tuple[Any, Any]] = {
     f.name: (f.default if "key" in f.metadata else -_LARGE, f.default) for f in _NUMBERS
 }
 """The lowest possible value of each number, and the value of an unknown one."""
+_LOWEST = tuple(low for low, _ in _BOUNDS.values())
+_numbers = attrgetter(*_BOUNDS)
 _SERIES = {f.name: f.metadata["total"] for f in _NUMBERS if f.metadata.get("series")}
-_NAMES = (*(name for name in _SERIES if name not in FILE_COUNTS), *sorted(FILE_COUNTS))
-_reported = attrgetter(*_NAMES[: -len(FILE_COUNTS)])
-_counted = attrgetter(*sorted(FILE_COUNTS))
+_REPORTED = tuple(name for name in _SERIES if name not in FILE_COUNTS | {"execs"})
+_COUNTED = tuple(name for name in _SERIES if name in FILE_COUNTS)
+_reported = attrgetter(*_REPORTED)
+_counted = attrgetter(*_COUNTED)
 
 
 def _sound(e: Stats) -> Stats:
     """Replace impossible numbers by the value of unknown ones."""
+    numbers = _numbers(e)
+    if all(map(le, _LOWEST, numbers)) and max(numbers) < _LARGE and not e.other:
+        return e  # nearly always
     wrong: dict[str, Any] = {
         name: unknown
         for name, (low, unknown) in _BOUNDS.items()
@@ -153,18 +157,16 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
     i = instance(state, e.instance, touched)
     touched.campaign = True
     t = state.t
-    before = (*_reported(i.stats), *_counted(i))
+    before, counted = i.stats, _counted(i)
     i.stats = e = _sound(e)
-    after = (*_reported(e), *_counted(i))
     rate = 0.0 if i.state in IDLE_STATES else round(e.execs_per_sec, 3)
     _set_rate(state, i, rate if rate >= 0 else -1.0)
-    for name, old, new in zip(_NAMES, before, after, strict=True):
-        if _SERIES[name] == "max":
-            _maximum(state, i, name, old, new)
-        elif name == "execs":
+    shift(state, "execs", before.execs, e.execs)
+    if not i.mutant:
+        for name, old, new in zip(_REPORTED, _reported(before), _reported(e), strict=True):
+            (_maximum if _SERIES[name] == "max" else shift)(state, name, old, new)
+        for name, old, new in zip(_COUNTED, counted, _counted(i), strict=True):
             shift(state, name, old, new)
-        else:
-            shift_own(state, i, name, old, new)
     i.stats_t = max(0.0, t - e.age)
     if e.find_age >= 0:
         i.last_find_t = max(0.0, t - e.find_age)
