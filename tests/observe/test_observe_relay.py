@@ -252,6 +252,7 @@ def drawn(lost):
 )
 @example(events=[goals(a=1, anew=True), goals("a", b=2)], data=drawn({0}))
 @example(events=[goals(anew=True), goals(a=1)], data=drawn({0}))
+@example(events=[goals(a=1, anew=True), goals(b=2)], data=drawn({0}))
 @example(events=[goals(a=1), goals("a"), goals(a=2)], data=drawn({1}))
 @given(
     events=st.lists(
