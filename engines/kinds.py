@@ -67,8 +67,8 @@ class EngineKind:
     """SIGUSR2 asks it to finish its work (an exact pass) when the budget is used up."""
     analysis: bool = False
     """It needs ``targets.json``, the static analysis of the target's types."""
-    generator: bool = True
-    """It accepts ``target.generator``."""
+    without: tuple[str, ...] = ()
+    """Keys of ``[target]`` and ``[engine]`` that only other in-process engines accept."""
     oracle: bool = True
     """It accepts the table ``[oracle]``."""
     text: bool = False
@@ -89,12 +89,13 @@ _ROWS: Final = (
         "fuzztui.engines.spoton.engine",
         names_of(TypeCommand),
         analysis=True,
+        without=("input", "dictionary"),  # the input comes from a generator or a test's strategies
     ),
     EngineKind(
         "text",
         "fuzztui.engines.text.engine",
         (SetMixture.name,),
-        generator=False,
+        without=("generator",),  # text mutators change inputs, not choices
         text=True,
         mutants_first=True,
     ),

@@ -152,9 +152,6 @@ PYTHON_TARGET = (
     ),
 )
 
-TEXT_TARGET = tuple(key for key in PYTHON_TARGET if key.name != "generator")
-"""Without ``generator``: text mutators change inputs, not choices."""
-
 AFL = "afl"
 """The kind of engine that is not in-process: afl-fuzz."""
 
@@ -221,11 +218,7 @@ THIRD_PARTY = Key(
     default=False,
 )
 
-SPOTON_TARGET = tuple(key for key in PYTHON_TARGET if key.name != "input")
-"""Without ``input``: the input always comes from a generator or the strategies of a test."""
-
 SPOTON_ENGINE = (
-    *(key for key in PYTHON_ENGINE if key.name not in ("dictionary", "constants")),
     replace(THIRD_PARTY, default=True),
     Key(
         "constants",
@@ -269,7 +262,6 @@ OPERATORS = ("boundary", "increments", "negatives", "math", "negate", "returns",
 """The names of all mutation operators, as in ``engines/mutants/operators.py``."""
 
 MU2_TARGET = (
-    *PYTHON_TARGET,
     Key(
         "compare",
         "callable",
@@ -280,7 +272,6 @@ MU2_TARGET = (
 )
 
 MU2_ENGINE = (
-    *PYTHON_ENGINE,
     Key(
         "schedule",
         "choice",
@@ -637,18 +628,28 @@ class EngineSchema:
     oracle: tuple[Key, ...] = ()
 
 
-_OWN: dict[str, tuple[tuple[Key, ...], tuple[Key, ...]]] = {
-    "zest": (PYTHON_TARGET, (*PYTHON_ENGINE, THIRD_PARTY)),
-    "spoton": (SPOTON_TARGET, SPOTON_ENGINE),
+_MORE: dict[str, tuple[tuple[Key, ...], tuple[Key, ...]]] = {
+    "zest": ((), (THIRD_PARTY,)),
+    "spoton": ((), SPOTON_ENGINE),
     "mu2": (MU2_TARGET, MU2_ENGINE),
 }
-"""Kinds whose tables are not those of any in-process engine, plus the options of its row."""
+"""By kind: keys of ``[target]`` and ``[engine]`` whose types an :class:`Option` cannot have."""
 
 
 def _schema_of(row: EngineKind) -> EngineSchema:
-    target = PYTHON_TARGET if row.generator else TEXT_TARGET
-    target, engine = _OWN.get(row.name, (target, PYTHON_ENGINE))
-    return EngineSchema(target, (*engine, *map(_key, row.options)), ORACLE if row.oracle else ())
+    target, engine = _MORE.get(row.name, ((), ()))
+    options = (*engine, *map(_key, row.options))
+    return EngineSchema(
+        _table(row, PYTHON_TARGET, target),
+        _table(row, PYTHON_ENGINE, options),
+        ORACLE if row.oracle else (),
+    )
+
+
+def _table(row: EngineKind, common: tuple[Key, ...], more: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Return the keys of every engine that the kind accepts, and its own; these take precedence."""
+    left_out = {*row.without, *(key.name for key in more)}
+    return (*(key for key in common if key.name not in left_out), *more)
 
 
 def _key(option: Option) -> Key:
