@@ -71,7 +71,7 @@ def main() -> None:
     done = sorted((m for m in state.mutants.values() if m.id in ended), key=lambda m: began[m.id])
     gaps = [began[b.id] - ended[a.id] for a, b in pairwise(done)]
     starts = [m.costs["start"] for m in done if "start" in m.costs]
-    sizes = [m.brought.get("kept", 0) + m.brought.get("aside", 0) for m in done]
+    sizes = [m.turn_results.get("kept", 0) + m.turn_results.get("aside", 0) for m in done]
     prunes = [m.costs["prune"] * 1000 / n for m, n in zip(done, sizes, strict=True) if n > 100]
     builds = [m.costs["build"] for m in state.mutants.values() if m.stage != "failed" and m.costs]
     lost = median(gaps) + median(starts)

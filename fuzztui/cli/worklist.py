@@ -88,8 +88,8 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
         "trials": trials_of(state, m),
         "share": share_of(state, m),
         "costs": dict(m.costs),
-        "brought": dict(m.brought),
-        "earlier": dict(m.earlier),
+        "brought": dict(m.turn_results),
+        "earlier": dict(m.earlier_results),
         "same_as": same.id if same is not None else None,
     }
 
@@ -108,12 +108,12 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
         yield f"fuzzed    {spent}"
-    if transferred := transferred_text(m.brought):
+    if transferred := transferred_text(m.turn_results):
         yield f"brought   {transferred} to the target"
-    if "kept" in m.brought:
-        pruned = m.brought.get("aside", 0)
-        yield f"pruned    {pruned:,}; {several(m.brought['kept'], 'input')} kept"
-    if kills := m.brought.get("kills", 0):
+    if "kept" in m.turn_results:
+        pruned = m.turn_results.get("aside", 0)
+        yield f"pruned    {pruned:,}; {several(m.turn_results['kept'], 'input')} kept"
+    if kills := m.turn_results.get("kills", 0):
         yield f"kills     killed by {several(kills, 'input')}; see 'fuzztui mutants matrix'"
     if earlier := earlier_text(m):
         yield f"earlier   {earlier}"

@@ -315,7 +315,7 @@ class Turn:
         result = await self._corpora.transfer_turn(self._key, self._slot, batch, self._command)
         if result.trouble:
             self._context.record(Message("warning", f"{self._slot}: {result.trouble}"))
-        before = self._mutant.brought.get("edges", 0)
+        before = self._mutant.turn_results.get("edges", 0)
         brought = {**result.brought, "edges": max(before, result.edges)}
         self._record_progress("done", "", {"handover": time.monotonic() - begun}, brought)
         self._judge()
@@ -325,7 +325,9 @@ class Turn:
         """Record the transfers of earlier turns that have increased."""
         for mutant in list(self._context.state.mutants.values()):
             over = mutant.stage == "done" and mutant.slot in by_slot
-            if over and (more := by_slot[mutant.slot]).items() - mutant.brought.items():
+            if over and (more := by_slot[mutant.slot]).items() - mutant.turn_results.items():
                 self._context.record(
-                    MutantProgress(mutant.id, "done", mutant.slot, brought=mutant.brought | more)
+                    MutantProgress(
+                        mutant.id, "done", mutant.slot, brought=mutant.turn_results | more
+                    )
                 )

@@ -82,7 +82,8 @@ class CheckpointMark:
 
 
 _OBJECTS = (
-    "instances", "groups", "commands", "mutation", "operators", "turned", "mixed", "lasting",
+    "instances", "groups", "commands", "mutation", "operators", "finished_turns",
+    "mixture_changes", "lasting",
     "types", "uncovered_goals", "recent", "series",
     *_names(Tables),
 )  # fmt: skip
@@ -123,7 +124,7 @@ _mutant_row = attrgetter(*_names(Mutant))
 _command_row = attrgetter(*_names(CommandStatus))
 _mutation_row = attrgetter(*_names(MutationStats))
 _operators_row = attrgetter(*_names(MutatorStats))
-_mixed_row = attrgetter(*_names(MixtureChange))
+_mixture_row = attrgetter(*_names(MixtureChange))
 _types_row = attrgetter(*_names(TargetingStats))
 _goal_row = attrgetter(*_names(UncoveredGoal))
 
@@ -145,8 +146,8 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["lasting"] = {key: _command_row(c) for key, c in state.lasting.items()}
     head["mutation"] = {name: _mutation_row(f) for name, f in state.mutation.items()}
     head["operators"] = {name: _operators_row(f) for name, f in state.operators.items()}
-    head["mixed"] = {name: _mixed_row(m) for name, m in state.mixed.items()}
-    head["turned"] = state.turned and _operators_row(state.turned)
+    head["mixture_changes"] = {name: _mixture_row(m) for name, m in state.mixture_changes.items()}
+    head["finished_turns"] = state.finished_turns and _operators_row(state.finished_turns)
     head["types"] = {name: _types_row(f) for name, f in state.types.items()}
     head["uncovered_goals"] = {
         name: {location: _goal_row(row) for location, row in goals.items()}
@@ -307,8 +308,10 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state.lasting = _by_name(CommandStatus, head["lasting"])
     state.mutation = _by_name(MutationStats, head["mutation"])
     state.operators = _by_name(MutatorStats, head["operators"])
-    state.mixed = _by_name(MixtureChange, head["mixed"])
-    state.turned = _one(MutatorStats, head["turned"]) if head["turned"] else None
+    state.mixture_changes = _by_name(MixtureChange, head["mixture_changes"])
+    state.finished_turns = (
+        _one(MutatorStats, head["finished_turns"]) if head["finished_turns"] else None
+    )
     state.types = _by_name(TargetingStats, head["types"])
     state.uncovered_goals = {
         name: {location: _goal(row) for location, row in goals.items()}

@@ -50,15 +50,16 @@ def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> No
         "slot": e.slot or row.slot,
         "reason": e.reason or ("" if e.stage == "queued" else row.reason),
         "costs": {**row.costs, **_reals(e.costs)},
-        "brought": {**row.brought, **_wholes(e.brought)},
+        "turn_results": {**row.turn_results, **_wholes(e.brought)},
     }
     if e.stage == _FUZZING and row.stage != _FUZZING:
-        changes["begun"] = now
+        changes["turn_began_s"] = now
     elif e.stage == "queued":  # a new turn; the original keeps what was transferred
-        earlier = together(row.earlier, row.brought)
-        changes |= {"begun": -1.0, "fuzzed_s": 0.0, "slot": "", "brought": {}, "earlier": earlier}
-    elif row.stage == _FUZZING and e.stage != _FUZZING and row.begun >= 0:
-        changes["fuzzed_s"] = row.fuzzed_s + max(0.0, now - row.begun)
+        earlier = together(row.earlier_results, row.turn_results)
+        changes |= {"turn_began_s": -1.0, "fuzzed_s": 0.0, "slot": ""}
+        changes |= {"turn_results": {}, "earlier_results": earlier}
+    elif row.stage == _FUZZING and e.stage != _FUZZING and row.turn_began_s >= 0:
+        changes["fuzzed_s"] = row.fuzzed_s + max(0.0, now - row.turn_began_s)
     put(state, changed(row, changes), before, touched)
     touched.campaign = True
     if e.stage in _OVER:
@@ -110,7 +111,7 @@ def order(mutant: Mutant) -> tuple[int, float, int]:
     """For sorting: at work, waiting by place, then what is over, the latest first."""
     where = phase(mutant)
     group = PHASES.index(where) if where in PHASES else len(PHASES)
-    return group, mutant.place if where in PHASES[:2] else -mutant.begun, mutant.seq
+    return group, mutant.place if where in PHASES[:2] else -mutant.turn_began_s, mutant.seq
 
 
 def twin(mutant: Mutant, mutants: Mapping[str, Mutant]) -> Mutant | None:
@@ -136,9 +137,9 @@ def share_of(state: State, mutant: Mutant) -> float:
 
 def fuzzed_for(state: State, mutant: Mutant, now: float | None = None) -> float:
     """Seconds of running time for which a mutant was fuzzed so far (``now``: campaign time)."""
-    if mutant.stage != "fuzzing" or mutant.begun < 0:
+    if mutant.stage != "fuzzing" or mutant.turn_began_s < 0:
         return mutant.fuzzed_s
-    return mutant.fuzzed_s + max(0.0, running_time(state, now) - mutant.begun)
+    return mutant.fuzzed_s + max(0.0, running_time(state, now) - mutant.turn_began_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +236,8 @@ def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
     """What these mutants' fuzzing came to, in all their turns, by name, added up."""
     sums: Counter[str] = Counter()
     for mutant in mutants:
-        told = together(mutant.earlier, mutant.brought) if mutant.earlier else mutant.brought
-        sums.update({k: v for k, v in told.items() if v > 0})
+        results = together(mutant.earlier_results, mutant.turn_results)
+        sums.update({k: v for k, v in results.items() if v > 0})
     return dict(sums)
 
 

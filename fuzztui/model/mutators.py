@@ -58,15 +58,15 @@ def operator_figures(state: State, e: MutatorStats, touched: ChangesBuilder) -> 
         **figures,
     )
     touched.campaign = True
-    before = state.mixed.get(e.instance)
+    before = state.mixture_changes.get(e.instance)
     mixture = Mixture(now.havoc, now.text, now.splice)
     fresh = before is not None and 0 <= state.t - before.t < GRACE_S
     if before is None:
-        state.mixed[e.instance] = MixtureChange(e.instance, *mixture, now.adaptive)
+        state.mixture_changes[e.instance] = MixtureChange(e.instance, *mixture, now.adaptive)
     elif fresh:  # what was counted may be of before
-        state.mixed[e.instance] = replace(before, trials=now.trials, havocs=_havocs(now))
+        state.mixture_changes[e.instance] = replace(before, trials=now.trials, havocs=_havocs(now))
     elif not _goes_on(before, mixture, now.adaptive):
-        state.mixed[e.instance] = MixtureChange(
+        state.mixture_changes[e.instance] = MixtureChange(
             e.instance, *mixture, now.adaptive, state.t, "", now.trials, _havocs(now)
         )
 
@@ -114,9 +114,9 @@ def mixture_set(
             change = replace(change, trials=figures.trials, havocs=_havocs(figures))
             # The next figures say so too.
             state.operators[name] = replace(figures, **settings)
-        state.mixed[name] = change
-    elif state.turned:
-        state.turned = replace(state.turned, **settings)
+        state.mixture_changes[name] = change
+    elif state.finished_turns:
+        state.finished_turns = replace(state.finished_turns, **settings)
 
 
 def turn_over(state: State, mutant: str) -> None:
@@ -125,14 +125,14 @@ def turn_over(state: State, mutant: str) -> None:
         i.id for i in state.instances.values() if i.mutant == mutant and i.id in state.operators
     ]
     for name in over:
-        now, before = state.operators.pop(name), state.turned
-        state.mixed.pop(name, None)
+        now, before = state.operators.pop(name), state.finished_turns
+        state.mixture_changes.pop(name, None)
         both = [now, before] if before else [now]
         sums = _sums(both)
         columns = map(list, zip(*sums.values(), strict=True))  # none of no arms
         counts: dict[str, Any] = dict(zip(_COUNTS, columns, strict=False))
         weights = dict(zip(now.names, now.weights, strict=True))
-        state.turned = replace(
+        state.finished_turns = replace(
             now,
             instance="",
             trials=sum(f.trials for f in both),
@@ -191,7 +191,7 @@ class MutatorRow:
 
 def _every(state: State) -> list[MutatorStats]:
     """All that was ever told, what is over as one."""
-    return [*filter(None, (state.turned,)), *list(state.operators.values())]
+    return [*filter(None, (state.finished_turns,)), *list(state.operators.values())]
 
 
 def _living(state: State, instance: str = "") -> list[MutatorStats]:
@@ -200,8 +200,8 @@ def _living(state: State, instance: str = "") -> list[MutatorStats]:
     first = state.stage == "mutants"  # and who fuzzed the target before waits
     idle = (*ENDED, "waiting") if first else ENDED
     living = [f for f in told if state.instances[f.instance].state not in idle]
-    if state.turned and not instance and not living and (first or not told):
-        return [state.turned]  # between two turns it is as it was
+    if state.finished_turns and not instance and not living and (first or not told):
+        return [state.finished_turns]  # between two turns it is as it was
     return living or told
 
 
@@ -361,7 +361,9 @@ def blend(state: State, instance: str = "") -> MixtureSummary | None:
     first = next(iter(each.values()))
     differ = not all(setting.is_like(first) for setting in each.values())
     wish = mixture_for_all(state)
-    changes = [state.mixed[f.instance] for f in living if f.instance in state.mixed]
+    changes = [
+        state.mixture_changes[f.instance] for f in living if f.instance in state.mixture_changes
+    ]
     last = max(changes, key=lambda c: c.t, default=wish)
     if last is not None and wish is not None and last.by != wish.by:
         # Who begins later is told of it then.
@@ -393,7 +395,7 @@ def _havoc_share(state: State, living: Iterable[MutatorStats]) -> float:
     """How many of the steps since the mixture is what it is were havoc; -1 of too few."""
     trials = havocs = 0
     for f in living:
-        before = state.mixed.get(f.instance)
+        before = state.mixture_changes.get(f.instance)
         trials += f.trials - (before.trials if before else 0)
         havocs += _havocs(f) - (before.havocs if before else 0)
     steps = trials * STACK

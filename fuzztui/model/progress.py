@@ -22,11 +22,11 @@ class Progressing(Protocol):
         """The progress of its latest turn; an empty string: not a fuzz-first campaign."""
 
     @property
-    def begun(self) -> float:
+    def turn_began_s(self) -> float:
         """Running time at which its latest turn began to fuzz; -1: it has not."""
 
     @property
-    def earlier(self) -> Mapping[str, int]:
+    def earlier_results(self) -> Mapping[str, int]:
         """Results of its turns before the latest, by name."""
 
 
@@ -62,9 +62,9 @@ def verdict(mutant: Progressing) -> str:
     A kill is permanent, also while the mutant waits for another turn. A mutant that was fuzzed,
     for any time, and not killed is alive. Equivalent mutants have no verdict.
     """
-    if mutant.state == "killed" or mutant.earlier.get("kills", 0) > 0:
+    if mutant.state == "killed" or mutant.earlier_results.get("kills", 0) > 0:
         return "killed"
-    fuzzed = mutant.stage == "done" and mutant.begun >= 0
+    fuzzed = mutant.stage == "done" and mutant.turn_began_s >= 0
     if mutant.state == "alive" or (fuzzed and mutant.state != "equivalent"):
         return "alive"
     return ""

@@ -36,10 +36,10 @@ def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
     """Add or replace an entry whose file appeared in ``queue/``."""
     i = instance(state, e.instance, touched)
     entry = _entry(state, e.instance, e.id)
-    if entry.saved and entry.told >= i.numbered:
+    if entry.saved and entry.reported_seq >= i.renumbered_seq:
         # The same id again: a resumed afl-fuzz may have renumbered its queue.
         write_down(state, i.id)
-        i.numbered = state.seq
+        i.renumbered_seq = state.seq
     if not entry.saved:
         before = i.corpus
         i.entry_files += 1
@@ -66,11 +66,11 @@ def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
         size=e.size,
         cov=e.cov,
         first=e.first,
-        told=state.seq,
+        reported_seq=state.seq,
     )
     if e.first >= 0 and identity(saved) not in state.parents:
-        i.strange = state.seq
-        i.unclear = max(i.unclear, count(e.first) + 1)
+        i.unknown_original_seq = state.seq
+        i.unknown_original_below = max(i.unknown_original_below, count(e.first) + 1)
     i.origins.pop(str(e.id), None)
     touched.entries.add(entry.key)
 
@@ -80,7 +80,7 @@ def entries_seeded(state: State, e: EntriesSeeded, touched: ChangesBuilder) -> N
     i = instance(state, e.instance, touched)
     if e.anew:
         write_down(state, i.id)
-        i.numbered = state.seq
+        i.renumbered_seq = state.seq
         i.origins = {}
     origins = i.origins
     origins |= {str(k): v for k, v in e.origins.items() if isinstance(v, str)}

@@ -424,11 +424,13 @@ def _named(state: State, name: str, known: dict[str, dict[str, Entry]]) -> Entry
 
 def _older(row: Entry | Finding, queue: Instance | None) -> bool:
     """Whether its ``src`` may speak of numbers in ``queue`` that the log does not know."""
-    if queue is None or not queue.strange:
+    if queue is None or not queue.unknown_original_seq:
         return False
     # What kept its number over that resume does not say so.
-    old = isinstance(row, Entry) and (row.first >= 0 or (row.id < queue.unclear and not row.sync))
-    return old or row.seq < queue.strange
+    old = isinstance(row, Entry) and (
+        row.first >= 0 or (row.id < queue.unknown_original_below and not row.sync)
+    )
+    return old or row.seq < queue.unknown_original_seq
 
 
 def _certain(state: State, row: Entry | Finding) -> Entry | None:
@@ -437,6 +439,8 @@ def _certain(state: State, row: Entry | Finding) -> Entry | None:
     Numbers count up: one above all that entries from before the log had is of now.
     """
     number = row.src[0]
-    if (isinstance(row, Entry) and row.sync) or number < state.instances[row.instance].unclear:
+    if (isinstance(row, Entry) and row.sync) or number < state.instances[
+        row.instance
+    ].unknown_original_below:
         return None
     return state.entries.get(f"{row.instance}/{number}")

@@ -72,12 +72,12 @@ class Instance:
     directories. The properties are never below these, though the engine's statistics lag."""
     crash_files: int = 0
     hang_files: int = 0
-    numbered: int = 0
+    renumbered_seq: int = 0
     """``seq`` of the first record with the present numbering of the queue."""
-    strange: int = 0
+    unknown_original_seq: int = 0
     """``seq`` of the last entry whose original id the log does not contain, because the log starts
     after a renumbering. Older records may use ids of that earlier numbering."""
-    unclear: int = 0
+    unknown_original_below: int = 0
     """All such original ids are below this number."""
     began_t: float = -1.0
     """Campaign time at which the instance first ran; -1: not yet."""
@@ -125,7 +125,7 @@ class Entry:
     execs: int = 0
     size: int = -1
     cov: bool = False
-    told: int = 0
+    reported_seq: int = 0
     """``seq`` at which its file was last reported."""
     first: int = -1
     """The id under which the entry was found, before afl-fuzz renumbered its queue; -1: ``id``.
@@ -203,15 +203,15 @@ class Mutant:
     """The progress of its turn; an empty string: not a fuzz-first campaign."""
     slot: str = ""
     """The instance of its present or latest turn."""
-    begun: float = -1.0
+    turn_began_s: float = -1.0
     """Running time of the campaign at which its latest turn began to fuzz; -1: it has not."""
     fuzzed_s: float = 0.0
     """Seconds of running time spent fuzzing the mutant, without a turn that is still fuzzing."""
     costs: dict[str, float] = field(default_factory=dict)
     """Seconds by name: build, prune, start, handover."""
-    brought: dict[str, int] = field(default_factory=dict)
+    turn_results: dict[str, int] = field(default_factory=dict)
     """Results of its latest turn, by name (:class:`~fuzztui.wire.events.MutantProgress`)."""
-    earlier: dict[str, int] = field(default_factory=dict)
+    earlier_results: dict[str, int] = field(default_factory=dict)
     """Results of its turns before it was queued again, by name."""
 
     @property
@@ -339,9 +339,9 @@ class State:
     """The latest statistics of mutation analysis, by instance."""
     operators: dict[str, MutatorStats] = field(default_factory=dict)
     """The latest statistics of text mutators, by instance; each list as long as ``names``."""
-    turned: MutatorStats | None = None
+    finished_turns: MutatorStats | None = None
     """The same for all finished turns of mutants: their sums, with the mixture of the last."""
-    mixed: dict[str, MixtureChange] = field(default_factory=dict)
+    mixture_changes: dict[str, MixtureChange] = field(default_factory=dict)
     """The last change of each instance's mixture."""
     types: dict[str, TargetingStats] = field(default_factory=dict)
     """The latest statistics of spoton's types, by instance; each list as long as ``names``."""

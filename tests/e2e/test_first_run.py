@@ -151,7 +151,7 @@ def test_mutants_first_and_then_the_target(first):
     assert all(mutant_behind(state, entry) in turns for entry in taken)
     assert {step.key.partition("/")[0] for step in lineage(state, taken[0])} >= {"handed"}
     # Each starts from the last one's corpus: more than the one seed that there is.
-    assert state.mutants[turns[1]].brought["kept"] > 1
+    assert state.mutants[turns[1]].turn_results["kept"] > 1
     began_with = {e.instance: set(e.origins.values()) for e in first.events(EntriesSeeded)}
     assert began_with["m1"] == {"seed:hello"}
     assert began_with["m2"] > {"seed:hello"}
@@ -205,7 +205,7 @@ def test_steering_the_queue(first):
     assert first.send(SkipMutants(now.id)).ok
     state = first.until(lambda s: s.mutants[now.id].stage == "done", 180)
     assert state.mutants[now.id].fuzzed_s < 29
-    assert state.mutants[now.id].brought["entries"] > 0  # collected anyway
+    assert state.mutants[now.id].turn_results["entries"] > 0  # collected anyway
     first.until(lambda s: later in (m.id for m in s.mutants.values() if m.stage != "queued"))
     # Skipping everything: the target's turn comes, and the budget is its own.
     first.until(lambda s: "listed" in s.plan, 120)
@@ -229,7 +229,7 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     assert adopted == (["m1"] if engines == "live" else [])
     state = first.until(lambda s: s.mutants[key].stage == "done", 180)
     assert state.mutants[key].slot == "m1"
-    assert state.mutants[key].brought["entries"] > 0
+    assert state.mutants[key].turn_results["entries"] > 0
     first.until(lambda s: "m2" in s.instances or s.stage == "target", 180)
     assert first.send(Stop()).ok
     first.over()

@@ -154,7 +154,7 @@ DESCRIBED = EntryDescribed("a", 4, ["edge"], 31, True, "success", "promoted")
 
 def test_entries_in_either_order():
     one, two = fold(SAVED, DESCRIBED), fold(DESCRIBED, SAVED)
-    assert replace(one.entries["a/4"], told=2) == two.entries["a/4"]
+    assert replace(one.entries["a/4"], reported_seq=2) == two.entries["a/4"]
     entry = one.entries["a/4"]
     assert (entry.src, entry.op, entry.size, entry.cov) == ([1, 2], "havoc", 5, True)
     assert (entry.reasons, entry.edges, entry.steer) == (["edge"], 31, "promoted")

@@ -98,7 +98,7 @@ def test_time_of_a_turn_is_running_time():
     c.tell(MutantProgress("a.c#0", "collecting", "m1"), dt=10)
     assert fuzzed_for(c.state, c.row(0), 999.0) == 20
     c.tell(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"))
-    assert (c.row(0).fuzzed_s, c.row(0).slot, c.row(0).begun) == (0.0, "", -1.0)
+    assert (c.row(0).fuzzed_s, c.row(0).slot, c.row(0).turn_began_s) == (0.0, "", -1.0)
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,7 @@ def test_a_checkpoint_carries_it():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "main", 7))
     again = from_json(to_json(state))
     assert again.operators == state.operators
-    assert again.mixed == state.mixed
+    assert again.mixture_changes == state.mixture_changes
     fold(told(mixture=(0.1, 0.8, 0.1)), state=again)
     fold(told(mixture=(0.1, 0.8, 0.1)), state=state)
     assert again == state
@@ -285,7 +285,7 @@ def test_sums_are_of_all_turns_and_of_the_target():
     state = fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
     # Between two turns it is as the last one left it.
     assert not state.operators
-    assert not state.mixed
+    assert not state.mixture_changes
     assert blend(state).mixture == (0.25, 0.75, 0.0)
     assert (blend(state).trials, arms(state)["swap-args"].share) == (360, 0.25)
     half = (0.5, 0.5, 0.0)
@@ -338,7 +338,7 @@ def test_what_was_set_between_two_turns_is_shown_at_once():
     state = fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
     fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1"), state=state)
     assert (blend(state).mixture, blend(state).by) == ((0.1, 0.8, 0.1), "ann")
-    assert not state.mixed
+    assert not state.mixture_changes
 
 
 # ------------------------------------------------------------------- mixture

@@ -232,7 +232,7 @@ def test_a_queue_of_mutants_can_always_be_told_of(records, now):
     sorted(state.mutants.values(), key=fuzzfirst.order)
     for m in state.mutants.values():
         assert fuzzfirst.fuzzed_for(state, m, now) >= 0
-        assert all(type(n) is int for n in m.brought.values())
+        assert all(type(n) is int for n in m.turn_results.values())
         fuzzfirst.twin(m, state.mutants)
     for row in [*state.entries.values(), *state.findings.values()]:
         behind = fuzzfirst.mutant_behind(state, row)
@@ -311,8 +311,11 @@ def test_operators_can_always_be_told_of(records):
         for figures in (f.tried, f.applied, f.found, f.crashes, f.weights):
             assert len(figures) == len(f.names)
             assert all(type(n) is int and n >= 0 for n in figures)
-        assert name in state.mixed
-    told = [*state.operators.values(), *filter(None, [state.turned])]  # also of turns that are over
+        assert name in state.mixture_changes
+    told = [
+        *state.operators.values(),
+        *filter(None, [state.finished_turns]),
+    ]  # also of turns that are over
     rows = mutators.arms(state)
     for arm in rows.values():
         assert arm.applied == sum(

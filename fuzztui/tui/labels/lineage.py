@@ -133,7 +133,7 @@ class Lineage:
         for entry in told:
             name = identity(entry)
             other = _holder(name, keys, entries)
-            if entry.saved and (other is None or other.told <= entry.told):
+            if entry.saved and (other is None or other.reported_seq <= entry.reported_seq):
                 keys[name] = entry.key
 
 

@@ -85,8 +85,10 @@ def transferred_text(brought: Mapping[str, int]) -> str:
 
 def earlier_text(mutant: Mutant) -> str:
     """Return what a mutant transferred before it was requeued; an empty string if nothing."""
-    parts = [f"{words} to the target"] if (words := transferred_text(mutant.earlier)) else []
-    if kills := mutant.earlier.get("kills", 0):
+    parts = (
+        [f"{words} to the target"] if (words := transferred_text(mutant.earlier_results)) else []
+    )
+    if kills := mutant.earlier_results.get("kills", 0):
         parts.append(f"{several(kills, 'input')} killed it")
     return "; ".join(parts)
 

@@ -102,17 +102,17 @@ def _build(mutant: Mutant) -> Cell:
 
 def _brought(name: str, title: str, style: str, *, needs: int = 0) -> Column[Mutant]:
     def cell(mutant: Mutant) -> Cell:
-        n = mutant.brought.get(name, 0)
+        n = mutant.turn_results.get(name, 0)
         return (format.count(n), f"bold {style}") if n > 0 else ("", "")
 
     return Column(
-        name, title, cell, lambda m: m.brought.get(name, 0), "right",
+        name, title, cell, lambda m: m.turn_results.get(name, 0), "right",
         needs=needs, spare=True, descending=True,
     )  # fmt: skip
 
 
 def _by_verdict(mutant: Mutant) -> tuple[bool, int]:
-    return mutant.state == "killed", mutant.brought.get("kills", 0)
+    return mutant.state == "killed", mutant.turn_results.get("kills", 0)
 
 
 def _text(mutant: Mutant) -> Cell:

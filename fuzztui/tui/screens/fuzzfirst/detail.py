@@ -158,7 +158,7 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
     words, style = verdict(mutant)
     if style == "killed":
         told = [killed_text(mutant)]
-        if (kills := mutant.brought.get("kills", 0)) > 1:
+        if (kills := mutant.turn_results.get("kills", 0)) > 1:
             told.append(f"{kills:,} inputs kill the mutant")
         lines.append(pair("killed", "; ".join(w for w in told if w), "killed"))
         if file := file_of(mutant.killer):
@@ -176,7 +176,7 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
         words = f"{place(other)}  {brief_change(other.before, other.after)}"
         lines.append(pair("same as", words, "equivalent"))
     elif mutant.stage == "refused":
-        aside = mutant.brought.get("aside", 0)
+        aside = mutant.turn_results.get("aside", 0)
         words = mutant.reason or f"the mutant fails on all {several(aside, 'input')}"
         lines.append(pair("rejected", words, "hang"))
     elif mutant.reason:
@@ -204,7 +204,7 @@ def _slot(mutant: Mutant, state: State) -> list[Line]:
 def _gains(mutant: Mutant) -> list[Line]:
     """What the mutant has transferred, and the inputs that were pruned for it."""
     lines: list[Line] = []
-    told = mutant.brought
+    told = mutant.turn_results
     if words := transferred_text(told):
         lines.append(pair("transfer", f"{words} to the target", "valid"))
     elif mutant.stage == "done":

@@ -73,7 +73,7 @@ def _drawn_now(arm: MutatorRow) -> str:
 
 def _instances(arm: MutatorRow, state: State) -> list[Line]:
     rows = []
-    over = {"ended turns": state.turned} if state.turned else {}
+    over = {"ended turns": state.finished_turns} if state.finished_turns else {}
     for name, f in [*list(state.operators.items()), *over.items()]:
         if arm.name not in f.names:
             continue
