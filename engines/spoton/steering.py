@@ -177,7 +177,7 @@ class TargetingCommands:
                 f"there is no goal {_shown(location)}{_suggestion(location, beside or every)}"
             )
         if goal.never:
-            raise SteerError(f"{location} is never taken: mypy proves this from annotations")
+            raise SteerError(f"{location} is never taken: mypy infers this from annotations")
         number = goals.find(location)
         if number is None:
             why = "is not loaded yet" if goals.is_waiting(goal) else (

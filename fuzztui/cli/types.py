@@ -76,7 +76,7 @@ def types_table(rows: Collection[TypeRow], width: int = 0) -> Iterator[str]:
     are left out. 0: everything in full.
     """
     titles = ["type", "probability", "weight", "distance", "picks", "matches", "misses",
-              "new arms"]  # fmt: skip
+              "+branch"]  # fmt: skip
     cells = [titles, *map(_cells, rows)]
     wide = _widths(cells)
     if width and sum(wide) + 2 * len(wide) - 2 > width:
@@ -122,7 +122,7 @@ def left_table(rows: Collection[GoalRow], width: int = 0) -> Iterator[str]:
     cells = [titles]
     for row in rows:
         reached = (
-            f"{row.reached:,} of {several(row.checked_trials, 'trial')} asked"
+            f"{row.reached:,} of {several(row.checked_trials, 'trial')} checked"
             if row.checked_trials
             else "-"
         )

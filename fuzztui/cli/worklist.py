@@ -102,14 +102,14 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
         progress += f", number {number:,} of {len(numbers):,} waiting"
     if m.slot:
         progress += f" in {m.slot}"
-    yield f"stage     {brief(progress)}"
+    yield f"progress  {brief(progress)}"
     if (same := twin(m, state.mutants)) is not None:
         yield f"same as   {brief(same.id)}"
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
         yield f"fuzzed    {spent}"
     if transferred := transferred_text(m.turn_results):
-        yield f"brought   {transferred} to the target"
+        yield f"transfer  {transferred} to the target"
     if "kept" in m.turn_results:
         pruned = m.turn_results.get("aside", 0)
         yield f"pruned    {pruned:,}; {several(m.turn_results['kept'], 'input')} kept"
@@ -148,17 +148,17 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
 
     if state.stage == "mutants":
         eta = f"; the target phase begins in {duration(view.eta_s)}" if view.eta_s >= 0 else ""
-        yield "stage", f"1 of 2, mutants: {amount(view.used)} of {of(view.of)} used{eta}"
+        yield "phase", f"1 of 2, mutants: {amount(view.used)} of {of(view.of)} used{eta}"
     else:
-        yield "stage", f"2 of 2, the target, after {of(view.used)} of mutants"
+        yield "phase", f"2 of 2, the target, after {of(view.used)} of mutants"
     counts = Counter(phase(m) for m in state.mutants.values())
-    live, apart = (
+    live, others = (
         ", ".join(f"{counts[name]:,} {name}" for name in names if counts[name])
         for names in (PHASES[:_LIVE], PHASES[_LIVE:])
     )
     yield "mutants", f"{len(state.mutants):,}" + (f": {live}" if live else "")
-    if apart:
-        yield "apart", apart
+    if others:
+        yield "others", others
     if view.waiting and state.stage == "mutants":
         yield "queue", f"the budget allows {view.left:,} of {view.waiting:,} waiting mutants"
     for m in state.mutants.values():
@@ -170,7 +170,7 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     killed, judged = tally(mutants)
     if judged:
         yield "score", f"{percent(score_of(killed, judged))} ({killed:,} of {judged:,} killed)"
-    yield "brought", (transferred_text(brought_by(mutants)) or "nothing yet") + " to the target"
+    yield "transfer", (transferred_text(brought_by(mutants)) or "nothing yet") + " to the target"
 
 
 def folded_slots(state: State) -> tuple[list[Instance], str]:

@@ -108,9 +108,9 @@ def test_tables_of_types_and_of_what_is_left(stands, capsys):
     assert lines[5].split() == ["uncovered", "goal", "reached", "types", "and", "their",
                                 "distances"]  # fmt: skip
     assert lines[6].startswith(THEN)
-    assert lines[6].endswith(f"  frontier  12 of 340 trials asked  {DATE} 2, {PATH} 4")
+    assert lines[6].endswith(f"  frontier  12 of 340 trials checked  {DATE} 2, {PATH} 4")
     assert lines[7].startswith("thumbs/[/x]\\e[31m\\u202e.py:1:then  frontier")
-    assert lines[7].endswith("0 of 340 trials asked  -")
+    assert lines[7].endswith("0 of 340 trials checked  -")
     assert lines[8].startswith(LOOP)
     assert lines[-1] == "50% of mutations are targeted; 3 of 240 goals left, 2 on the frontier"
     assert "\x1b" not in text

@@ -141,13 +141,13 @@ def test_status_tells_the_stage():
     text = status_text(Path("/run"), RunStatus(campaign(), 1))
     assert max(map(len, text.splitlines())) <= 80
     for words in (
-        "stage     1 of 2, mutants: 20s of 1m40s used; the target phase begins in 1m20s",
+        "phase     1 of 2, mutants: 20s of 1m40s used; the target phase begins in 1m20s",
         "mutants   9: 1 at work, 4 waiting, 1 done",
-        "apart     1 failed, 1 dropped, 1 skipped",
+        "others    1 failed, 1 dropped, 1 skipped",
         "queue     the budget allows",
         "now       m2 fuzzing a.c:4,",
         "score     100.0% (1 of 1 killed)",
-        "brought   12 entries, 1 edge to the target",
+        "transfer  12 entries, 1 edge to the target",
         "handed    by mutants",
         "1 instance that fuzzed mutants ended",
     ):
@@ -155,7 +155,7 @@ def test_status_tells_the_stage():
     assert "  m1 " not in text
     assert "  m2 " in text
     text = status_text(Path("/run"), RunStatus(campaign(stage="target"), 1))
-    assert "stage     2 of 2, the target, after" in text
+    assert "phase     2 of 2, the target, after" in text
     assert "target: 1 of 1 killed" in progress_line(campaign(stage="target"))
 
 
@@ -165,7 +165,7 @@ def test_another_turn_takes_back_nothing():
     fold(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"), state=state)
     text = status_text(Path("/run"), RunStatus(state, 1))
     assert "score     100.0% (1 of 1 killed)" in text
-    assert "brought   12 entries, 1 edge to the target" in text
+    assert "transfer  12 entries, 1 edge to the target" in text
     assert first_dict(state)["brought"] == first_dict(before)["brought"]
     mutant = state.mutants["a.c#0"]
     shown = "\n".join(worklist.turn_details(state, mutant))

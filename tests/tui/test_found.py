@@ -18,6 +18,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.labels.instance_columns import columns, rate_cell
 from fuzztui.tui.labels.instances import whole
 from fuzztui.tui.labels.status import status_of
+from fuzztui.tui.screens.overview.screen import findings
 from fuzztui.tui.screens.overview.tiles import Tiles, tiles_of
 from fuzztui.wire import events as ev
 from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, OTHER, kind_of
@@ -70,6 +71,16 @@ def test_groups_and_files_by_category():
     assert dict(found_rows(state)) == {
         "crashes": "2 groups (11 files)", "hangs": "1", "differs": "1 group (3 files)"
     }  # fmt: skip
+
+
+def test_the_chart_of_crashes_counts_no_files_of_other_kinds():
+    log = started()
+    at(log, 5.0, ev.Stats("main", 9_000, 100.0, 5, crashes=2))
+    assert max(n for _, n in findings(state_of(log), "crash")) == 2  # no file is known: the count
+    save(log, 1, "differs", "stdout")
+    at(log, 60.0, ev.Stats("main", 10_000, 100.0, 5, crashes=1))
+    assert findings(state_of(log), "crash") == []
+    assert max(n for _, n in findings(state_of(log), "differs")) == 1
 
 
 def test_a_finding_of_an_unknown_kind_is_counted_apart_and_shown_as_what_it_is():

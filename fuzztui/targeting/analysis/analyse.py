@@ -281,7 +281,7 @@ class _Targets:
         if self._never:
             count, of = self._never, several(len(found), "goal")
             words = "is never taken" if count == 1 else "are never taken"
-            why = "as mypy proves by annotations: no mutation is targeted there"
+            why = "as mypy infers from annotations: no mutation is targeted there"
             self.notes.append(f"{count:,} of {of} {words}, {why}")
         if self._reasons:
             reasons = ", ".join(f"{n:,} {words}" for words, n in self._reasons.most_common())

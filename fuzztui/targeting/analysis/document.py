@@ -117,7 +117,7 @@ class AnalysedGoal:
     types: tuple[Influence, ...]
     """Influencing types, nearest first."""
     never: bool = False
-    """Whether mypy proves that the branch is never taken; then the goal is not reachable."""
+    """Whether mypy infers that the branch is never taken; then the goal is not reachable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Find branches that are never taken, as mypy proves: the annotated subject's type is ``Never``.
+"""Find branches that are never taken, as mypy infers: the annotated subject's type is ``Never``.
 
 Mutations could be directed at these branches for ever. Only exhausted subjects count: no case of a
 ``match``, or the ``else`` of a chain of ``isinstance``, ``is``, ``==`` and ``in`` on one subject.

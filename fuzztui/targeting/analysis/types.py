@@ -82,7 +82,7 @@ class Types:
     ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Full names of the base classes of each class of these modules, the class itself first."""
     never: dict[str, frozenset[Never]] = field(default_factory=dict)
-    """Branches that are never taken, as mypy proves."""
+    """Branches that are never taken, as mypy infers."""
     read: frozenset[str] = frozenset()
     """Names of all modules that mypy has read."""
     files: frozenset[Path] = frozenset()

@@ -308,8 +308,9 @@ def findings(state: State, category: str) -> list[Point]:
     """Return (campaign time, number of groups of findings) pairs."""
     kind = kind_of(category)
     at = group_heads(state, kind)
-    if not at:  # no file is known: use the engines' counts
-        return points(state, kind.folder) if kind.default else []
+    if not at:  # the engines' counts, unless the files in this folder are known
+        known = any(kind_of(f.category).folder == kind.folder for f in state.findings.values())
+        return points(state, kind.folder) if kind.default and not known else []
     return [(0.0, 0.0), *((t, float(n)) for n, t in enumerate(at, 1)), (state.t, float(len(at)))]
 
 
