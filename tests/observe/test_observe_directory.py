@@ -246,7 +246,7 @@ OVERFLOW = InotifyEvent(-1, InotifyConstants.IN_Q_OVERFLOW, 0, b"")
 def watcher():
     told = threading.Event()
     watcher = Watcher(told.set)
-    watcher.reported_seq = told
+    watcher.told = told
     yield watcher
     watcher.close()
 
@@ -254,8 +254,8 @@ def watcher():
 def take(watcher: Watcher, count: int) -> list[tuple[str, str]]:
     told: list[tuple[str, str]] = []
     while len(told) < count:
-        assert watcher.reported_seq.wait(10)
-        watcher.reported_seq.clear()
+        assert watcher.told.wait(10)
+        watcher.told.clear()
         told += watcher.take()[0]
     return told
 
