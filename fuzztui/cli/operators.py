@@ -11,7 +11,7 @@ from fuzztui.base.text import brief, clock, several
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, arms, blend, operators_dict
+from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, arms, mixture_summary, operators_dict
 from fuzztui.model.state import State
 from fuzztui.wire.mixture import CLASSES, percentage
 
@@ -82,12 +82,12 @@ def table(rows: list[MutatorRow]) -> Iterator[str]:
 
 
 def _uncertain(mutator: MutatorRow) -> bool:
-    return mutator.found > 0 and not mutator.tells
+    return mutator.found > 0 and not mutator.significant
 
 
 def mixture_rows(state: State) -> Iterator[tuple[str, str]]:
     """Yield the rows of ``status`` about the mixture and the best mutators."""
-    now = blend(state)
+    now = mixture_summary(state)
     if now is None:
         return
     parts = zip(CLASSES, now.mixture, strict=True)

@@ -27,7 +27,7 @@ from fuzztui.cli.output import (
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
@@ -267,7 +267,7 @@ def _word(i: Instance) -> str:
     """The label of an instance's state; passive instances have a label of their own."""
     if i.id == ORACLE:
         return ORACLE
-    return "by mutants" if i.id == HANDED else brief(i.state)
+    return "by mutants" if i.id == MUTANT_INPUTS else brief(i.state)
 
 
 def _old(i: Instance, now: RunStatus) -> str:

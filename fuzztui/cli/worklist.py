@@ -25,9 +25,9 @@ from fuzztui.model.fuzzfirst import (
     order,
     outlook,
     queue,
+    same_program,
     share_of,
     trials_of,
-    twin,
 )
 from fuzztui.model.mutants import score_of
 from fuzztui.model.progress import AT_WORK, PHASES, phase, tally, verdict
@@ -78,7 +78,7 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 
     ``number``: the position in the worklist, from 1; 0 if the mutant does not wait.
     """
-    same = twin(m, state.mutants)
+    same = same_program(m, state.mutants)
     return {
         "queue": number or None,
         "stage": m.listed_stage,
@@ -103,7 +103,7 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
     if m.slot:
         progress += f" in {m.slot}"
     yield f"progress  {brief(progress)}"
-    if (same := twin(m, state.mutants)) is not None:
+    if (same := same_program(m, state.mutants)) is not None:
         yield f"same as   {brief(same.id)}"
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"

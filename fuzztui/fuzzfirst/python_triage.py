@@ -14,7 +14,7 @@ from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.python_batch import PythonBatch
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.state import State
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 
@@ -40,7 +40,7 @@ class TransferTriage:
 
     def saw(self, event: FindingSaved) -> None:
         """Queue a saved finding, if it was transferred."""
-        if event.instance == HANDED and event.file not in self._known:
+        if event.instance == MUTANT_INPUTS and event.file not in self._known:
             self._known.add(event.file)
             self._waiting.append(event)
             self._more.set()
@@ -79,7 +79,9 @@ class TransferTriage:
 
     async def _describe(self, finding: FindingSaved) -> dict[str, str]:
         try:
-            description = await self._batch.describe(self._run_dir.instance(HANDED) / finding.file)
+            description = await self._batch.describe(
+                self._run_dir.instance(MUTANT_INPUTS) / finding.file
+            )
         except SupervisorError as e:
             # No signature: the next supervisor tries again.
             return {"title": "could not be run again", "detail": visible(str(e), lines=True)}

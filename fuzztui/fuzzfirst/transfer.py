@@ -22,7 +22,7 @@ from fuzztui.fuzzfirst.prune import Input, file_name, gather, run_all, write_who
 from fuzztui.fuzzfirst.scratch import read_input
 from fuzztui.fuzzfirst.showmap import InputResult
 from fuzztui.fuzzfirst.threads import in_thread
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.observe.afl_names import parse_name
 from fuzztui.wire.afl import entry_name, id_of
 
@@ -59,7 +59,7 @@ def transferred_by_turn(out: Path) -> Mapping[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(words.values(), 0))
     for part, word in words.items():
         try:
-            names = os.listdir(out / HANDED / part)  # noqa: PTH208 - names only
+            names = os.listdir(out / MUTANT_INPUTS / part)  # noqa: PTH208 - names only
         except OSError:
             names = []
         for name in names:
@@ -89,7 +89,7 @@ class Transfer:
         self._out = out
         self._batch = batch
         self._turn = asyncio.Lock()
-        self._parts = {o: _Part(out / HANDED / part) for o, part in _PARTS.items()}
+        self._parts = {o: _Part(out / MUTANT_INPUTS / part) for o, part in _PARTS.items()}
         self._edges: set[int] = set()
         self._ledger = JsonLines(out.parent / "mutants" / "verdicts.jsonl")
         self._verdicts: dict[str, str] = {}
@@ -137,7 +137,7 @@ class Transfer:
         for part in self._parts.values():
             part.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             part.next_id = 1 + max((id_of(f.name) for f in part.directory.iterdir()), default=-1)
-        return gather(self._out, [HANDED], list(_PARTS.values()))
+        return gather(self._out, [MUTANT_INPUTS], list(_PARTS.values()))
 
     def _learn(self, some: Sequence[tuple[Input, InputResult]]) -> None:
         rows: list[dict[str, str]] = []

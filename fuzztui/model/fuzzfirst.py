@@ -10,7 +10,7 @@ from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.mutants import bare, changed, put, score_of
-from fuzztui.model.mutators import turn_over
+from fuzztui.model.mutators import finish_turn
 from fuzztui.model.progress import AT_WORK, PHASES, WAITING, phase, tally, together
 from fuzztui.model.selectors import ENDED, lineage, running_time
 from fuzztui.model.state import Entry, Finding, Mutant, State
@@ -18,11 +18,11 @@ from fuzztui.model.stats import count, finite
 from fuzztui.wire.events import MutantPositions, MutantProgress, PhaseStarted
 from fuzztui.wire.finding_kinds import FOLDERS
 
-HANDED = "handed"
-"""A sibling that never fuzzes: what mutants' corpora brought to the target."""
+MUTANT_INPUTS = "handed"
+"""The id of an instance that never fuzzes: the inputs transferred from mutants to the target."""
 
-PROMOTED = 3.0
-"""A promoted mutant gets so many times the budget of one."""
+PROMOTED_BUDGET = 3.0
+"""The budget of a promoted mutant as a multiple of that of other mutants."""
 
 _FUZZING = "fuzzing"
 _OVER = ("done", "refused")
@@ -64,7 +64,7 @@ def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> No
     touched.campaign = True
     if e.stage in _OVER:
         _forget_seeds(state, e.id)
-        turn_over(state, e.id)
+        finish_turn(state, e.id)
 
 
 def _forget_seeds(state: State, key: str) -> None:
@@ -108,14 +108,14 @@ def queue(state: State) -> list[Mutant]:
 
 
 def order(mutant: Mutant) -> tuple[int, float, int]:
-    """For sorting: at work, waiting by place, then what is over, the latest first."""
+    """Sort key: at work, waiting by place, then finished ones, the latest first."""
     where = phase(mutant)
     group = PHASES.index(where) if where in PHASES else len(PHASES)
     return group, mutant.place if where in PHASES[:2] else -mutant.turn_began_s, mutant.seq
 
 
-def twin(mutant: Mutant, mutants: Mapping[str, Mutant]) -> Mutant | None:
-    """The other one that a dropped mutant is the same program as, if the log tells."""
+def same_program(mutant: Mutant, mutants: Mapping[str, Mutant]) -> Mutant | None:
+    """The mutant that is the same program as a dropped one; None if the log does not name it."""
     name = mutant.reason.removeprefix(_SAME).removesuffix(_COMPILED)
     return mutants.get(name) if mutant.stage == "dropped" else None
 
@@ -124,7 +124,7 @@ _SAME, _COMPILED = "the same program as ", " once it is compiled"
 
 
 def head(state: State, count: int) -> list[Mutant]:
-    """The first few of the :func:`queue`, which may be long."""
+    """The first ``count`` mutants of the :func:`queue`, without sorting all."""
     waiting = (m for m in state.mutants.values() if m.stage in WAITING and m.state == "pending")
     return nsmallest(count, waiting, key=lambda m: (m.place, m.seq))
 
@@ -132,7 +132,7 @@ def head(state: State, count: int) -> list[Mutant]:
 def share_of(state: State, mutant: Mutant) -> float:
     """The budget of one mutant, in the plan's unit (seconds or trials)."""
     each = state.plan.get("each_s") or state.plan.get("each_trials") or 0.0
-    return each * (PROMOTED if mutant.steer == "promoted" else 1.0)
+    return each * (PROMOTED_BUDGET if mutant.steer == "promoted" else 1.0)
 
 
 def fuzzed_for(state: State, mutant: Mutant, now: float | None = None) -> float:
@@ -144,7 +144,7 @@ def fuzzed_for(state: State, mutant: Mutant, now: float | None = None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is left of the mutants' budget, in its unit, and what it will do."""
+    """What is left of the mutants' budget, in its unit, and how many mutants it allows."""
 
     of: float
     """The mutants' part of the budget; 0 where there is none."""
@@ -152,14 +152,14 @@ class Outlook:
     trials: bool
     """The unit is trials, else seconds."""
     left: int
-    """How many of the queue it still allows (those at work are not counted)."""
+    """Number of waiting mutants that the budget still allows, without those at work."""
     waiting: int
     eta_s: float
-    """Seconds until the target's turn; -1 where nobody can tell."""
+    """Seconds until the target phase; -1: unknown."""
 
 
 def budget(state: State, now: float | None = None) -> tuple[float, float]:
-    """How much of the mutants' budget is used, and of how much, in its unit."""
+    """The used part and the whole of the mutants' budget, in its unit."""
     if of := state.plan.get("mutants_trials", 0.0):
         return float(sum(i.stats.execs for i in state.instances.values() if i.mutant)), of
     of, before = state.plan.get("mutants_s", 0.0), state.plan.get("before_s", 0.0)
@@ -170,13 +170,13 @@ def budget(state: State, now: float | None = None) -> tuple[float, float]:
 
 
 MIN_LEFT = 1.0
-"""Of a budget, in its unit: what is less is none."""
+"""A smaller rest of the budget, in its unit, counts as none."""
 
 
 def can_go_on(state: State) -> bool:
-    """Whether mutants that wait have their turns when the campaign is started again.
+    """Whether waiting mutants have their turns if a campaign in its target phase is started again.
 
-    Of one that fuzzes its target by now: they have not used up their budget.
+    They have if a part of the mutants' budget is left.
     """
     used, of = budget(state)
     return of - used >= MIN_LEFT
@@ -185,7 +185,7 @@ def can_go_on(state: State) -> bool:
 def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None = None) -> Outlook:
     """What the mutants' budget still allows, given the queue as it is now.
 
-    ``waiting``: the :func:`queue`, by whoever has it at hand.
+    ``waiting``: the :func:`queue`, if the caller has it already.
     """
     plan = state.plan
     trials = bool(plan.get("mutants_trials"))
@@ -212,15 +212,15 @@ def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None
 
 
 def trials_of(state: State, mutant: Mutant) -> float:
-    """How many trials a mutant had so far."""
+    """Number of trials of a mutant so far."""
     return float(sum(i.stats.execs for i in state.instances.values() if i.mutant == mutant.id))
 
 
 def mutant_behind(state: State, row: Entry | Finding) -> str:
-    """The mutant thanks to whose corpus there is this entry or finding; "" for none.
+    """The id of the mutant from which an entry or finding descends; an empty string: none.
 
-    The nearest of its ancestors that fuzzing a mutant found. What was transferred from a
-    mutant's corpus has such an ancestor, and so has all that was made of it.
+    The mutant whose fuzzing found the nearest such ancestor. Inputs that were transferred from a
+    mutant's corpus have one, and so have all their descendants.
     """
     own = state.instances.get(row.instance)
     if own is not None and own.mutant:
@@ -233,7 +233,7 @@ def mutant_behind(state: State, row: Entry | Finding) -> str:
 
 
 def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
-    """What these mutants' fuzzing came to, in all their turns, by name, added up."""
+    """The sums of these mutants' results over all their turns, by name."""
     sums: Counter[str] = Counter()
     for mutant in mutants:
         results = together(mutant.earlier_results, mutant.turn_results)
@@ -242,7 +242,7 @@ def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
 
 
 def file_of(killer: str) -> str:
-    """Where the file is that ``m7/crashes/3`` names: how its path in the run begins; or ""."""
+    """The start of the path, in the run, of the file that ``m7/crashes/3`` names; or ""."""
     slot, _, rest = killer.partition("/")
     part, _, number = rest.partition("/")
     if part not in FOLDERS or not number.isdigit():

@@ -24,16 +24,16 @@ from fuzztui.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, cl
 MILLION = 1_000_000
 
 FEW = 3
-"""Finds below which a rate of finds says next to nothing."""
+"""Number of finds below which a mutator's rate of finds is taken for chance."""
 
 FEW_USES = 200
-"""Applications below which it does: in its first minutes everything finds something."""
+"""Number of applications below which a mutator's rate of finds is taken for chance."""
 
 MANY_STEPS = 1000
-"""Steps of which it can be told how many were havoc."""
+"""Minimum number of steps for a share of havoc."""
 
 GRACE_S = 3.0
-"""So long after an answer figures may still be of before."""
+"""Seconds after an answer for which figures may still be older than the answer."""
 
 _COUNTS = ("tried", "applied", "found", "crashes")
 _LISTS = (*_COUNTS, "weights")
@@ -43,13 +43,13 @@ _LISTS = (*_COUNTS, "weights")
 
 
 def operator_figures(state: State, e: MutatorStats, touched: ChangesBuilder) -> None:
-    """An instance's figures, in place of its former ones; whatever is no figure is 0."""
+    """Replace an instance's figures; what is not a number becomes 0."""
     instance(state, e.instance, touched)
     names = list(_names(e.names))
     figures: dict[str, Any] = {name: max(0.0, finite(getattr(e, name))) for name in CLASSES}
     for name in _LISTS:
-        told = getattr(e, name)
-        figures[name] = [_figure(told[i]) if i < len(told) else 0 for i, _ in names]
+        values = getattr(e, name)
+        figures[name] = [_figure(values[i]) if i < len(values) else 0 for i, _ in names]
     state.operators[e.instance] = now = MutatorStats(
         e.instance,
         adaptive=e.adaptive,
@@ -112,15 +112,15 @@ def mixture_set(
         change = MixtureChange(name, *mixture, command.adaptive, state.t, by)
         if figures := state.operators.get(name):
             change = replace(change, trials=figures.trials, havocs=_havocs(figures))
-            # The next figures say so too.
+            # The next figures will have the same mixture.
             state.operators[name] = replace(figures, **settings)
         state.mixture_changes[name] = change
     elif state.finished_turns:
         state.finished_turns = replace(state.finished_turns, **settings)
 
 
-def turn_over(state: State, mutant: str) -> None:
-    """Nobody mutates inputs of that mutant any more: a campaign has thousands of turns."""
+def finish_turn(state: State, mutant: str) -> None:
+    """Add the figures of a mutant's finished turn to one sum: a campaign has thousands of turns."""
     over = [
         i.id for i in state.instances.values() if i.mutant == mutant and i.id in state.operators
     ]
@@ -164,9 +164,9 @@ class MutatorRow:
     found: int = 0
     crashes: int = 0
     share: float = 0.0
-    """How probable it is within its class, 0 to 1; of several instances the mean."""
+    """Its probability within its class, 0 to 1; the mean over instances."""
     bar: float = 0.0
-    """The same against the most probable arm of its class."""
+    """``share`` divided by the largest share in its class, 0 to 1."""
 
     @property
     def cls(self) -> str:
@@ -179,34 +179,34 @@ class MutatorRow:
         return MILLION * self.found / self.applied if self.applied else -1.0
 
     @property
-    def tells(self) -> bool:
-        """Whether that is no luck: what found once by chance is nobody's best."""
+    def significant(self) -> bool:
+        """Whether it has found and was applied often enough for a rate that is not chance."""
         return self.found >= FEW and self.applied >= FEW_USES
 
     @property
     def order(self) -> tuple[bool, float]:
-        """By what it pays; who has done too little to tell comes after all others."""
-        return self.tells, self.pays
+        """Sort key: the rate of finds, after it those without a significant rate."""
+        return self.significant, self.pays
 
 
 def _every(state: State) -> list[MutatorStats]:
-    """All that was ever told, what is over as one."""
+    """The figures of all instances; those of finished turns are one sum."""
     return [*filter(None, (state.finished_turns,)), *list(state.operators.values())]
 
 
 def _living(state: State, instance: str = "") -> list[MutatorStats]:
-    """Figures of those that still mutate; of the last ones when none does."""
-    told = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
-    first = state.stage == "mutants"  # and who fuzzed the target before waits
+    """Figures of the instances that still mutate; if none does, of the last ones."""
+    reported = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
+    first = state.stage == "mutants"  # then the instances of the target wait
     idle = (*ENDED, "waiting") if first else ENDED
-    living = [f for f in told if state.instances[f.instance].state not in idle]
-    if state.finished_turns and not instance and not living and (first or not told):
-        return [state.finished_turns]  # between two turns it is as it was
-    return living or told
+    living = [f for f in reported if state.instances[f.instance].state not in idle]
+    if state.finished_turns and not instance and not living and (first or not reported):
+        return [state.finished_turns]  # between two turns: the figures of the last one
+    return living or reported
 
 
 def _sums(every: Iterable[MutatorStats]) -> dict[str, tuple[int, int, int, int]]:
-    """Tried, applied, found, crashes by arm."""
+    """Sums of tried, applied, found and crashes, by arm."""
     sums: dict[str, tuple[int, int, int, int]] = {}
     for names, alike in _alike(every):
         tried, applied, found, crashes = (
@@ -220,9 +220,9 @@ def _sums(every: Iterable[MutatorStats]) -> dict[str, tuple[int, int, int, int]]
 
 
 def arms(state: State) -> dict[str, MutatorRow]:
-    """All arms by name, in the order in which they were first told.
+    """All arms by name, in the order in which they were first reported.
 
-    Operators that are never drawn (left out, or templates where there are none) are none.
+    Mutators that are never drawn (excluded, or templates without any template) are left out.
     """
     sums, weights = _sums(_every(state)), shares(_living(state))
     most = {cls: max((s for n, s in weights.items() if class_of(n) == cls), default=0.0)
@@ -238,7 +238,7 @@ def arms(state: State) -> dict[str, MutatorRow]:
 def _alike(
     every: Iterable[MutatorStats],
 ) -> Iterable[tuple[tuple[str, ...], list[MutatorStats]]]:
-    """Instances by what arms they have: nearly always the same, and then summed in no time."""
+    """Instances grouped by their arms: nearly always one group, whose columns are summed fast."""
     groups: dict[tuple[str, ...], list[MutatorStats]] = {}
     for figures in every:
         groups.setdefault(tuple(figures.names), []).append(figures)
@@ -246,12 +246,12 @@ def _alike(
 
 
 def shares(every: Iterable[MutatorStats]) -> dict[str, float]:
-    """How probable each arm is within its class: the mean over those who draw."""
+    """The probability of each arm within its class: the mean over the instances."""
     weights: dict[str, int] = {}
     for names, alike in _alike(every):
         for name, *column in zip(names, *(f.weights for f in alike), strict=True):
             weights[name] = weights.get(name, 0) + sum(column)
-    # Of a class they add to about a million, but to less where arms are left out.
+    # The weights of a class add up to about a million, to less if arms are excluded.
     whole = dict.fromkeys(CLASSES, 0)
     for name, weight in weights.items():
         whole[class_of(name)] += weight
@@ -260,25 +260,25 @@ def shares(every: Iterable[MutatorStats]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class MixtureSetting:
-    """One instance's mixture, and whether it moves by itself."""
+    """One instance's mixture, and whether it adapts."""
 
     mixture: Mixture
     adaptive: bool
 
     def is_like(self, other: MixtureSetting) -> bool:
-        """Whether nobody could tell one from the other."""
+        """Whether both settings are the same, up to rounding."""
         return self.adaptive == other.adaptive and self.mixture.is_like(other.mixture)
 
     @property
     def brief(self) -> str:
-        """In few words: ``adaptive``, ``fixed 25/75/0``."""
+        """A short label: ``adaptive``, ``fixed 25/75/0``."""
         if self.adaptive:
             return "adaptive"
         return f"fixed {'/'.join(f'{round(100 * part, 1):g}' for part in self.mixture)}"
 
 
 def mean_of(each: Iterable[MixtureSetting]) -> Mixture:
-    """Their mean."""
+    """Return the mean of the settings' mixtures."""
     mixtures = [setting.mixture for setting in each]
     return Mixture(*(fsum(column) / len(mixtures) for column in zip(*mixtures, strict=True)))
 
@@ -286,7 +286,7 @@ def mean_of(each: Iterable[MixtureSetting]) -> Mixture:
 def settings(
     state: State, instance: str = "", wanted: Iterable[SetMixture] = ()
 ) -> dict[str, MixtureSetting]:
-    """What holds for each instance that mutates, once it has done what is ``wanted``."""
+    """The setting of each instance that mutates, after it has executed the commands ``wanted``."""
     place = {name: n for n, name in enumerate(list(state.instances))}
     each = {
         f.instance: MixtureSetting(Mixture(f.havoc, f.text, f.splice), f.adaptive)
@@ -302,7 +302,7 @@ def settings(
 def changed(
     each: dict[str, MixtureSetting], to: Callable[[Mixture], Mixture], *, adaptive: bool
 ) -> list[SetMixture]:
-    """The commands that make ``to`` of each instance's own mixture: one, if that is the same."""
+    """The commands that apply ``to`` to each instance's mixture: one if all results are equal."""
     new = {name: to(setting.mixture) for name, setting in each.items()}
     first = next(iter(new.values()), None)
     if first is not None and all(mixture.is_like(first) for mixture in new.values()):
@@ -315,26 +315,26 @@ class MixtureSummary:
     """The mixture over all instances that have one."""
 
     mixture: Mixture
-    """The mean; of those that live, as long as any does."""
+    """The mean over the instances that run; if none runs, over the last ones."""
     adaptive: bool
-    """Whether any instance's is."""
+    """Whether any instance's mixture adapts."""
     differ: bool
-    """Whether instances have different ones."""
+    """Whether instances have different settings."""
     each: str
-    """Who has which, in words, where they differ in more than what adapts; else ""."""
+    """Each setting with its instances; an empty string if all are equal or all adapt."""
     instances: int
     trials: int
     t: float = -1.0
-    """Campaign time of the last change that somebody made, -1 if there was none."""
+    """Campaign time of the last change by a user; -1: there was none."""
     by: str = ""
     havoc: float = -1.0
-    """How many of all steps since then were havoc: all that could do nothing else, too.
-    -1 before that can be told."""
+    """Share of havoc steps, 0 to 1, since the last change, with those in which no other class
+    was possible; -1: too few steps."""
     best: tuple[MutatorRow, ...] = ()
-    """The arms that pay best, the best first."""
+    """The arms with the highest rates of finds, the best first."""
 
     def did(self, name: str) -> str:
-        """What is to be said beside a class's part: what havoc really was, if that is not it."""
+        """A label of the real share of havoc if it is not the set one; else an empty string."""
         if name != "havoc" or self.havoc < 0 or self.each:
             return ""
         if abs(self.havoc - self.mixture.havoc) < 0.02:
@@ -346,11 +346,11 @@ BEST = 5
 
 
 def best(rows: Iterable[MutatorRow]) -> list[MutatorRow]:
-    """Arms of which it can be told what they pay, the best first: as in the tables."""
-    return sorted((a for a in rows if a.tells), key=lambda a: (-a.pays, a.name))
+    """The arms with a significant rate of finds, the best first: as in the tables."""
+    return sorted((a for a in rows if a.significant), key=lambda a: (-a.pays, a.name))
 
 
-def blend(state: State, instance: str = "") -> MixtureSummary | None:
+def mixture_summary(state: State, instance: str = "") -> MixtureSummary | None:
     """The mixture of the campaign, or of one instance; None if it has no text mutators."""
     living = _living(state, instance)
     if not living:
@@ -366,7 +366,7 @@ def blend(state: State, instance: str = "") -> MixtureSummary | None:
     ]
     last = max(changes, key=lambda c: c.t, default=wish)
     if last is not None and wish is not None and last.by != wish.by:
-        # Who begins later is told of it then.
+        # An instance that begins later gets this mixture when it begins.
         mixture = Mixture(last.havoc, last.text, last.splice)
         last = wish if last.t >= wish.t and _goes_on(wish, mixture, last.adaptive) else last
     return MixtureSummary(
@@ -392,7 +392,7 @@ def _by_setting(each: dict[str, MixtureSetting]) -> str:
 
 
 def _havoc_share(state: State, living: Iterable[MutatorStats]) -> float:
-    """How many of the steps since the mixture is what it is were havoc; -1 of too few."""
+    """Share of havoc among the steps since the last change of the mixture; -1: too few steps."""
     trials = havocs = 0
     for f in living:
         before = state.mixture_changes.get(f.instance)
@@ -410,7 +410,7 @@ def _parts(mixture: Iterable[float]) -> dict[str, float]:
 
 
 def operators_dict(state: State) -> list[dict[str, Any]]:
-    """``fuzztui operators --json``: the arms, in the order in which they were told."""
+    """``fuzztui operators --json``: the arms, in the order in which they were first reported."""
     return [
         {
             "name": arm.name,
@@ -428,7 +428,7 @@ def operators_dict(state: State) -> list[dict[str, Any]]:
 
 def mixture_dict(state: State) -> dict[str, Any] | None:
     """``mixture`` of ``fuzztui status --json``; None where there are no text mutators."""
-    whole = blend(state)
+    whole = mixture_summary(state)
     if whole is None:
         return None
     return {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 
 ORACLE = "oracle"
 """The id of this instance and the name of its directory."""
 
-FUZZLESS = frozenset({HANDED, ORACLE})
+FUZZLESS = frozenset({MUTANT_INPUTS, ORACLE})
 """Passive instances: they contain saved inputs and execute no commands."""
 
 

@@ -384,9 +384,9 @@ class Ancestor:
 def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Ancestor]:
     """The ancestors of an entry or finding, nearest first, back to a seed.
 
-    Along the first parent at every step; an imported entry (``sync``) continues in the
-    peer's queue, where its ``src`` number counts. Ends at a cycle, after ``most``, or where
-    that was before the log, and nobody can tell who had that number.
+    Follows the first parent at each step; an imported entry (``sync``) continues in the
+    peer's queue, to which its ``src`` number refers. Ends at a cycle, after ``most`` steps, or at
+    an entry from before the log whose number may have been given to another one since.
     """
     steps: list[Ancestor] = []
     seen = {row.key} if isinstance(row, Entry) else set()
@@ -414,7 +414,7 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Ancest
 
 
 def _named(state: State, name: str, known: dict[str, dict[str, Entry]]) -> Entry | None:
-    """The entry with that :func:`identity`; ``known`` remembers the queue that it is in."""
+    """The entry with this :func:`identity`; ``known`` caches identities by instance."""
     instance = name.partition("/")[0]
     if instance not in known:
         of_it = (e for e in state.entries.values() if e.saved and e.instance == instance)
@@ -423,10 +423,10 @@ def _named(state: State, name: str, known: dict[str, dict[str, Entry]]) -> Entry
 
 
 def _older(row: Entry | Finding, queue: Instance | None) -> bool:
-    """Whether its ``src`` may speak of numbers in ``queue`` that the log does not know."""
+    """Whether ``src`` of the row may refer to numbers in ``queue`` from before the log."""
     if queue is None or not queue.unknown_original_seq:
         return False
-    # What kept its number over that resume does not say so.
+    # An entry that kept its number over that resume has no mark of it.
     old = isinstance(row, Entry) and (
         row.first >= 0 or (row.id < queue.unknown_original_below and not row.sync)
     )
@@ -434,9 +434,9 @@ def _older(row: Entry | Finding, queue: Instance | None) -> bool:
 
 
 def _certain(state: State, row: Entry | Finding) -> Entry | None:
-    """Who has the number of its first parent, if nobody else can have had it.
+    """The entry with the number of the row's first parent, if no earlier entry can have had it.
 
-    Numbers count up: one above all that entries from before the log had is of now.
+    Numbers count up: one above all numbers of entries from before the log was given since.
     """
     number = row.src[0]
     if (isinstance(row, Entry) and row.sync) or number < state.instances[

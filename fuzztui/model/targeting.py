@@ -64,9 +64,10 @@ def fold_stats(state: State, e: TargetingStats, touched: ChangesBuilder) -> None
     names = sorted(named, key=named.__getitem__)
     lists: dict[str, Any] = {}
     for field, bounds in _FIGURES.items():
-        told, kinds = getattr(e, field), (int, float) if field in _REALS else (int,)
+        values, kinds = getattr(e, field), (int, float) if field in _REALS else (int,)
         lists[field] = [
-            _within(told[i] if (i := named[n]) < len(told) else None, bounds, kinds) for n in names
+            _within(values[i] if (i := named[n]) < len(values) else None, bounds, kinds)
+            for n in names
         ]
     state.types[e.instance] = TargetingStats(
         e.instance,
@@ -101,25 +102,28 @@ def fold_goals(state: State, e: GoalsUncovered, touched: ChangesBuilder) -> None
     for location in gone & left.keys():
         del left[location]
     asked = state.checked_trials[e.instance] = max(count(e.asked), 0)
-    for location, told in e.left.items():
-        if location in gone or not _is_name(location, MAX_LOCATION) or not isinstance(told, dict):
+    for location, values in e.left.items():
+        if location in gone or not _is_name(location, MAX_LOCATION) or not isinstance(values, dict):
             continue
         if location in left or len(left) < MAX_GOALS:
-            left[location] = _goal(told, asked)
+            left[location] = _goal(values, asked)
     state.uncovered_goals[e.instance] = left
     touched.campaign = True
 
 
-def _goal(told: Mapping[str, Any], asked: int) -> UncoveredGoal:
-    reached = _within(told.get("reached"), (0, _LARGE, 0), (int,))
+def _goal(values: Mapping[str, Any], asked: int) -> UncoveredGoal:
+    reached = _within(values.get("reached"), (0, _LARGE, 0), (int,))
     return UncoveredGoal(
-        told.get("frontier") is True, min(reached, asked), asked, tuple(_nearest(told.get("types")))
+        values.get("frontier") is True,
+        min(reached, asked),
+        asked,
+        tuple(_nearest(values.get("types"))),
     )
 
 
-def _nearest(told: Any) -> Iterable[tuple[str, int]]:
+def _nearest(values: Any) -> Iterable[tuple[str, int]]:
     """Types and distances, the nearest first, each once."""
-    pairs = told[:MAX_NEAREST] if isinstance(told, list) else []
+    pairs = values[:MAX_NEAREST] if isinstance(values, list) else []
     found: dict[str, int] = {}
     for pair in pairs:
         if isinstance(pair, list) and len(pair) == 2 and _is_name(pair[0]):
@@ -197,57 +201,57 @@ class GoalRow:
     """Names and distances, nearest first; none: it cannot be pinned."""
     pinned: bool = False
     ignored: bool = False
-    """Nothing aims at it, in any instance that lives (any at all, if none does)."""
+    """No mutation is targeted at it in any running instance (if none runs, in any instance)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetingSummary:
-    """What is aimed at, over all instances."""
+    """The targeted mutation over all instances."""
 
     targeted: float
-    """The part of mutations, 0 to 1, that aim: the mean."""
+    """Share of mutations, 0 to 1, that are targeted: the mean."""
     pinned: str
-    """The location that any instance aims at alone, or ""."""
+    """The goal that an instance has pinned; an empty string: none."""
     targets: int
     uncovered: int
-    """Of the instance that has covered the most of all ``targets``; without what another has
-    covered, where all that is left is told."""
+    """Uncovered goals of the instance that has covered the most; without those that another
+    instance has covered, if the instances report all of theirs."""
     frontier: int
-    """Of those."""
+    """The uncovered goals whose decision a trial has reached."""
     ignored: tuple[str, ...] = ()
-    """The locations that any instance does not aim at, sorted."""
+    """The goals that any instance ignores, sorted."""
     changed: tuple[str, ...] = ()
-    """The files that are not what was analysed, in any instance that lives, sorted."""
+    """The files that were edited since the analysis, in any running instance, sorted."""
 
 
 def _living(state: State, instance: str = "") -> list[TargetingStats]:
-    """Figures of those that still fuzz; of all when none does."""
-    told = [f for f in list(state.types.values()) if not instance or f.instance == instance]
-    return [f for f in told if state.instances[f.instance].state not in ENDED] or told
+    """Figures of the instances that still fuzz; if none does, of all."""
+    every = [f for f in list(state.types.values()) if not instance or f.instance == instance]
+    return [f for f in every if state.instances[f.instance].state not in ENDED] or every
 
 
 def type_rows(state: State) -> dict[str, TypeRow]:
     """All types by name, the most likely first."""
     living = _living(state)
-    told: dict[str, list[tuple[TargetingStats, int]]] = {}
+    ever: dict[str, list[tuple[TargetingStats, int]]] = {}
     now: dict[str, list[tuple[TargetingStats, int]]] = {}
-    for every, places in ((list(state.types.values()), told), (living, now)):
+    for every, places in ((list(state.types.values()), ever), (living, now)):
         for f in every:
             for i, name in enumerate(f.names):
                 places.setdefault(name, []).append((f, i))
-    rows = [_type_row(name, told[name], now.get(name, []), len(living)) for name in told]
+    rows = [_type_row(name, ever[name], now.get(name, []), len(living)) for name in ever]
     rows.sort(key=lambda r: (-r.probability, r.distance < 0, r.distance, r.name))
     return {row.name: row for row in rows}
 
 
 def _type_row(
     name: str,
-    told: list[tuple[TargetingStats, int]],
+    ever: list[tuple[TargetingStats, int]],
     now: list[tuple[TargetingStats, int]],
     living: int,
 ) -> TypeRow:
-    """``told``: where each instance's figures of it stand; ``now``: of those that live."""
-    now_or_last = now or told
+    """``ever``: each instance's figures, and the type's index in them; ``now``: of running ones."""
+    now_or_last = now or ever
     weights = [f.weights[i] for f, i in now_or_last]
     return TypeRow(
         name,
@@ -256,15 +260,15 @@ def _type_row(
         any(weight != weights[0] for weight in weights),
         fsum(f.factors[i] for f, i in now_or_last) / len(now_or_last),
         fsum(f.probabilities[i] for f, i in now) / MILLION / living,
-        sum(f.picks[i] for f, i in told),
-        sum(f.matches[i] for f, i in told),
-        sum(f.misses[i] for f, i in told),
-        sum(f.new_arms[i] for f, i in told),
+        sum(f.picks[i] for f, i in ever),
+        sum(f.matches[i] for f, i in ever),
+        sum(f.misses[i] for f, i in ever),
+        sum(f.new_arms[i] for f, i in ever),
     )
 
 
 def weights(state: State, name: str, instance: str = "") -> dict[str, float]:
-    """What a type weighs in each instance that lives (in each, if none does)."""
+    """A type's weight in each running instance (if none runs, in each instance)."""
     return {
         f.instance: f.weights[f.names.index(name)] if name in f.names else 1.0
         for f in _living(state, instance)
@@ -272,11 +276,11 @@ def weights(state: State, name: str, instance: str = "") -> dict[str, float]:
 
 
 def goal_rows(state: State) -> dict[str, GoalRow]:
-    """Targets by location that are left in every instance: the frontier first, ignored ones last.
+    """The goals, by location, that no instance has covered: the frontier first, ignored ones last.
 
-    Engines tell of some hundreds: what is beyond those may be left, too, so of an instance that
-    has more than it tells of only what it tells counts. So it does of one that has loaded less of
-    the program than another.
+    An engine reports some hundreds of its uncovered goals. An instance that has more, or that has
+    loaded less of the program than another, excludes no goal: a goal that is missing from its
+    report may be uncovered.
     """
     living = _living(state)
     pinned, ignored = {f.pinned for f in living}, _ignored(living)
@@ -295,7 +299,7 @@ def goal_rows(state: State) -> dict[str, GoalRow]:
 
 
 def _whole(state: State) -> dict[str, dict[str, UncoveredGoal]]:
-    """What instances have left that tell of all that they have not covered of all targets."""
+    """The uncovered goals of the instances that report all of theirs and know all goals."""
     most = max((f.targets for f in list(state.types.values())), default=0)
 
     def is_whole(name: str, left: dict[str, UncoveredGoal]) -> bool:
@@ -314,12 +318,12 @@ def _ignored(living: list[TargetingStats]) -> set[str]:
 def _goal_row(
     location: str, each: list[tuple[int, UncoveredGoal]], pinned: bool, ignored: bool
 ) -> GoalRow:
-    """``each``: the row of an instance, and of how many trials it could tell by now."""
+    """``each``: an instance's number of checked trials by now, and its row."""
     return GoalRow(
         location,
         any(row.frontier for _, row in each),
         sum(row.reached for _, row in each),
-        # Had any of the trials since reached it for the first time, that would have been told.
+        # A row is reported again when a trial reaches it for the first time: until then, none has.
         sum(row.checked_trials if row.reached else checked for checked, row in each),
         each[0][1].types,
         pinned,
@@ -328,11 +332,11 @@ def _goal_row(
 
 
 def targeting_summary(state: State) -> TargetingSummary | None:
-    """What is aimed at; None: no spoton instance has reported types."""
+    """The targeted mutation now; None: no spoton instance has reported types."""
     living, every = _living(state), list(state.types.values())
     if not every:
         return None
-    # Who has loaded the least of the program knows of the fewest targets.
+    # An instance that has loaded less of the program knows fewer goals.
     best = min(every, key=lambda f: (-f.targets, f.uncovered))
     uncovered, frontier, whole = best.uncovered, best.frontier, _whole(state)
     if best.instance in whole:
@@ -353,14 +357,14 @@ def targeting_summary(state: State) -> TargetingSummary | None:
 
 
 def stale(state: State) -> str:
-    """What has changed since its types were analysed, and what helps; "" if nothing has."""
+    """A message about files that were edited since the analysis; an empty string: none was."""
     now = targeting_summary(state)
     changed = now.changed if now else ()
     return stale_message(changed, over=state.state in ENDED) if changed else ""
 
 
 def reached_share(row: GoalRow) -> float:
-    """How many of the trials that were asked came to the target's decision; -1 if none was."""
+    """Share of the checked trials that reached the goal's decision; -1: none was checked."""
     return row.reached / row.checked_trials if row.checked_trials else -1.0
 
 

@@ -27,7 +27,7 @@ from fuzztui.instances.launcher import (
 )
 from fuzztui.instances.process import last_reason
 from fuzztui.minimise.python_inputs import engine_minimiser
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.state import Instance, State
 from fuzztui.observe.stats_reader import FileStats, StatsSource
 from fuzztui.targeting.run_analysis import analyse, analyse_again
@@ -59,7 +59,7 @@ class InProcess:
             return ()
         if seeds := campaign.engine["seeds"]:
             gather_seeds(seeds, run_dir.seeds, progress)
-        handed = run_dir.instance(HANDED)
+        handed = run_dir.instance(MUTANT_INPUTS)
         try:  # findings there can be run again, although no engine is ever started there
             handed.mkdir(mode=0o700, exist_ok=True)
             write_spec(handed / "spec.json", campaign, handed)

@@ -19,7 +19,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.handlers import worklist_handlers
 from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
@@ -198,7 +198,7 @@ class Supervisor:
             notes += self._observation.add(self.lives.values())
         except OSError as e:
             raise SupervisorError(f"{e.filename}: cannot be created: {e.strerror}") from None
-        passive = {HANDED: self._campaign.mutants, ORACLE: self._oracle}
+        passive = {MUTANT_INPUTS: self._campaign.mutants, ORACLE: self._oracle}
         notes += self._observation.add_passive(name for name, used in passive.items() if used)
         startup = CampaignStartup(self._campaign, self._run_dir, self._log, self._observation)
         await startup.take_up(self.lives, self._phases.first, notes, spent=bool(self._spent))

@@ -160,7 +160,7 @@ def afl(target, tmp_path):
         one.process.wait(60)
 
 
-def twin(afl: Afl) -> int:
+def same_program(afl: Afl) -> int:
     """The seed that is never picked: afl-fuzz disables one of two alike."""
     if b"afl-fuzz++4.0" not in afl.log.read_bytes():
         pytest.skip("newer versions pick every entry now and then")
@@ -216,7 +216,7 @@ def test_after_a_resume_the_same_input_is_skipped(afl):
 def test_refusing_everything_neither_ends_the_fuzzing_nor_hides_it(afl):
     afl.start()
     afl.settled()
-    never = twin(afl)
+    never = same_program(afl)
     answers = []
     for _ in range(20):  # new ones keep coming
         left = set(afl.queue()) - {never} - {e.id for e in afl.said() if hasattr(e, "steer")}
@@ -231,7 +231,7 @@ def test_refusing_everything_neither_ends_the_fuzzing_nor_hides_it(afl):
 def test_a_promotion_that_cannot_be_is_given_up_and_stopping_works_meanwhile(afl):
     afl.start()
     afl.settled()
-    never = twin(afl)
+    never = same_program(afl)
     assert afl.answer(afl.told(PromoteEntry(never))).startswith("NO afl-fuzz does not pick entry")
     since = len(afl.fuzzed())
     afl.until(lambda: len(afl.fuzzed()) >= since + 5)

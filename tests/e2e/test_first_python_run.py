@@ -13,7 +13,7 @@ from supervised import Supervised
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli.output import FINDINGS
-from fuzztui.model.fuzzfirst import HANDED, mutant_behind
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS, mutant_behind
 from fuzztui.model.selectors import ENDED, lineage
 from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import SkipMutants, Stop
@@ -149,14 +149,16 @@ def test_mutants_first_and_then_the_target(first):
     assert killed and {json.loads(row)["mutant"] for row in matrix} == {m.id for m in killed}
     assert all(m.oracle in ("crash", "hang") for m in killed)
     # What they found is in the target's corpus, and it is known thanks to whom.
-    handed = [e for e in state.entries.values() if e.instance == HANDED]
+    handed = [e for e in state.entries.values() if e.instance == MUTANT_INPUTS]
     assert handed
     behind = {mutant_behind(state, entry) for entry in handed}
     assert behind - {""} and behind <= {"", *turns}  # "": a seed, made smaller
-    imported = [e for e in state.entries.values() if e.sync == HANDED and e.instance == "main"]
+    imported = [
+        e for e in state.entries.values() if e.sync == MUTANT_INPUTS and e.instance == "main"
+    ]
     assert imported
     path = lineage(state, imported[-1])
-    assert path[0].key.startswith(f"{HANDED}/") and len(path) > 1
+    assert path[0].key.startswith(f"{MUTANT_INPUTS}/") and len(path) > 1
     assert not (first.run / "mutants" / "built").exists()
     # Each started from what the last one had, under names that tell.
     seeded = [e for e in first.events(EntriesSeeded) if e.instance == "m2"]
@@ -201,13 +203,13 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     state = first.until(lambda s: s.mutants[key].stage == "done", 120)
     assert state.mutants[key].slot == "m1"
     # Until some turn has found what is new to the target.
-    first.until(lambda s: any(e.instance == HANDED for e in s.entries.values()), 200)
+    first.until(lambda s: any(e.instance == MUTANT_INPUTS for e in s.entries.values()), 200)
     first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
     first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs)
     assert first.send(Stop()).ok
     first.over()
-    files = [e.file for e in first.events(EntrySaved) if e.instance == HANDED]
+    files = [e.file for e in first.events(EntrySaved) if e.instance == MUTANT_INPUTS]
     assert files and len(files) == len(set(files))
 
 
@@ -234,11 +236,18 @@ def test_what_was_handed_over_and_crashes_is_described(first):
     first.begin(budget="40000 trials", per_mutant="4000 trials")
     state = first.finished()
     assert state.state == "finished", first.stderr()
-    told = [e for e in first.events(FindingDescribed) if e.instance == HANDED]
+    told = [e for e in first.events(FindingDescribed) if e.instance == MUTANT_INPUTS]
     assert any(e.signature.startswith("KeyError @ inside.py") and e.detail for e in told)
-    findings = [f for f in state.findings.values() if f.instance == HANDED]
+    findings = [f for f in state.findings.values() if f.instance == MUTANT_INPUTS]
     assert findings and all(f.signature for f in findings)
-    words = [sys.executable, "-m", "fuzztui", "repro", str(first.run), f"{HANDED}/{told[0].file}"]
+    words = [
+        sys.executable,
+        "-m",
+        "fuzztui",
+        "repro",
+        str(first.run),
+        f"{MUTANT_INPUTS}/{told[0].file}",
+    ]
     again = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert told[0].title in again.stdout, again
     assert again.returncode == FINDINGS

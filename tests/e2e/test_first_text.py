@@ -14,7 +14,7 @@ from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT
-from fuzztui.model.mutators import arms, blend
+from fuzztui.model.mutators import arms, mixture_summary
 from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import SetMixture, SkipMutants, Stop
 
@@ -183,7 +183,7 @@ def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first
     (other,) = steered(state, but={one})
     asked = [c for c in state.commands.values() if c.command.get("instance") == other]
     assert [(c.by, c.state) for c in asked] == [("fuzztui", "applied")]
-    assert "@" in blend(state).by
+    assert "@" in mixture_summary(state).by
     eventually(lambda: first.fragments(other) > 20, 110)
     # Two turns are enough: the target's comes now, not when the mutants' budget is used up.
     first.until(lambda s: "listed" in s.plan, 120)

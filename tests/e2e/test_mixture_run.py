@@ -8,7 +8,7 @@ import pytest
 from supervised import rack
 
 from fuzztui.cli import main
-from fuzztui.model.mutators import blend
+from fuzztui.model.mutators import mixture_summary
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.events import CommandApplied, MutatorStats
 
@@ -32,12 +32,12 @@ def test_all_instances_obey_and_the_log_says_who_asked(made, capsys):
     s = made(operators=True, capabilities=ABLE)
     s.start(instances=2)
     state = s.until(mixes)
-    now = blend(state)
+    now = mixture_summary(state)
     assert (now.mixture, now.t, now.differ) == ((0.25, 0.75, 0.0), -1.0, False)
     result = s.send(SetMixture(0.1, 0.8, 0.1))
     assert (result.ok, result.detail) == (True, "as you like (2 instances)")
-    state = s.until(lambda st: blend(st).mixture == (0.1, 0.8, 0.1))
-    assert "@" in blend(state).by
+    state = s.until(lambda st: mixture_summary(st).mixture == (0.1, 0.8, 0.1))
+    assert "@" in mixture_summary(state).by
     answers = [e for e in s.events() if isinstance(e, CommandApplied)]
     assert all(e.trial > 0 for e in answers)
     # Figures that come later are what was asked for: none of before are told after the answer.
@@ -54,12 +54,12 @@ def test_all_instances_obey_and_the_log_says_who_asked(made, capsys):
     code, out = fuzztui("ctl", run, "mixture", "splice=50%", "--instance", "s1")
     assert code == 0
     assert out.startswith("applied by s1 at trial ")
-    state = s.until(lambda st: blend(st, "s1").mixture.splice == 0.5)
-    assert blend(state, "main").mixture == (0.1, 0.8, 0.1)
-    assert blend(state).differ
+    state = s.until(lambda st: mixture_summary(st, "s1").mixture.splice == 0.5)
+    assert mixture_summary(state, "main").mixture == (0.1, 0.8, 0.1)
+    assert mixture_summary(state).differ
     assert fuzztui("ctl", run, "mixture", "text=2")[0] == 2
     assert fuzztui("ctl", run, "mixture", "--adaptive")[0] == 0
-    s.until(lambda st: blend(st).adaptive)
+    s.until(lambda st: mixture_summary(st).adaptive)
     rows = json.loads(fuzztui("operators", run, "--json", "--sort", "found")[1])
     assert rows[0]["found"] >= rows[-1]["found"]
     assert json.loads(fuzztui("status", run, "--json")[1])["mixture"]["adaptive"] is True
@@ -71,12 +71,12 @@ def test_a_new_supervisor_tells_no_figures_again(made):
     s.start(instances=2)
     s.until(mixes)
     assert s.send(SetMixture(0.0, 1.0, 0.0)).ok
-    s.until(lambda st: blend(st).mixture == (0.0, 1.0, 0.0))
+    s.until(lambda st: mixture_summary(st).mixture == (0.0, 1.0, 0.0))
     assert (
         s.send(SetMixture(0.3, 0.6, 0.2)).detail == "havoc, text and splice add up to 1.1, not to 1"
     )
-    before = blend(s.state())
+    before = mixture_summary(s.state())
     s.kill_supervisor()
     s.start(instances=2)
     state = s.until(lambda st: st.state == "running")
-    assert (blend(state).t, blend(state).by) == (before.t, before.by)
+    assert (mixture_summary(state).t, mixture_summary(state).by) == (before.t, before.by)

@@ -7,15 +7,15 @@ import pytest
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import (
-    PROMOTED,
+    PROMOTED_BUDGET,
     first_dict,
     fuzzed_for,
     mutant_behind,
     order,
     outlook,
     queue,
+    same_program,
     share_of,
-    twin,
 )
 from fuzztui.model.progress import PHASES, phase, tally, verdict
 from fuzztui.model.selectors import lineage, totals
@@ -128,7 +128,7 @@ def test_the_outlook_follows_the_queue_and_the_clock():
     view = outlook(c.state)
     assert (view.used, view.left, view.eta_s) == (20.0, 3, 80.0)
     c.tell(MutantState("", "a.c#1", "pending", steer="promoted"))
-    assert share_of(c.state, c.row(1)) == 30 * PROMOTED
+    assert share_of(c.state, c.row(1)) == 30 * PROMOTED_BUDGET
     assert outlook(c.state).left == 1
     assert outlook(c.state, now=1000.0).left == 0
     given = outlook(c.state, waiting=queue(c.state))
@@ -201,10 +201,10 @@ def test_the_same_program():
         MutantProgress("a.c#0", "dropped", reason=words),
         MutantProgress("a.c#1", "failed", reason=words),
     )
-    assert twin(c.row(0), c.state.mutants) is c.row(2)
-    assert twin(c.row(1), c.state.mutants) is None
+    assert same_program(c.row(0), c.state.mutants) is c.row(2)
+    assert same_program(c.row(1), c.state.mutants) is None
     c.tell(MutantProgress("a.c#0", "dropped", reason="it is the same program once it is compiled"))
-    assert twin(c.row(0), c.state.mutants) is None
+    assert same_program(c.row(0), c.state.mutants) is None
 
 
 def test_the_status_object():

@@ -15,12 +15,14 @@ from fuzztui.model.mutators import (
     MutatorRow,
     arms,
     best,
-    blend,
     changed,
     mixture_dict,
     mixture_for_all,
     operators_dict,
     settings,
+)
+from fuzztui.model.mutators import (
+    mixture_summary as summary,
 )
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
@@ -85,10 +87,10 @@ def test_who_is_over_draws_no_more_but_has_found_what_it_has():
     state = fold(told(), told("s1", (1.0, 0.0, 0.0), weights=[0] * 5), over)
     assert arms(state)["swap-args"].share == 0.25
     assert arms(state)["swap-args"].found == 16
-    assert blend(state).mixture == (0.25, 0.75, 0.0)
-    assert not blend(state).differ
+    assert summary(state).mixture == (0.25, 0.75, 0.0)
+    assert not summary(state).differ
     fold(InstanceState("main", "finished"), state=state)
-    assert blend(state).mixture == (0.625, 0.375, 0.0)
+    assert summary(state).mixture == (0.625, 0.375, 0.0)
 
 
 def test_one_lucky_find_is_nobodys_best():
@@ -122,19 +124,19 @@ def test_what_is_never_drawn_is_no_row():
 def test_steps_that_could_do_nothing_were_havoc():
     assert sum(1 << n for n in range(STACKS)) / STACKS == STACK
     state = fold(replace(told(), trials=200))
-    assert blend(state).havoc == -1  # of so few inputs nothing can be told
+    assert summary(state).havoc == -1  # of so few inputs nothing can be told
     more = replace(told(mixture=(0.25, 0.5, 0.25), tried=[0, 0, 0, 0, 3000]), trials=2000)
     fold(*[more] * 9, state=state)
-    before = blend(state)
+    before = summary(state)
     assert before.havoc == -1  # none since it changed
     more = replace(more, trials=4000, tried=[0, 0, 0, 0, 3000 + 5250])
     fold(more, state=state)
-    assert blend(state).havoc == pytest.approx(0.7)
-    assert blend(state).did("havoc") == " (did 70%)"
-    assert blend(state).did("text") == ""
+    assert summary(state).havoc == pytest.approx(0.7)
+    assert summary(state).did("havoc") == " (did 70%)"
+    assert summary(state).did("text") == ""
     assert mixture_dict(state)["havoc_done"] == 0.7
     again = from_json(to_json(state))
-    assert blend(again).havoc == pytest.approx(0.7)
+    assert summary(again).havoc == pytest.approx(0.7)
 
 
 def test_figures_that_are_none_are_nought():
@@ -168,37 +170,37 @@ def test_they_are_in_the_status_and_in_no_event_list():
 
 def test_from_the_start_until_somebody_changes_it():
     state = fold(told())
-    assert (blend(state).t, blend(state).by) == (-1.0, "")
+    assert (summary(state).t, summary(state).by) == (-1.0, "")
     fold(asked("c1", 0.1, 0.8, 0.1), state=state)
     assert [c.mixture for _, c in unanswered(state, SetMixture)] == [(0.1, 0.8, 0.1)]
     fold(CommandApplied("c1", "main", 7), told(mixture=(0.1, 0.8, 0.1)), state=state)
-    assert (blend(state).t, blend(state).by) == (3.0, "ann")
+    assert (summary(state).t, summary(state).by) == (3.0, "ann")
     assert not unanswered(state, SetMixture)
     fold(told(mixture=(0.1, 0.8, 0.1), tried=[999] * 5), state=state)
-    assert (blend(state).t, blend(state).by) == (3.0, "ann")
+    assert (summary(state).t, summary(state).by) == (3.0, "ann")
 
 
 def test_what_was_done_is_so_before_figures_say_it():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "main", 7))
-    assert blend(state).mixture == (0.1, 0.8, 0.1)
+    assert summary(state).mixture == (0.1, 0.8, 0.1)
     # Figures of just before it do not take it back from who asked for it,
     fold(told(), told(mixture=(0.1, 0.8, 0.1)), state=state)
-    assert (blend(state).t, blend(state).by) == (3.0, "ann")
+    assert (summary(state).t, summary(state).by) == (3.0, "ann")
     # but those of long after it do.
     fold(*[told(mixture=(0.1, 0.8, 0.1))] * 3, told(), state=state)
-    assert (blend(state).t, blend(state).by) == (state.t, "")
+    assert (summary(state).t, summary(state).by) == (state.t, "")
 
 
 def test_figures_that_are_there_before_the_answer():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), told(mixture=(0.1, 0.8, 0.1)))
-    assert (blend(state).t, blend(state).by) == (3.0, "")
+    assert (summary(state).t, summary(state).by) == (3.0, "")
     fold(CommandApplied("c1", "main", 7), state=state)
-    assert (blend(state).t, blend(state).by) == (4.0, "ann")
+    assert (summary(state).t, summary(state).by) == (4.0, "ann")
 
 
 def test_a_change_that_nobody_asked_for_has_a_time():
     state = fold(told(), told(mixture=(0.0, 1.0, 0.0)))
-    assert (blend(state).t, blend(state).by) == (2.0, "")
+    assert (summary(state).t, summary(state).by) == (2.0, "")
 
 
 def test_what_is_adaptive_moves_by_itself():
@@ -207,40 +209,44 @@ def test_what_is_adaptive_moves_by_itself():
         told(adaptive=True), told(mixture=(0.05, 0.9, 0.05), adaptive=True),
         told(mixture=(0.3, 0.6, 0.1), adaptive=True), state=state,
     )  # fmt: skip
-    now = blend(state)
+    now = summary(state)
     assert (now.adaptive, now.t, now.by) == (True, 3.0, "ann")
 
 
 def test_refused_ones_change_nothing_and_wait_for_nobody():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), CommandRejected("c1", "main", "no"))
     assert not unanswered(state, SetMixture)
-    assert blend(state).t == -1.0
+    assert summary(state).t == -1.0
     # What is no mixture was refused before it was sent anywhere.
     state = fold(told(), asked("c1", 0.9, 0.9, 0.9), CommandApplied("c1", "main"))
-    assert blend(state).t == -1.0
+    assert summary(state).t == -1.0
 
 
 def test_instances_that_differ_are_told_as_their_mean():
-    now = blend(fold(told(), told("s1", (0.75, 0.25, 0.0))))
+    now = summary(fold(told(), told("s1", (0.75, 0.25, 0.0))))
     assert (now.mixture, now.differ, now.instances) == ((0.5, 0.5, 0.0), True, 2)
-    assert blend(fold(told(), told("s1", adaptive=True))).differ
-    assert blend(fold(told(), told("s1", (0.75, 0.25, 0.0))), "s1").mixture == (0.75, 0.25, 0.0)
-    assert blend(fold(told()), "s9") is None
+    assert summary(fold(told(), told("s1", adaptive=True))).differ
+    assert summary(fold(told(), told("s1", (0.75, 0.25, 0.0))), "s1").mixture == (
+        0.75,
+        0.25,
+        0.0,
+    )
+    assert summary(fold(told()), "s9") is None
 
 
 def test_who_mixes_what_is_told_where_they_differ():
     begun = [InstanceState(name, "running", 1) for name in ("main", "s1", "s2")]
     one, other = told("s1", (1.0, 0.0, 0.0)), told("s2", (1.0, 0.0, 0.0))
     state = fold(*begun, other, told(adaptive=True), one)
-    assert blend(state).each == "main adaptive; s1, s2 fixed 100/0/0"
+    assert summary(state).each == "main adaptive; s1, s2 fixed 100/0/0"
     instances = mixture_dict(state)["instances"]
     assert {n: row["adaptive"] for n, row in instances.items()} == {
         "main": True, "s1": False, "s2": False,
     }  # fmt: skip
     # What adapts differs all the time.
     state = fold(told(adaptive=True), told("s1", (1.0, 0.0, 0.0), adaptive=True))
-    assert blend(state).differ
-    assert blend(state).each == ""
+    assert summary(state).differ
+    assert summary(state).each == ""
 
 
 def test_each_instance_is_told_its_own_where_they_differ():
@@ -286,28 +292,35 @@ def test_sums_are_of_all_turns_and_of_the_target():
     # Between two turns it is as the last one left it.
     assert not state.operators
     assert not state.mixture_changes
-    assert blend(state).mixture == (0.25, 0.75, 0.0)
-    assert (blend(state).trials, arms(state)["swap-args"].share) == (360, 0.25)
+    assert summary(state).mixture == (0.25, 0.75, 0.0)
+    assert (summary(state).trials, arms(state)["swap-args"].share) == (360, 0.25)
     half = (0.5, 0.5, 0.0)
     fold(*turn("m2", "b"), *turn("m2-s1", "b"), told("m2", half), told("m2-s1", half), state=state)
-    assert (blend(state).mixture, blend(state).instances, blend(state).differ) == (half, 2, False)
-    assert (blend(state).trials, arms(state)["swap-args"].found) == (3 * 360, 24)
+    assert (
+        summary(state).mixture,
+        summary(state).instances,
+        summary(state).differ,
+    ) == (half, 2, False)
+    assert (summary(state).trials, arms(state)["swap-args"].found) == (3 * 360, 24)
     fold(*over("m2", "b"), MutantProgress("a", "done", "m1", brought={"edges": 9}), state=state)
     fold(PhaseStarted("target"), InstanceState("main", "running"), state=state)
-    assert (blend(state).mixture, blend(state).trials) == (half, 3 * 360)
+    assert (summary(state).mixture, summary(state).trials) == (half, 3 * 360)
     more = MutatorStats("main", 1.0, names=["new", "havoc"], tried=[1, 2], found=[1, 1])
     fold(more, state=state)
     rows = arms(state)
     assert [*rows] == [*NAMES, "new"]
     assert (rows["havoc"].tried, rows["havoc"].found, rows["new"].tried) == (602, 13, 1)
-    assert blend(state).mixture == (1.0, 0.0, 0.0)
+    assert summary(state).mixture == (1.0, 0.0, 0.0)
     assert from_json(to_json(state)) == state
 
 
 def test_while_mutants_come_first_the_target_that_waits_has_no_say():
     state = fold(told(mixture=(1.0, 0.0, 0.0)), InstanceState("main", "waiting"))
     fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), state=state)
-    assert (blend(state).mixture, blend(state).trials) == ((0.25, 0.75, 0.0), 720)
+    assert (summary(state).mixture, summary(state).trials) == (
+        (0.25, 0.75, 0.0),
+        720,
+    )
 
 
 def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
@@ -315,7 +328,7 @@ def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
     fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "m1"), state=state)
     since = mixture_for_all(state).t
     fold(asked("c2", 0.0, 1.0, 0.0, instance="m1"), CommandApplied("c2", "m1"), state=state)
-    assert blend(state).mixture == (0.0, 1.0, 0.0)
+    assert summary(state).mixture == (0.0, 1.0, 0.0)
     fold(*over("m1", "a"), *turn("m2", "b"), told("m2"), state=state)
     wish = mixture_for_all(state)
     assert ((wish.havoc, wish.text, wish.splice), wish.by, wish.t) == (
@@ -326,7 +339,7 @@ def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
     # The supervisor sees to it: it is still ann's, and as old as it is.
     fold(asked("c3", 0.1, 0.8, 0.1, instance="m2", by="fuzztui"), state=state)
     fold(CommandApplied("c3", "m2"), told("m2", (0.1, 0.8, 0.1)), state=state)
-    assert (blend(state).t, blend(state).by) == (since, "ann")
+    assert (summary(state).t, summary(state).by) == (since, "ann")
     assert from_json(to_json(state)) == state
     # An answer that comes late to an older one changes nothing.
     fold(asked("c4", 0.2, 0.8, 0.0), asked("c5", 0.3, 0.7, 0.0), state=state)
@@ -337,7 +350,7 @@ def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
 def test_what_was_set_between_two_turns_is_shown_at_once():
     state = fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
     fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1"), state=state)
-    assert (blend(state).mixture, blend(state).by) == ((0.1, 0.8, 0.1), "ann")
+    assert (summary(state).mixture, summary(state).by) == ((0.1, 0.8, 0.1), "ann")
     assert not state.mixture_changes
 
 

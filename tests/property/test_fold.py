@@ -233,7 +233,7 @@ def test_a_queue_of_mutants_can_always_be_told_of(records, now):
     for m in state.mutants.values():
         assert fuzzfirst.fuzzed_for(state, m, now) >= 0
         assert all(type(n) is int for n in m.turn_results.values())
-        fuzzfirst.twin(m, state.mutants)
+        fuzzfirst.same_program(m, state.mutants)
     for row in [*state.entries.values(), *state.findings.values()]:
         behind = fuzzfirst.mutant_behind(state, row)
         assert not behind or any(i.mutant == behind for i in state.instances.values())
@@ -323,7 +323,7 @@ def test_operators_can_always_be_told_of(records):
         )
         assert 0 <= arm.share <= 1
         assert 0 <= arm.bar <= 1
-    whole = mutators.blend(state)
+    whole = mutators.mixture_summary(state)
     assert (whole is None) == (not told)
     assert whole is None or all(arm.found for arm in whole.best)
     for _, command in unanswered(state, SetMixture):

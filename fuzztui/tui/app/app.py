@@ -418,7 +418,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             state=self.campaign.state,
             engine=self.campaign.engine,
             stage=self.campaign.stage,
-            operators=self.status.blend is not None or self.status.state == "empty",
+            operators=self.status.mixture is not None or self.status.state == "empty",
             aims=self.status.aims or self.status.state == "empty",
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             control=self._opening.steering is not None,

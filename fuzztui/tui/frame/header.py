@@ -114,7 +114,7 @@ class Header(StatusCanvas):
     def _where(self, width: int) -> Line:
         tabs: list[TextSpan] = [TextSpan(" ")]
         short, tight = width < 76, width < 100
-        there = ((OPERATORS, self._status.blend is not None), (TYPES, self._status.aims))
+        there = ((OPERATORS, self._status.mixture is not None), (TYPES, self._status.aims))
         more = [tab for tab, known in there if known or self._tab == tab[0]]
         for tab, key, title in (*TABS, *more):
             text = title[:4] if short else title

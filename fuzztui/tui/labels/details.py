@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzztui.base.signals import is_by_signal, signal_name
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.tui.base import format, shell
@@ -140,7 +140,7 @@ def _lineage(row: Entry | Finding, lineage: Lineage) -> list[Line]:
 def _origin(entry: Entry, parent: ParentEntry | None) -> str:
     once = f", found as #{entry.first}" if entry.first not in (-1, entry.id) else ""
     if entry.sync:
-        if entry.instance == HANDED:
+        if entry.instance == MUTANT_INPUTS:
             return _handed(entry)
         return f"imported from {origin_of(entry)}{once}"
     if parent is None:
@@ -192,7 +192,7 @@ def finding_lines(
     lines += smaller if whole else smaller[:FIRST_ROWS]
     lines.append([] if whole else [TextSpan("… continued below", "muted")])
     by = f"by {finding.instance}"
-    if finding.instance == HANDED:
+    if finding.instance == MUTANT_INPUTS:
         by = "when a mutant's corpus was run on the target"
     if finding.instance == ORACLE:
         by = "by the commands of [oracle]"

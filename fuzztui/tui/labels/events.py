@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.stats import finite
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themes import SEMANTIC
@@ -58,7 +58,7 @@ def describe(event: ev.Event) -> Described:
     """Return an event as text."""
     match event:
         case ev.EntrySaved():
-            sync = "mutants" if event.sync == HANDED else event.sync
+            sync = "mutants" if event.sync == MUTANT_INPUTS else event.sync
             origin = f"from {sync}" if sync else event.op or "seed"
             parents = f" of {'+'.join(map(str, event.src))}" if event.src else ""
             new = "  +cov" if event.cov else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import ENDED, files_of, instance_throughput, own_time
 from fuzztui.model.state import Instance
@@ -127,7 +127,7 @@ def columns(
 
 def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = False) -> Cell:
     """Return the state, with the reason if it is a bad one. ``lost``: no supervisor runs."""
-    if instance.id == HANDED and not instance.pid:
+    if instance.id == MUTANT_INPUTS and not instance.pid:
         return "⇄ from mutants", "imported"
     if instance.id == ORACLE:
         words = to_look_at(instance.stats.pending) or "up to date"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, files_of, known_total, other_text
 from fuzztui.model.state import Instance, Mutant
@@ -62,7 +62,7 @@ def facts(
     if mutant is not None:
         words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
         found.append(_fact("fuzzes mutant", words))
-    if instance.id == HANDED:
+    if instance.id == MUTANT_INPUTS:
         words = "inputs transferred from mutants; this instance never fuzzes"
         found.append(_fact("", words, "muted"))
     if instance.id == ORACLE:
@@ -125,7 +125,7 @@ def _far(names: Sequence[str], peers: Mapping[str, int], *, unit: bool) -> str:
 
 
 def _named(name: str) -> str:
-    return "mutants' inputs" if name == HANDED else name
+    return "mutants' inputs" if name == MUTANT_INPUTS else name
 
 
 def _base(name: str) -> str:

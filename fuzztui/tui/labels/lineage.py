@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.saved import identity, parent_of
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
@@ -145,9 +145,9 @@ def _holder(name: str, keys: Mapping[str, str], entries: Mapping[str, Entry]) ->
 
 def origin_of(row: Entry | Finding) -> str:
     """Return whose queue the row was imported from; an empty string if from none."""
-    if row.instance == HANDED:
+    if row.instance == MUTANT_INPUTS:
         return f"mutant in {row.sync}" if row.sync else "mutants"
-    return "mutants" if row.sync == HANDED else row.sync
+    return "mutants" if row.sync == MUTANT_INPUTS else row.sync
 
 
 def parents_text(row: Entry | Finding, parent: ParentEntry) -> str:

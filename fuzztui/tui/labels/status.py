@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from fuzztui.model.mutants import Summary, mutants_summary
-from fuzztui.model.mutators import MixtureSummary, blend
+from fuzztui.model.mutators import MixtureSummary, mixture_summary
 from fuzztui.model.selectors import (
     ENDED,
     FindingTally,
@@ -78,9 +78,9 @@ class Status:
     last_kill_t: float = -1.0
     first: FuzzfirstSummary | None = None
     """The worklist; None if not a fuzz-first campaign."""
-    blend: MixtureSummary | None = None
+    mixture: MixtureSummary | None = None
     """The mixture of text mutators; None if the campaign has none."""
-    aim: TargetingSummary | None = None
+    targeting: TargetingSummary | None = None
     """What spoton engines target; None until one has reported, and for other engines."""
     pending: int = 0
     """Number of commands without an answer."""
@@ -95,7 +95,7 @@ class Status:
     @property
     def aims(self) -> bool:
         """Whether the campaign has types, or will have."""
-        return self.aim is not None or self.engine == SPOTON
+        return self.targeting is not None or self.engine == SPOTON
 
     @property
     def over(self) -> bool:
@@ -213,8 +213,8 @@ def status_of(
         analysis=analysis_of(state),
         last_kill_t=last_kill_t,
         first=first,
-        blend=blend(state),
-        aim=targeting_summary(state),
+        mixture=mixture_summary(state),
+        targeting=targeting_summary(state),
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,

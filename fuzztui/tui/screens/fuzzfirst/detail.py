@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import HANDED, file_of, twin
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS, file_of, same_program
 from fuzztui.model.progress import AT_WORK, phase
 from fuzztui.model.state import Finding, Mutant, State
 from fuzztui.tui.base import format
@@ -172,7 +172,7 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
         reason = mutant.reason if mutant.reason != mutant.state else "set by a user during its turn"
         lines.append(pair(mutant.state, reason or "no reason was given", mutant.state))
         return lines
-    if (other := twin(mutant, state.mutants)) is not None:
+    if (other := same_program(mutant, state.mutants)) is not None:
         words = f"{place(other)}  {brief_change(other.before, other.after)}"
         lines.append(pair("same as", words, "equivalent"))
     elif mutant.stage == "refused":
@@ -238,13 +238,13 @@ def _names(mutant: Mutant, state: State) -> list[Line]:
     """The duplicates of this mutant."""
     if mutant.stage == "dropped":
         return []
-    twins = [m for m in list(state.mutants.values()) if twin(m, state.mutants) is mutant]
+    others = [m for m in list(state.mutants.values()) if same_program(m, state.mutants) is mutant]
     lines: list[Line] = []
-    for other in twins[:MEMBERS]:
+    for other in others[:MEMBERS]:
         words = f"{place(other)}  {brief_change(other.before, other.after)}"
         lines.append(pair("" if lines else "also", words, "muted"))
-    if len(twins) > MEMBERS:
-        lines.append([TextSpan(f"  … {len(twins) - MEMBERS:,} more", "muted")])
+    if len(others) > MEMBERS:
+        lines.append([TextSpan(f"  … {len(others) - MEMBERS:,} more", "muted")])
     return lines
 
 
@@ -268,4 +268,4 @@ def _findings(found: Sequence[Finding]) -> list[Line]:
 
 def _by(instance: str) -> str:
     """What found a finding: an instance, or the transfer itself."""
-    return "in the transfer to the target" if instance == HANDED else f"by {instance}"
+    return "in the transfer to the target" if instance == MUTANT_INPUTS else f"by {instance}"

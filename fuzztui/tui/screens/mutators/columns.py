@@ -65,7 +65,7 @@ def rate_text(arm: MutatorRow) -> str:
 def rate_cell(arm: MutatorRow) -> Cell:
     """Return the rate; muted and in brackets if its numbers are too small, then sorted last."""
     words = rate_text(arm)
-    if arm.tells:
+    if arm.significant:
         return words, "bold valid"
     return f"({words})" if arm.found else words, "muted"
 

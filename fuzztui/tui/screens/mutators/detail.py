@@ -53,8 +53,8 @@ def _figures(arm: MutatorRow) -> list[Line]:
     else:
         lines.append(pair("found", several(arm.found, "entry", "entries"), "corpus"))
         words = f"{rate_text(arm)} new entries per million applications"
-        lines.append(pair("pays", words, "valid" if arm.tells else "muted"))
-        if not arm.tells:
+        lines.append(pair("pays", words, "valid" if arm.significant else "muted"))
+        if not arm.significant:
             few = f"(fewer than {FEW} entries or {FEW_USES} uses mean little: sorted last)"
             lines.append(pair("", few, "muted"))
     if arm.crashes:

@@ -84,7 +84,7 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
     def tick(self, status: Status) -> None:
         """Update the mixture."""
         strip = self.query_one(MixtureStrip)
-        strip.display = status.blend is not None
+        strip.display = status.mixture is not None
         strip.show(status)
         super().tick(status)
 

@@ -42,7 +42,7 @@ class MixtureStrip(StatusCanvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the bar, the legend, and the pending command or the best mutators."""
-        blend = self._status.blend
+        blend = self._status.mixture
         if blend is None:
             return []
         if height == 1:

@@ -63,11 +63,11 @@ class MixtureLine(OverviewLine):
 
     def has_content(self, status: Status) -> bool:
         """Whether there is a mixture."""
-        return status.blend is not None
+        return status.mixture is not None
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw one line."""
-        blend = self._status.blend
+        blend = self._status.mixture
         if blend is None:
             return []
         line = [TextSpan(" mixture ", "muted")]
@@ -86,11 +86,11 @@ class TargetingLine(OverviewLine):
 
     def has_content(self, status: Status) -> bool:
         """Whether an engine has reported types."""
-        return status.aim is not None
+        return status.targeting is not None
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw one line."""
-        aim = self._status.aim
+        aim = self._status.targeting
         if aim is None:
             return []
         left = uncovered_spans(aim)

@@ -95,7 +95,7 @@ class TypesScreen(TypeTables):
 
     @property
     def _aim(self) -> TargetingSummary | None:
-        return self.host.status.aim
+        return self.host.status.targeting
 
     def _short(self, type: str) -> str:
         return self._names.get(type, type)
@@ -122,7 +122,7 @@ class TypesScreen(TypeTables):
     def tick(self, status: Status) -> None:
         """Update the strip."""
         strip = self.query_one(TargetingStrip)
-        strip.display = status.aim is not None
+        strip.display = status.targeting is not None
         strip.show(status)
         super().tick(status)
 

@@ -47,7 +47,7 @@ class TargetingStrip(StatusCanvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the bar, the uncovered goals, and pending commands, the pin, or the next types."""
-        aim = self._status.aim
+        aim = self._status.targeting
         if aim is None:
             return []
         status = self._status
