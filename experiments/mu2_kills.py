@@ -36,8 +36,8 @@ from pathlib import Path
 from lab.figures import mann_whitney, ratio, relative, table
 from lab.options import parse
 from lab.rows import Rows
-from lab.runs import Instance, RunFailed, score, stop
-from lab.subjects import Subject, choose
+from lab.runs import Instance, RunFailed, check, score, stop
+from lab.subjects import SUBJECTS_HELP, Subject, choose
 
 KINDS = ("zest", "mu2")
 _FIRST_SEED = 101
@@ -115,6 +115,9 @@ def run(subjects: Sequence[Subject], args: argparse.Namespace) -> bool:
         for kind in KINDS
         if (subject.name, kind, seed) not in done
     ]
+    check(
+        [subject for subject in subjects if any(subject is s for s, _, _ in missing)], args.python
+    )
     well = True
     began = time.monotonic()
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -229,7 +232,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--subjects", default="six", help='names by comma, "six" or "all"')
+    parser.add_argument("--subjects", default="six", help=SUBJECTS_HELP)
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60, help="CPU seconds of each run")
     parser.add_argument("--jobs", type=int, default=2)

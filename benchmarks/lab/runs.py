@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,6 +163,27 @@ def score(instance: Instance, *queues: Path, limit_s: float = 7200) -> Score:
         if m["state"] == "killed"
     }
     return Score(found["total"], found["invalid"], found["inputs"], killed)
+
+
+def check(subjects: Sequence[Subject], python: str = sys.executable, trials: int = 200) -> None:
+    """Run each subject for a few trials of zest, before any figure is measured.
+
+    Raises SystemExit, with all subjects that do not run or for which no trial was valid.
+    """
+    problems = []
+    with tempfile.TemporaryDirectory(prefix="subjects-") as folder:
+        for n, subject in enumerate(subjects, 1):
+            print(f"[{n}/{len(subjects)}] checking {subject.name}", end="\r", file=sys.stderr)
+            instance = Instance(subject, "zest", Path(folder), 1, python)
+            try:
+                instance.run(instance.spec(budget_trials=trials), limit_s=120)
+            except RunFailed as e:
+                problems.append(f"{subject.name}: {e}")
+                continue
+            if not int(instance.stats().get("valid_inputs", 0)):
+                problems.append(f"{subject.name}: none of {trials} trials was valid")
+    if problems:
+        raise SystemExit("\n".join([*problems, f"{python} -m pip install -e '.[bench]'"]))
 
 
 def queue_of(subject: Subject, trials: int) -> list[bytes]:
