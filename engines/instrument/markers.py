@@ -23,6 +23,8 @@ MARKERS: Final[Mapping[str, complex]] = {
     )
 }
 
+_NAMES: Final = {mark: name for name, mark in MARKERS.items()}
+
 _N = TypeVar("_N", bound=ast.AST)
 
 
@@ -37,21 +39,21 @@ def compile_with(
     """Compile ``tree``, with each marker replaced by the object of this name.
 
     ``flags``: those of ``from __future__`` imports that are missing in the tree. Raises as
-    :func:`compile`.
+    :func:`compile`, and KeyError for a marker without an object: left in the code, it would
+    change what the program does.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "'complex' object is not callable; perhaps ..."
         code = compile(tree, file, "exec", flags=flags, dont_inherit=True)
-    by_marker = {mark: constants[name] for name, mark in MARKERS.items() if name in constants}
-    return _replace(code, by_marker)
+    return _replace(code, constants)
 
 
-def _replace(code: CodeType, by_marker: Mapping[complex, Any]) -> CodeType:
+def _replace(code: CodeType, constants: Mapping[str, Any]) -> CodeType:
     consts = tuple(
-        _replace(c, by_marker)
+        _replace(c, constants)
         if isinstance(c, CodeType)
-        else by_marker.get(c, c)
-        if type(c) is complex
+        else constants[_NAMES[c]]
+        if type(c) is complex and c in _NAMES
         else c
         for c in code.co_consts
     )

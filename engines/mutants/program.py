@@ -71,10 +71,10 @@ class Program:
         """Messages about modules that could not be mutated."""
         self.keep_bytes = _KEEP_BYTES
         """Approximate bound of the memory for compiled mutants, in bytes."""
+        # Units and, for static mutants, whole modules are compiled with mutants.
+        application.constants["empty"] = empty_of
         self.compiler = UnitCompiler(
-            self.operators,
-            {**application.constants, "empty": empty_of},
-            counting=application.coverage.counting,
+            self.operators, application.constants, counting=application.coverage.counting
         )
         self._probings: list[Probing] = []
         self._probing: Probing | None = None  # installed

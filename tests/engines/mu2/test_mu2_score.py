@@ -81,6 +81,21 @@ def test_an_import_that_the_mutant_makes_endless_runs_out_of_fuel(tmp_path: Path
     assert "did not end" in endless["detail"]
 
 
+def test_an_empty_value_made_at_import_kills_only_if_it_differs(tmp_path: Path) -> None:
+    """The type of what ``_same`` and ``_full`` return is known only when they run."""
+    found = score(
+        tmp_path,
+        "def _same():\n    return dict()\n"
+        "def _full():\n    return dict(a=1)\n"
+        "SAME, FULL = _same(), _full()\ndel _same, _full\n"
+        "def parse(data):\n    return len(data) > len(SAME) + len(FULL)\n",
+        inputs=(b"a", b"ab"),
+    )
+    assert found["prog:_same:returns:0:empty"]["state"] == "alive"
+    full = found["prog:_full:returns:0:empty"]
+    assert (full["state"], full["oracle"]) == ("killed", "value")
+
+
 @pytest.mark.slow
 def test_more_processes_come_to_the_same(tmp_path: Path) -> None:
     program = (
