@@ -126,6 +126,8 @@ class Backlog:
     def _work_step(self) -> None:
         if not (self.exact or self._schedule.may_work()):
             return
+        if self.exact and not len(self):
+            self._isolate_survivors_of_import()
         if not (len(self) or self._table.isolated or self._isolated_results):
             self.exact = False
             return
@@ -232,6 +234,17 @@ class Backlog:
             self.on_kills(entry)
 
     # ------------------------------------------------------------ child processes
+
+    def _isolate_survivors_of_import(self) -> None:
+        """Run the survivors whose code ran at import again, imported with the mutant."""
+        rows = self._table.rows
+        survivors = [at for at in self._table.survivors if rows[at].mutant.ran_at_import]
+        if not survivors:
+            return
+        self._settled.reopen(bits_of(survivors))
+        for at in survivors:
+            self._passed[at] = 0
+        self._table.isolate([rows[at].id for at in survivors])
 
     def _start_isolated(self) -> bool:
         """Start a child process that runs one isolated mutant on some unsettled inputs.

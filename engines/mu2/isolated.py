@@ -26,7 +26,7 @@ Pair = tuple[PythonMutant, int, bytes]
 """A mutant, a key for the input, and the input."""
 
 Reload = Callable[[PythonMutant | None], Executor]
-"""Import the application again in a child, with a static mutant or None; return its executor."""
+"""Import the application again in a child, with a mutant or None; return its executor."""
 
 Work = Callable[[Sequence[Pair], bool, Tell], None]
 """Run the pairs in the child. The flag: whether this run confirms the kill of a single pair."""
@@ -53,7 +53,8 @@ class IsolatedResult:
 
 
 class IsolatedRunner:
-    """Starts one child for each static mutant and one for all others; more children if some die."""
+    """Starts one child for each mutant that must be imported, and one for all others; more children
+    if some die."""
 
     def __init__(
         self,
@@ -79,12 +80,12 @@ class IsolatedRunner:
 
         Yields None, without waiting, while no result is available.
         """
-        static: dict[int, list[Pair]] = {}
+        imported: dict[int, list[Pair]] = {}
         for pair in pairs:
-            if pair[0].static:
-                static.setdefault(pair[0].index, []).append(pair)
-        yield from self._children([p for p in pairs if not p[0].static], self._swapped)
-        for those in static.values():
+            if pair[0].ran_at_import:
+                imported.setdefault(pair[0].index, []).append(pair)
+        yield from self._children([p for p in pairs if not p[0].ran_at_import], self._swapped)
+        for those in imported.values():
             yield from self._children(those, self._reloaded)
 
     def _children(self, pairs: list[Pair], work: Work) -> Iterator[IsolatedResult | None]:
@@ -122,7 +123,7 @@ class IsolatedRunner:
                     over.add(mutant.index)
                 elif not entered:  # the original died: the later pairs have not run yet
                     yield IsolatedResult(mutant.index, key, None, flaky=True)
-                    if mutant.static:  # the mutant has not run on the earlier inputs either
+                    if mutant.ran_at_import:  # the mutant has not run on the earlier inputs either
                         left.update(range(at))
                 else:
                     result = IsolatedResult(mutant.index, key, _of_death(death))
@@ -136,7 +137,7 @@ class IsolatedRunner:
         self, work: Work, pairs: Sequence[Pair], *, confirms: bool = False
     ) -> Iterator[Any]:
         host = self._host
-        if pairs[0][0].static:
+        if pairs[0][0].ran_at_import:
             host = replace(host, silence_s=host.silence_s + self._import_s)
         return host.child(partial(work, pairs, confirms))
 

@@ -141,8 +141,9 @@ class _Scorer:
         _run_all(map(self._swapped, shares), jobs)
         while doubtful := self._revoke_flaky_kills():
             _run_all([self._swapped(doubtful)], jobs)
-        isolated = [a for a in sorted(self._alive) if mutants[a].static or a in self._quarantine]
-        self._begin(len(isolated), "mutants of module-level code")
+        quarantine = self._quarantine
+        isolated = [a for a in sorted(self._alive) if mutants[a].ran_at_import or a in quarantine]
+        self._begin(len(isolated), "mutants of code that runs at import")
         _run_all(map(self._run_isolated, isolated), jobs)
 
     # --------------------------------------------------------------- the children

@@ -48,6 +48,15 @@ class PythonMutant:
     code: Code | None = field(default=None, repr=False)
     """The compiled code; None until the mutant is entered for the first time."""
 
+    @property
+    def ran_at_import(self) -> bool:
+        """Whether its code ran when the program was imported.
+
+        Swapped in later, the mutant cannot show what it changes there. Decorators and helpers of
+        module-level tables are live functions of this kind; the code of static mutants always is.
+        """
+        return self.unit is None or self.unit.ran_at_import
+
 
 @dataclass(slots=True, eq=False)
 class PointInfo:

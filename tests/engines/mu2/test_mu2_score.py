@@ -18,29 +18,35 @@ def score(
     directory: Path, program: str, jobs: int = 1, inputs: tuple[bytes, ...] = (b"abc",)
 ) -> dict[str, dict[str, Any]]:
     """The mutants of ``prog:parse`` by id."""
+    options = ("--jobs", str(jobs), "--score", str(directory / "corpus"))
+    output = engine(directory, program, *options, inputs=inputs)
+    result = json.loads(output.splitlines()[-1])["result"]
+    return {m["id"]: m for m in result["mutants"]}
+
+
+def engine(
+    directory: Path, program: str, *options: str, inputs: tuple[bytes, ...], trials: int = 0
+) -> bytes:
+    """Run mu2 on ``prog:parse``, and return its output; ``inputs`` are in corpus/, the seeds."""
     directory.mkdir(exist_ok=True)
     (directory / "prog.py").write_text(program)
     (directory / "corpus").mkdir()
     for n, data in enumerate(inputs):
         (directory / "corpus" / str(n)).write_bytes(data)
     target = {"function": "prog:parse", "path": [str(directory)], "include": ["prog"]}
+    kind = {"kind": "mu2", "seeds": [str(directory / "corpus")], "exact": True}
     spec = {
         "proto": 1, "instance": "main", "dir": str(directory), "sync_dir": str(directory),
-        "seed": 7, "budget_trials": 0, "budget_s": 0, "engine": {"kind": "mu2"}, "target": target,
+        "seed": 7, "budget_trials": trials, "budget_s": 0, "engine": kind, "target": target,
     }  # fmt: skip
     (directory / "spec.json").write_text(json.dumps(spec))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-P", "-m", "fuzztui.engines", str(directory / "spec.json")),
-            *("--jobs", str(jobs), "--score", str(directory / "corpus")),
-        ],
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "fuzztui.engines", str(directory / "spec.json"), *options],
         env={**os.environ, "PYTHONPATH": str(Path(fuzztui.__file__).parent.parent)},
         capture_output=True,
         timeout=60,
         check=True,
-    )
-    result = json.loads(done.stdout.splitlines()[-1])["result"]
-    return {m["id"]: m for m in result["mutants"]}
+    ).stdout
 
 
 def test_a_program_that_cannot_be_imported_twice_kills_none_of_its_static_mutants(
@@ -94,6 +100,26 @@ def test_an_empty_value_made_at_import_kills_only_if_it_differs(tmp_path: Path) 
     assert found["prog:_same:returns:0:empty"]["state"] == "alive"
     full = found["prog:_full:returns:0:empty"]
     assert (full["state"], full["oracle"]) == ("killed", "value")
+
+
+AT_IMPORT = (
+    "def _scale(n):\n    return n * 3\n"
+    "FACTOR = _scale(2)\n"
+    "def parse(data):\n    return len(data) * FACTOR\n"
+)
+
+
+def test_mutants_of_a_function_that_ran_at_import_are_imported(tmp_path: Path) -> None:
+    found = score(tmp_path, AT_IMPORT)
+    states = {m["state"] for name, m in found.items() if name.startswith("prog:_scale:")}
+    assert states == {"killed"}
+
+
+def test_the_exact_pass_imports_them_too(tmp_path: Path) -> None:
+    engine(tmp_path, AT_IMPORT, inputs=(b"a", b"abc"), trials=100)
+    events = map(json.loads, (tmp_path / "events.jsonl").read_text().splitlines())
+    killed = {e["id"] for e in events if e["k"] == "mutant_state" and e["state"] == "killed"}
+    assert "prog:_scale:returns:0:none" in killed
 
 
 @pytest.mark.slow
