@@ -32,6 +32,7 @@ MINIMISE = ("tests/minimise", "tests/e2e/test_engine_minimise.py")
 MU2 = (
     "tests/engines/mu2", "tests/engines/mutants", "tests/property/test_mutant_*.py",
     "tests/e2e/test_mu2_*.py", "tests/e2e/test_mutants*.py", "tests/e2e/test_supervise_mutants.py",
+    "tests/e2e/test_engine_sparse.py",
 )  # fmt: skip
 TEXT = (
     "tests/engines/text", "tests/mutators", "tests/property/test_text_*.py",

@@ -25,12 +25,12 @@ from typing import Any
 
 from lab.options import parse
 from lab.rows import Rows
-from lab.zest_targets import TARGETS, Target
-from zest_cost import inputs_of, load
+from lab.zest_targets import TARGETS, Target, inputs_of, load
 
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.mutants.mutant import mutated_node
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import CannotSwap, Probing, Program
 
@@ -98,6 +98,31 @@ class Bench:
         return (time.perf_counter_ns() - began) / len(mutants)
 
 
+def large_unit() -> list[float]:
+    """Milliseconds to compile a mutant of html5lib's getPhases (2,398 lines): the whole unit, and
+    only the function with the mutation. Medians over every third mutant."""
+    application = Application(["html5lib.html5parser"], (), EdgeTable(), CoverageMap(), Guard(10.0))
+    program = Program(application, DEFAULT_OPERATORS)
+    application.install()
+    importlib.import_module("html5lib.html5parser")
+    sys.meta_path.remove(application)
+    program.scan()
+    compiler = program.compiler
+    spent: list[list[float]] = [[], []]
+    for mutant in [m for m in program.mutants if m.unit and m.unit.name == "getPhases"][::3]:
+        assert mutant.unit is not None
+        prepared = compiler.for_mutants(mutant.unit)
+        point = prepared.points[mutant.point - mutant.unit.points[0]]
+        changed = mutated_node(point.changes[mutant.change][1], point.node)
+        prepared.nested[id(point.node)] = None
+        for times in spent:
+            began = time.process_time()
+            compiler.mutant(mutant.unit, prepared, point.node, changed)
+            times.append(1e3 * (time.process_time() - began))
+            del prepared.nested[id(point.node)]
+    return [statistics.median(times) for times in spent]
+
+
 def measure(target: Target, rounds: int, folder: Path) -> list[float]:
     """Prints a line; returns the ratios."""
     bench = Bench(target, folder)
@@ -161,6 +186,11 @@ def main() -> None:
         medians = [statistics.median(column) for column in zip(*found, strict=True)]
         print(f"{'median':63}" + "".join(f" {m:9.2f}" for m in medians))
         os.chdir("/")
+    whole, alone = large_unit()
+    rows.add(target="html5lib", whole_ms=whole, alone_ms=alone)
+    print(
+        f"compiling a mutant of a unit of 2,398 lines: {whole:.2f} ms whole, {alone:.2f} ms alone"
+    )
 
 
 if __name__ == "__main__":

@@ -1,147 +1,141 @@
-"""What a trial costs beyond calling the target: ratios to the plain call, in one run.
+"""What a whole trial of zest costs beyond calling the target, as the loop runs it.
 
-Plain, instrumented and complete trials are interleaved; a figure is the median over
-rounds of CPU time against the plain call of the same round. The inputs are the seeds
-and mutants of them, as zest makes them.
+Each subject is loaded twice into a process of its own: plain, and by the worker, whose loop then
+runs trials as in a campaign: choosing, mutating, journal, execution, judging, saving, and the
+ticks between. After a warm-up of ``--warm-up`` trials, each round runs ``--trials`` more, then
+calls the plain target with the inputs of the same trials. A figure is the median over rounds of
+the CPU time of the loop against that of the plain calls of the round.
 
-    python benchmarks/zest_cost.py [--rounds 15]
+    python benchmarks/zest_cost.py [--subjects six] [--rounds 15] [--engine coverage=counts]
 
-Goal: instrumented trial (target called with coverage cleared and checked for news,
-fixture reset, guard) <= 1.5 plain calls on the median target.
+Subjects with a generator are left out: its time would be in both. Goal: <= 1.25 in the median.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import gc
+import json
+import multiprocessing
 import os
-import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lab.inprocess import plain_target
 from lab.options import parse
 from lab.rows import Rows
-from lab.zest_targets import TARGETS, Target
+from lab.runs import Instance
+from lab.subjects import SUBJECTS_HELP, Subject, choose
+from lab.zest_targets import TOML
 
+from fuzztui.engines.base.spec import read_spec
+from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.execute.executor import Executor
-from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.inputs.inputs import TextInput
-from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
-from fuzztui.engines.instrument.guard import Guard
-from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.loop.corpus import CorpusEntry
-from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.mutate import Havoc
+from fuzztui.engines.process.worker import build
 
-MUTANTS = 100
+SMALL = Subject(
+    "tomllib-text", "", "tomllib:loads", ("tomllib",), ("tomllib.TOMLDecodeError",), seeds="seeds"
+)
+"""The cheapest target: the fixed cost of a trial shows most."""
 
 
-def forget(packages: tuple[str, ...]) -> None:
-    for name in list(sys.modules):
-        if name.partition(".")[0] in packages or name == "bench_target":
-            del sys.modules[name]
+def measure(
+    subject: Subject, engine: dict[str, Any], rounds: int, warm_up: int, trials: int
+) -> dict[str, Any]:
+    """Run in a process of its own: the worker changes its process."""
+    folder = Path(tempfile.mkdtemp(prefix="zest-cost-")).resolve()
+    if subject.name == SMALL.name:
+        (folder / "seeds").mkdir()
+        for number, seed in enumerate(TOML):
+            (folder / "seeds" / f"{number}.toml").write_text(seed)
+        subject = replace(subject, seeds=str(folder / "seeds"))
+    spec = read_spec(Instance(subject, "zest", folder).spec(engine))
+    plain = plain_target(spec).function
+    journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
+    loop = build(spec, journal, EventLog(spec.dir / "events.jsonl", spec.instance))
+    form, done = loop.parts.executor.form, 0
+    inputs: list[bytes] = []
+    gc.collect()
+    gc.freeze()  # as the worker does
+    before = loop.parts.before
 
+    def note(candidate: Any) -> None:
+        inputs.append(candidate.data)
+        before(candidate)
 
-def inputs_of(target: Target) -> list[bytes]:
-    """The seeds, and mutants of them by one or two edits: some valid, some not."""
-    havoc = Havoc(random.Random(1), 10240, text=True, stack=(1, 2))
-    entries = [CorpusEntry(i, "", seed.encode(), 1) for i, seed in enumerate(target.seeds)]
-    mutants = [havoc.mutate(entries[i % len(entries)]).data for i in range(MUTANTS)]
-    return [e.data for e in entries] * 10 + mutants
+    loop.parts.before = note
 
+    def run(count: int) -> float:
+        nonlocal done
+        done += count
+        inputs.clear()
+        loop.budget_trials = done
+        began = time.process_time()
+        loop.run()
+        return time.process_time() - began
 
-def load(target: Target, application: Application | None) -> Callable[[Any], Any]:
-    forget(target.include)
-    if application is not None:
-        application.install()
-    function: Callable[[Any], Any] = importlib.import_module("bench_target").target
-    if application is not None:
-        sys.meta_path.remove(application)
-    return function
-
-
-def measure(target: Target, mode: str, rounds: int, folder: Path) -> tuple[float, list[float]]:
-    """Plain microseconds a call, and the ratios: instrumented, and with mutation and journal."""
-    (folder / "bench_target.py").write_text(target.code)
-    importlib.invalidate_caches()
-    plain = load(target, None)
-    coverage, guard, table = CoverageMap(mode), Guard(10.0), EdgeTable()  # type: ignore[arg-type]
-    function = load(target, Application(target.include, (), table, coverage, guard))
-    executor = Executor(
-        function, TextInput(), (Exception,), coverage=coverage, guard=guard, fixture=Fixture(folder)
-    )
-    feedback = CoverageFeedback(coverage)
-    journal = TrialJournal(folder / ".cur_input", 10240)
-    data = inputs_of(target)
-    for number, each in enumerate(data):
-        feedback.learn(executor.run(each), CorpusEntry(number, "", each, 1))
-    havoc = Havoc(random.Random(1), 10240, text=True)
-    entry = CorpusEntry(0, "", target.seeds[0].encode(), 1)
-
-    def run_plain() -> None:
-        for each in data:
-            text = each.decode("utf-8", "replace")
+    run(warm_up)
+    ratios, plain_us = [], []
+    for _ in range(rounds):
+        whole = run(trials)
+        began = time.process_time()
+        for data in inputs:
             try:
-                plain(text)
+                plain(form.build(data))
             except Exception:
                 continue
-
-    def run_instrumented() -> None:
-        for each in data:
-            feedback.judge(executor.run(each))
-
-    def run_trials() -> None:
-        for each in data:
-            havoc.mutate(entry)
-            journal.begin(time.monotonic_ns(), Candidate(each, "havoc", 0))
-            execution = executor.run(each)
-            journal.judging()
-            feedback.judge(execution)
-            journal.end()
-
-    ways = (run_plain, run_instrumented, run_trials)
-    spent: list[list[float]] = [[], [], []]
-    for _ in range(rounds):
-        for way, times in zip(ways, spent, strict=True):
-            began = time.process_time()
-            way()
-            times.append(time.process_time() - began)
-    ratios = [
-        statistics.median(b / a for a, b in zip(spent[0], times, strict=True))
-        for times in spent[1:]
-    ]
-    return statistics.median(spent[0]) / len(data) * 1e6, ratios
+        spent = time.process_time() - began
+        ratios.append(whole / spent)
+        plain_us.append(spent / len(inputs) * 1e6)
+    return {
+        "subject": subject.name,
+        "plain_us": statistics.median(plain_us),
+        "whole": statistics.median(ratios),
+        "edges": loop.parts.coverage.edges,
+        "cells": loop.parts.executor.coverage.size,
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--rounds", type=int, default=15)
-    args = parse(parser, "zest_cost", rounds=1)
+    parser.add_argument("--subjects", default="tuning", help=SUBJECTS_HELP)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--warm-up", type=int, default=20_000)
+    parser.add_argument("--trials", type=int, default=2_000, help="trials of one round")
+    parser.add_argument("--engine", action="append", default=[], metavar="KEY=VALUE",
+                        help="a key of [engine]; the value is JSON or text")  # fmt: skip
+    args = parse(parser, "zest_cost", rounds=1, warm_up=300, trials=100, subjects="rfc3986")
     rows = Rows("zest_cost", args.results)
-    print(f"Python {sys.version.split()[0]}; ratios to the plain call, {args.rounds} rounds")
-    print(f"{'target':12} {'mode':7} {'plain us':>9} {'instrumented':>13} {'whole trial':>12}")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        os.chdir(folder)
-        sys.path.insert(0, name)
-        for mode in ("edges", "counts"):
-            found = []
-            for target in TARGETS:
-                plain, ratios = measure(target, mode, args.rounds, folder)
-                found.append(ratios)
-                rows.add(target=target.name, mode=mode, plain_us=plain, instrumented=ratios[0],
-                         whole=ratios[1])  # fmt: skip
-                print(f"{target.name:12} {mode:7} {plain:9.1f} {ratios[0]:13.2f} {ratios[1]:12.2f}")
-            medians = [statistics.median(column) for column in zip(*found, strict=True)]
-            print(f"{'median':12} {mode:7} {'':9} {medians[0]:13.2f} {medians[1]:12.2f}")
-        os.chdir("/")
+    engine = {}
+    for pair in args.engine:
+        key, _, value = pair.partition("=")
+        try:
+            engine[key] = json.loads(value)
+        except ValueError:
+            engine[key] = value
+    subjects = [SMALL, *(s for s in choose(args.subjects) if not s.generator)]
+    print(f"Python {sys.version.split()[0]}; {args.rounds} rounds of {args.trials} trials")
+    print(f"{'subject':14} {'plain us':>9} {'whole trial':>12} {'edges':>12}")
+    found = []
+    spawn = multiprocessing.get_context("spawn")
+    for subject in subjects:
+        with ProcessPoolExecutor(1, spawn) as pool:
+            row = pool.submit(
+                measure, subject, engine, args.rounds, args.warm_up, args.trials
+            ).result()
+        rows.add(**row, engine=engine)
+        found.append(row["whole"])
+        edges = f"{row['edges']}/{row['cells']}"
+        print(f"{row['subject']:14} {row['plain_us']:9.1f} {row['whole']:12.2f} {edges:>12}",
+              flush=True)  # fmt: skip
+    print(f"{'median':14} {'':9} {statistics.median(found):12.2f}")
+    os.chdir("/")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ def main() -> int:
     parser.add_argument("--diff", metavar="ID", help="with --mutants: print this mutant's diff")
     parser.add_argument("--score", type=Path, nargs="+", metavar="DIR", help="score these inputs")
     parser.add_argument("--jobs", type=int, default=1, help="with --score: parallel processes")
+    parser.add_argument("--within", type=float, default=0.0, help="with --score: time limit")
     parser.add_argument("--batch", type=Path, metavar="FILE", help="run the inputs of a request")
     parser.add_argument("--observe", type=Path, metavar="FILE", help="observe types of a request")
     parser.add_argument("--locate", nargs="+", metavar="MODULE", help="print the files of modules")
@@ -91,7 +92,8 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
     if args.score:
         from fuzztui.engines.mu2.score import score
 
-        return score(spec, [folder.absolute() for folder in args.score], args.jobs)
+        folders = [folder.absolute() for folder in args.score]
+        return score(spec, folders, args.jobs, args.within)
     if args.batch is not None:
         from fuzztui.engines.process.batch import batch
 

@@ -1,259 +1,373 @@
-"""zest against atheris and HypoFuzz: equal time, same target, same seeds, same interpreter.
+"""Cells that zest covers, against zest of an earlier revision and atheris, at equal CPU time.
 
-Every engine runs alone, one process, for ``--seconds``; then every corpus is replayed
-under *our* instrumentation and the branches that it covers are counted. Repeated with
-``--repeat`` seeds; medians are shown.
+Each engine runs alone in one process, until that process has used ``--seconds`` of CPU time,
+loading included; from the same seeds. Then every corpus is run again under the probes of *this*
+checkout, and the cells that all inputs and the valid inputs cover are counted.
 
     python -m pip install -e '.[bench]'
-    python experiments/zest_peers.py --seconds 30
+    python experiments/zest_peers.py --subjects tuning --repeat 10 --seconds 60 --jobs 2
 
-The peers are those of ``--python``; one that is not installed there is skipped.
+Results go to ``--results`` as they come; the same command continues where it was stopped,
+and ``--report`` shows what is there. A new commit that changes the package runs zest again and
+nothing else.
 
-Goal: at least the branches of atheris at equal time on the majority of targets.
+Goals on the held-out set: at 60 s the geometric mean of the cells is at least 10% above the base
+revision, no subject is significantly below it (p < 0.05), and every subject is ahead of atheris.
 
-atheris runs with its own instrumentation of the same packages; exceptions are caught
-in its harness, so that it continues after a failure as zest does. HypoFuzz keeps no
-corpus of inputs that could be read, so its harness notes every input that it runs
-(a cost of about 2 us on its more than 300). It does not run explicit examples either,
-so the seeds, given as ``@example``, do not reach it: its column starts from nothing.
+A subject with a generator starts from nothing under zest. atheris gets ten random inputs, and no
+control of their length, because it would begin with inputs of a few bytes. The cells over time
+are of zest only, because libFuzzer replaces inputs by smaller ones. The CPU time of an entry is
+estimated from its wall time, by the share of the run's wall time.
+
+HypoFuzz is not compared any more: it takes no seeds, keeps no corpus and has no limit of CPU time.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
-import os
-import re
+import random
 import shutil
-import signal
 import statistics
-import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from lab.figures import mann_whitney, ratio, table
 from lab.options import parse
 from lab.peers import installed
 from lab.rows import Rows
-from lab.zest_targets import TARGETS, Target
+from lab.runs import Instance, RunFailed, call, check, stop
+from lab.subjects import SETS, SUBJECTS_HELP, Subject, choose
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+LAB = REPOSITORY / "benchmarks" / "lab"
+MARKS = (5, 10, 20, 30, 60)
+"""CPU seconds after which the cells of zest's corpora are counted."""
+_FIRST_SEED = 201
+_RANDOM_SEEDS, _RANDOM_BYTES = 10, 512
+_P = 0.05
 
-ATHERIS = """
-import sys, atheris
-with atheris.instrument_imports(include={include!r}):
-    import bench_target
-def one(data):
+
+@dataclass(frozen=True)
+class Engine:
+    """``version``: the last commit that changed the package, or atheris' version."""
+
+    name: str
+    version: str
+    package: Path | None = None
+    """The directory with the ``fuzztui`` to run; None: that of this checkout."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run of one engine, and what its corpus covers."""
+
+    subject: str
+    engine: str
+    version: str
+    seed: int
+    seconds: float
+    wall_s: float
+    trials: int
+    inputs: int
+    cells: int
+    valid: int
+    """Cells that valid inputs cover."""
+    over: dict[str, int]
+    """Cells by CPU second; empty for atheris."""
+    of: int
+    """All cells of the loaded modules."""
+    digest: str
+    """Of the cells' names: figures with different digests cannot be compared."""
+
+
+def measure(subject: Subject, engine: Engine, seed: int, args: argparse.Namespace) -> Result:
+    """Fuzz, then run the corpus again. Raises :class:`RunFailed`."""
+    root = Path(tempfile.mkdtemp(prefix="zest-peers-", dir=args.scratch))
     try:
-        bench_target.target(data.decode("utf-8", "replace"))
-    except Exception:
-        pass
-atheris.Setup(sys.argv, one)
-atheris.Fuzz()
-"""
-
-HYPOFUZZ = """
-import struct
-from hypothesis import example, given, settings, strategies as st
-import bench_target
-noted = open({noted!r}, "ab", buffering=0)
-@settings(deadline=None)
-@given(st.text())
-{examples}
-def test_target(text):
-    data = text.encode("utf-8", "replace")
-    noted.write(struct.pack("<I", len(data)) + data)
-    try:
-        bench_target.target(text)
-    except Exception:
-        pass
-"""
-
-REPLAY = """
-import json, os, random, signal, struct, sys
-from pathlib import Path
-from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
-from fuzztui.engines.execute.executor import Executor
-from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.instrument.guard import Guard
-from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.inputs.inputs import TextInput
-import importlib
-include = json.loads(sys.argv[1])
-coverage, guard, table = CoverageMap(), Guard(5.0), EdgeTable()
-application = Application(include, (), table, coverage, guard)
-application.install()
-target = importlib.import_module("bench_target").target
-executor = Executor(target, TextInput(), (Exception,), coverage=coverage, guard=guard,
-                    fixture=Fixture(Path.cwd()))
-guard.arm()
-def covered(inputs):
-    seen = 0
-    for data in inputs:
-        seen |= executor.run(data).observed
-    return coverage.count(seen)
-def files(folder):
-    return (p.read_bytes() for p in Path(folder).rglob("*") if p.is_file())
-def noted(file):
-    data, at = Path(file).read_bytes(), 0
-    while at + 4 <= len(data):
-        (n,) = struct.unpack_from("<I", data, at)
-        yield data[at + 4 : at + 4 + n]
-        at += 4 + n
-out = {}
-for name, kind, path in json.loads(sys.argv[2]):
-    out[name] = covered(files(path) if kind == "files" else noted(path))
-out["total"] = table.reachable
-print(json.dumps(out))
-"""
+        instance = Instance(subject, "zest", root, seed, args.python, engine.package)
+        began = time.monotonic()
+        fuzz = _atheris if engine.name == "atheris" else _zest
+        corpus, trials = fuzz(instance, args.seconds)
+        wall_s = time.monotonic() - began
+        marks = [s for s in MARKS if s <= args.seconds and engine.name != "atheris"]
+        scale = 1000 * wall_s / args.seconds
+        judge = Instance(subject, "zest", root / "replay", seed, args.python)
+        record = root / "replay.json"
+        argv = [args.python, "-P", str(LAB / "replayed.py"), str(judge.spec()), str(record),
+                str(corpus), json.dumps([s * scale for s in marks])]  # fmt: skip
+        call(argv, judge.root, root / "replay.log", limit_s=1200)
+        found = json.loads(record.read_text())
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    over = dict(zip(map(str, marks), found.pop("over"), strict=True))
+    return Result(subject.name, engine.name, engine.version, seed, args.seconds, wall_s, trials,
+                  over=over, **found)  # fmt: skip
 
 
-class Bench:
-    """One target in a folder of its own."""
+def _limit_s(seconds: float) -> float:
+    """Wall seconds after which a run counts as stuck; the machine may be ten times as busy."""
+    return 300 + 10 * seconds
 
-    def __init__(self, target: Target, root: Path, python: str, seconds: float) -> None:
-        self.target, self.root, self.python, self.seconds = target, root, python, seconds
-        root.mkdir(parents=True)
-        (root / "bench_target.py").write_text(target.code)
+
+def _zest(instance: Instance, seconds: float) -> tuple[Path, int]:
+    """The corpus, and the number of trials."""
+    instance.run(instance.spec(budget_cpu_s=seconds), limit_s=_limit_s(seconds))
+    return instance.queue, int(instance.stats()["execs_done"])
+
+
+def _atheris(instance: Instance, seconds: float) -> tuple[Path, int]:
+    root, subject = instance.root, instance.subject
+    spec, record = instance.spec(), root / "atheris.json"
+    corpus, seeds = root / "corpus", Path(subject.seeds)
+    corpus.mkdir()
+    options = ["-max_len=10240", f"-seed={instance.seed}", "-timeout=30", "-rss_limit_mb=0"]
+    if subject.generator:
+        options.append("-len_control=0")
         seeds = root / "seeds"
         seeds.mkdir()
-        for i, seed in enumerate(target.seeds):
-            (seeds / str(i)).write_text(seed)
-        package = root / "pkg"
-        package.mkdir()
-        (package / "fuzztui").symlink_to(REPOSITORY / "fuzztui")
-        path = os.pathsep.join([str(package), str(root)])
-        self.env = os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": "0"}
-
-    def run(self, argv: list[str], log: str, timeout: float = 0) -> str:
-        file = self.root / log
-        with file.open("wb") as out:
-            process = subprocess.Popen(
-                argv,
-                cwd=self.root,
-                env=self.env,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                start_new_session=True,
-            )
-            try:
-                process.wait(timeout or self.seconds + 120)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)  # HypoFuzz has children
-                process.wait()
-        return file.read_text(errors="replace")
-
-    def zest(self, seed: int, coverage: str) -> int:
-        directory = self.root / f"zest-{coverage}"
-        directory.mkdir()
-        spec = {
-            "proto": 1, "instance": directory.name, "dir": str(directory),
-            "sync_dir": str(directory), "seed": seed, "budget_s": self.seconds,
-            "engine": {"kind": "zest", "seeds": [str(self.root / "seeds")], "coverage": coverage},
-            "target": {"function": "bench_target:target", "include": list(self.target.include),
-                       "input": "text", "expected": list(self.target.expected), "timeout_s": 5},
-        }  # fmt: skip
-        (directory / "spec.json").write_text(json.dumps(spec))
-        argv = [self.python, "-P", "-m", "fuzztui.engines", str(directory / "spec.json")]
-        self.run(argv, f"{directory.name}.log")
-        stats = (directory / "fuzzer_stats").read_text()
-        found = re.search(r"execs_done\s*: (\d+)", stats)
-        return int(found[1]) if found else 0
-
-    def atheris(self, seed: int) -> int:
-        (self.root / "fuzz_atheris.py").write_text(
-            ATHERIS.format(include=list(self.target.include))
-        )
-        (self.root / "atheris").mkdir()
-        argv = [self.python, "fuzz_atheris.py", "atheris", "seeds", "-max_len=10240"]
-        argv += [f"-max_total_time={int(self.seconds)}", f"-seed={seed + 1}", "-timeout=5"]
-        said = self.run([*argv, "-print_final_stats=1", "-rss_limit_mb=0"], "atheris.log")
-        found = re.search(r"number_of_executed_units:\s*(\d+)", said)
-        return int(found[1]) if found else 0
-
-    def hypofuzz(self) -> int:
-        noted = self.root / "noted"
-        noted.touch()
-        examples = "\n".join(f"@example({seed!r})" for seed in self.target.seeds)
-        (self.root / "test_bench.py").write_text(
-            HYPOFUZZ.format(noted=str(noted), examples=examples)
-        )
-        hypothesis = str(Path(self.python).parent / "hypothesis")
-        argv = [hypothesis, "fuzz", "--numprocesses", "1", "--no-dashboard"]
-        self.run([*argv, "--", "test_bench.py"], "hypofuzz.log", self.seconds)
-        return sum(1 for _ in _frames(noted))
-
-    def branches(self, modes: list[str], peers: list[str]) -> dict[str, int]:
-        corpora = [(f"zest-{m}", "files", str(self.root / f"zest-{m}" / "queue")) for m in modes]
-        corpora += [("seeds", "files", str(self.root / "seeds"))]
-        if "atheris" in peers:
-            corpora += [("atheris", "files", str(self.root / "atheris"))]
-        if "hypofuzz" in peers:
-            corpora += [("hypofuzz", "noted", str(self.root / "noted"))]
-        argv = [self.python, "-c", REPLAY, json.dumps(self.target.include), json.dumps(corpora)]
-        said = self.run(argv, "replay.log", 600)
-        found: dict[str, int] = json.loads(said.splitlines()[-1])
-        return found
+        rng = random.Random(instance.seed)
+        for n in range(_RANDOM_SEEDS):
+            (seeds / str(n)).write_bytes(rng.randbytes(_RANDOM_BYTES))
+    options.append(f"-artifact_prefix={root}/")
+    argv = [instance.python, "-P", str(LAB / "atheris_run.py"), str(spec), str(record),
+            f"{seconds:g}", *options, str(corpus), str(seeds)]  # fmt: skip
+    call(argv, root, root / "atheris.log", limit_s=_limit_s(seconds))
+    # libFuzzer copies the seeds that it finds useful; zest keeps all.
+    for file in seeds.iterdir():
+        shutil.copy(file, corpus / f"seed-{file.name}")
+    return corpus, int(json.loads(record.read_text())["trials"])
 
 
-def _frames(file: Path) -> list[int]:
-    data, at, sizes = file.read_bytes(), 0, []
-    while at + 4 <= len(data):
-        (n,) = struct.unpack_from("<I", data, at)
-        sizes.append(n)
-        at += 4 + n
-    return sizes
+def _git(*args: str) -> bytes:
+    try:
+        git = ["git", "-C", str(REPOSITORY), *args]
+        return subprocess.run(git, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as e:
+        said = getattr(e, "stderr", b"").decode(errors="replace").strip() or e
+        raise SystemExit(f"git {' '.join(args)}: {said}; the base needs a clone with it") from None
+
+
+def engines(args: argparse.Namespace) -> list[Engine]:
+    """The engines that can run here; the base is in a directory that does not exist yet."""
+    package = ("--", "fuzztui", "engines")  # fuzztui/engines is a link
+    here = _git("log", "-1", "--format=%h", *package).decode().strip()
+    if _git("status", "--porcelain", *package):
+        here += "+"
+    base = _git("rev-parse", "--short", f"{args.base}^{{commit}}").decode().strip()
+    found = [Engine("zest", here), Engine("base", base, args.scratch / f"base-{base}")]
+    if installed(args.python, {"atheris": "atheris"}):
+        code = "import importlib.metadata as m; print(m.version('atheris'))"
+        said = subprocess.run([args.python, "-c", code], capture_output=True, text=True, check=True)
+        found.append(Engine("atheris", said.stdout.strip()))
+    return found
+
+
+def export(engine: Engine) -> None:
+    """Write the package of an earlier revision into its directory."""
+    if engine.package is not None and not engine.package.exists():
+        data = _git("archive", engine.version, "fuzztui", "engines")
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            archive.extractall(engine.package, filter="tar")  # there are links in the package
+
+
+def load(found: Sequence[Engine], args: argparse.Namespace) -> list[Result]:
+    """What earlier runs of the same length and versions have left."""
+    versions = {(e.name, e.version) for e in found}
+    results = [Result(**row) for row in args.rows.read()]
+    return [r for r in results if r.seconds == args.seconds and (r.engine, r.version) in versions]
+
+
+def run(subjects: Sequence[Subject], found: Sequence[Engine], args: argparse.Namespace) -> bool:
+    """Do what is missing; returns whether all went well."""
+    done = {(r.subject, r.engine, r.seed) for r in load(found, args)}
+    missing = [
+        (subject, engine, seed)
+        for seed in range(_FIRST_SEED, _FIRST_SEED + args.repeat)
+        for subject in subjects
+        for engine in found
+        if (subject.name, engine.name, seed) not in done
+    ]
+    for engine in found:
+        export(engine)
+        if engine.name != "atheris":
+            due = [s for s in subjects if any(s is m and engine is e for m, e, _ in missing)]
+            check(due, args.python, package=engine.package)
+    well = True
+    began = time.monotonic()
+    with ThreadPoolExecutor(args.jobs) as pool:
+        jobs = {pool.submit(measure, s, engine, seed, args): (s.name, engine.name, seed)
+                for s, engine, seed in missing}  # fmt: skip
+        try:
+            for n, job in enumerate(as_completed(jobs), 1):
+                label = " ".join(map(str, jobs[job]))
+                try:
+                    result = job.result()
+                except RunFailed as e:
+                    well = False
+                    print(f"{label}: {e}", file=sys.stderr)
+                    continue
+                args.rows.add(**asdict(result))
+                left = (time.monotonic() - began) / n * (len(jobs) - n) / 60
+                print(f"[{n}/{len(jobs)}, {left:.0f} min left] {label}: {result.cells} cells"
+                      f" in {result.trials} trials", file=sys.stderr)  # fmt: skip
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop()
+            raise
+    return well
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):g} ({min(values):g}-{max(values):g})" if values else "-"
+
+
+class Comparison:
+    """zest against one other engine, subject by subject."""
+
+    def __init__(self) -> None:
+        self.ratios: list[float] = []
+        self.below: list[str] = []
+        """Subjects on which zest's median is significantly lower."""
+        self.behind: list[str] = []
+        """Subjects on which zest's median is not higher."""
+
+    def add(self, subject: str, zest: Sequence[float], other: Sequence[float]) -> list[str]:
+        """Add a subject; returns its cells of the table: the ratio of the medians, and p."""
+        if not zest or not other:
+            return ["-", "-"]
+        gain = ratio(statistics.median(zest), statistics.median(other))
+        p = mann_whitney(zest, other)
+        self.ratios.append(gain)
+        if gain <= 1:
+            self.behind.append(subject)
+        if gain < 1 and p < _P:
+            self.below.append(subject)
+        return [f"{gain:.3f}", f"{p:.3f}"]
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean of the ratios; 0 if there are none or zest covers nothing."""
+        usable = self.ratios and all(r > 0 for r in self.ratios)
+        return statistics.geometric_mean(self.ratios) if usable else 0.0
+
+    def line(self, name: str) -> str:
+        """The comparison in a sentence."""
+        return (f"zest to {name}: geometric mean {self.mean:.3f} over {len(self.ratios)} subjects;"
+                f" significantly below on {', '.join(self.below) or 'none'};"
+                f" not ahead on {', '.join(self.behind) or 'none'}")  # fmt: skip
+
+
+def _by_engine(results: Iterable[Result], subject: str) -> dict[str, list[Result]]:
+    by: dict[str, list[Result]] = {"zest": [], "base": [], "atheris": []}
+    for r in results:
+        if r.subject == subject:
+            by[r.engine].append(r)
+    return by
+
+
+def _cells(
+    names: Sequence[str], results: Sequence[Result], *, valid: bool
+) -> dict[str, Comparison]:
+    """Print a table of the cells; returns zest's comparisons by engine."""
+    against = {"base": Comparison(), "atheris": Comparison()}
+    rows = []
+    for name in names:
+        by = {engine: [r.valid if valid else r.cells for r in of]
+              for engine, of in _by_engine(results, name).items()}  # fmt: skip
+        of = max((r.of for r in results if r.subject == name), default=0)
+        n = "/".join(str(len(values)) for values in by.values())
+        compared = [c for e, to in against.items() for c in to.add(name, by["zest"], by[e])]
+        rows.append([name, of, n, *map(_spread, by.values()), *compared])
+    print(f"\nCells that {'valid' if valid else 'all'} inputs cover: medians (least-most)")
+    print(table(["subject", "of", "n", "zest", "base", "atheris", "to base", "p", "to atheris",
+                 "p"], rows))  # fmt: skip
+    for engine, to in against.items():
+        print(to.line(engine))
+    return against
+
+
+def _over_time(names: Sequence[str], results: Sequence[Result], seconds: float) -> None:
+    marks = [str(s) for s in MARKS if s <= seconds]
+    if not marks:
+        return
+    rows = []
+    means = {mark: Comparison() for mark in marks}
+    for name in names:
+        by = _by_engine(results, name)
+        row = [name]
+        for mark in marks:
+            zest, base = ([r.over[mark] for r in by[e]] for e in ("zest", "base"))
+            gain, _ = means[mark].add(name, zest, base)
+            row.append(f"{_median(zest)} {_median(base)} {gain}")
+        rows.append(row)
+    rows.append(["geometric mean", *(f"{means[mark].mean:.3f}" for mark in marks)])
+    print("\nCells over CPU time: medians of zest and of base, and their ratio")
+    print(table(["subject", *(f"{mark} s" for mark in marks)], rows))
+
+
+def _median(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):g}" if values else "-"
+
+
+def report(subjects: Sequence[Subject], found: Sequence[Engine], args: argparse.Namespace) -> bool:
+    """Print the tables of each set; returns whether the goals are met on all that are shown."""
+    results = load(found, args)
+    versions = ", ".join(f"{e.name} {e.version}" for e in found)
+    print(f"{args.seconds:g} s of CPU each; {versions}\n{' '.join(sys.argv)}")
+    all_met = True
+    for title in ("tuning", "held-out"):
+        names = [s.name for s in subjects if s in SETS[title]]
+        if not names:
+            continue
+        print(f"\n== {title}: {len(names)} of {len(SETS[title])} subjects")
+        for name in names:
+            if len({r.digest for r in results if r.subject == name}) > 1:
+                print(f"{name}: the rows' cells differ, so they cannot be compared; measure it"
+                      " again with another --results")  # fmt: skip
+                all_met = False
+        against = _cells(names, results, valid=False)
+        _cells(names, results, valid=True)
+        _over_time(names, results, args.seconds)
+        base, atheris = against["base"], against["atheris"]
+        whole = all(len(to.ratios) == len(names) for to in against.values())
+        met = whole and base.mean >= 1.1 and not base.below and not atheris.behind
+        all_met = all_met and met
+        print(f"the goals (+10% over base, none significantly below, ahead of atheris on all) are"
+              f" {'met' if met else 'not met'}")  # fmt: skip
+    return all_met
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--python", default=sys.executable, help="the peers' interpreter")
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--repeat", type=int, default=1)
-    parser.add_argument("--only", default="", help="targets whose name contains this")
-    parser.add_argument("--counts", action="store_true", help="also zest with hit counts")
-    parser.add_argument("--no-hypofuzz", action="store_true")
-    args = parse(parser, "zest_peers", seconds=1.0, only="tomllib")
-    rows = Rows("zest_peers", args.results)
-    modes = ["edges", "counts"] if args.counts else ["edges"]
-    wanted = {"atheris": "atheris"} | ({} if args.no_hypofuzz else {"hypofuzz": "hypofuzz"})
-    peers = installed(args.python, wanted)
-    engines = [f"zest-{m}" for m in modes] + peers
-    print(f"{args.seconds:g} s each, {args.repeat} repetitions: branches (executions per second)")
-    print("".join(f"{head:>20}" for head in ["target (of)", "seeds", *engines]))
-    wins = 0
-    targets = [t for t in TARGETS if args.only in t.name]
-    for target in targets:
-        found: dict[str, list[int]] = {}
-        rates: dict[str, list[float]] = {}
-        for seed in range(args.repeat):
-            root = Path(tempfile.mkdtemp(prefix="zest-peers-"))
-            bench = Bench(target, root / "bench", args.python, args.seconds)
-            for mode in modes:
-                rates.setdefault(f"zest-{mode}", []).append(bench.zest(seed, mode) / args.seconds)
-            if "atheris" in peers:
-                rates.setdefault("atheris", []).append(bench.atheris(seed) / args.seconds)
-            if "hypofuzz" in peers:
-                rates.setdefault("hypofuzz", []).append(bench.hypofuzz() / args.seconds)
-            branches = bench.branches(modes, peers)
-            for name, count in branches.items():
-                found.setdefault(name, []).append(count)
-            rows.add(target=target.name, seed=seed, seconds=args.seconds, branches=branches,
-                     rates={name: of[-1] for name, of in rates.items()},
-                     skipped=[peer for peer in wanted if peer not in peers])  # fmt: skip
-            shutil.rmtree(root, ignore_errors=True)
-        middle = {name: statistics.median(counts) for name, counts in found.items()}
-        cells = [f"{target.name} ({middle['total']:g})", f"{middle['seeds']:g}"]
-        cells += [f"{middle[e]:g} ({statistics.median(rates[e]):.0f}/s)" for e in engines]
-        print("".join(f"{cell:>20}" for cell in cells), flush=True)
-        wins += middle["zest-edges"] >= middle.get("atheris", 0)
-    if "atheris" in peers:
-        print(f"zest covers at least what atheris does on {wins} of {len(targets)} targets")
-    sys.exit(0 if 2 * wins > len(targets) or args.smoke else 1)
+    parser.add_argument("--subjects", default="tuning", help=SUBJECTS_HELP)
+    parser.add_argument("--base", default="f7cdc69", metavar="REV", help="the earlier zest")
+    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=60, help="CPU seconds of each run")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--scratch", type=Path, help="where engines run (default: TMPDIR)")
+    parser.add_argument("--report", action="store_true", help="run nothing")
+    args = parse(parser, "zest_peers", subjects="tomllib,jmespath", base="HEAD", repeat=1,
+                 seconds=1.0)  # fmt: skip
+    args.rows = Rows("zest_peers", args.results)
+    subjects = choose(args.subjects)
+    with tempfile.TemporaryDirectory(prefix="zest-peers-", dir=args.scratch) as scratch:
+        args.scratch = Path(scratch).resolve()
+        found = engines(args)
+        well = args.report or run(subjects, found, args)
+        met = report(subjects, found, args)
+    sys.exit(0 if well and (met or args.smoke) else 1)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def load(subject: Subject) -> Loaded:
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, hard))
     folder = Path(tempfile.mkdtemp(prefix="mu2-bench-")).resolve()
     spec = read_spec(Instance(subject, "mu2", folder).spec())
-    plain = _plain(spec)
+    plain = plain_target(spec)
     guard, coverage, table = Guard(spec.target.timeout_s), CoverageMap(), EdgeTable()
     application = Application(subject.include, (), table, coverage, guard)
     program = prepare(spec, application)
@@ -111,6 +111,7 @@ def load(subject: Subject) -> Loaded:
         target.function, form, target.expected, coverage=coverage, guard=guard, fixture=fixture
     )
     program.scan()
+    program.remember(spec.target)
     guard.arm()
     oracle = KillCriterion("differential", target.compare, executor.guarded)
     return Loaded(
@@ -124,7 +125,7 @@ def load(subject: Subject) -> Loaded:
     )
 
 
-def _plain(spec: Spec) -> Target:
+def plain_target(spec: Spec) -> Target:
     """The target as anybody imports it; afterwards its modules are forgotten."""
     before = set(sys.modules)
     target = load_target(spec.target, None)

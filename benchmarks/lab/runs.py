@@ -38,10 +38,12 @@ def call(
     *,
     limit_s: float,
     env: Mapping[str, str] | None = None,
+    package: Path | None = None,
 ) -> str:
     """Run to the end, what it prints into the file ``said``; returns that text.
 
-    Raises :class:`RunFailed` on any other exit status than 0, or when it takes too long.
+    ``package``: see :func:`environment`. Raises :class:`RunFailed` on any other exit status than 0,
+    or when it takes too long.
     """
     with said.open("wb") as out:
         process = subprocess.Popen(
@@ -49,7 +51,7 @@ def call(
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            env={**environment(root), **(env or {})},
+            env={**environment(root, package), **(env or {})},
             start_new_session=True,
         )
         _LIVE.add(process)
@@ -68,13 +70,18 @@ def call(
     return text
 
 
-def environment(root: Path) -> dict[str, str]:
-    package = root / "pkg"
-    package.mkdir(parents=True, exist_ok=True)
-    link = package / "fuzztui"
-    if not link.is_symlink():
-        with contextlib.suppress(FileExistsError):
-            link.symlink_to(_REPOSITORY / "fuzztui")
+def environment(root: Path, package: Path | None = None) -> dict[str, str]:
+    """The environment of an engine that runs below ``root``.
+
+    ``package``: the directory with the ``fuzztui`` to run; None: that of this checkout.
+    """
+    if package is None:
+        package = root / "pkg"
+        package.mkdir(parents=True, exist_ok=True)
+        link = package / "fuzztui"
+        if not link.is_symlink():
+            with contextlib.suppress(FileExistsError):
+                link.symlink_to(_REPOSITORY / "fuzztui")
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     return kept | {"PYTHONPATH": str(package), "FUZZTUI_RUN": str(root), "PYTHONHASHSEED": "0"}
 
@@ -88,6 +95,8 @@ class Instance:
     root: Path
     seed: int = 0
     python: str = sys.executable
+    package: Path | None = None
+    """The directory with the ``fuzztui`` to run; None: that of this checkout."""
 
     @property
     def directory(self) -> Path:
@@ -111,7 +120,8 @@ class Instance:
     def run(self, spec: Path, *, limit_s: float) -> None:
         """Run the engine to its budget; raises :class:`RunFailed`."""
         argv = [self.python, "-P", "-m", "fuzztui.engines", str(spec)]
-        call(argv, self.root, self.directory / "worker.log", limit_s=limit_s)
+        said = self.directory / "worker.log"
+        call(argv, self.root, said, limit_s=limit_s, package=self.package)
 
     def stats(self) -> dict[str, str]:
         """``fuzzer_stats``, by key."""
@@ -165,16 +175,22 @@ def score(instance: Instance, *queues: Path, limit_s: float = 7200) -> Score:
     return Score(found["total"], found["invalid"], found["inputs"], killed)
 
 
-def check(subjects: Sequence[Subject], python: str = sys.executable, trials: int = 200) -> None:
+def check(
+    subjects: Sequence[Subject],
+    python: str = sys.executable,
+    trials: int = 200,
+    package: Path | None = None,
+) -> None:
     """Run each subject for a few trials of zest, before any figure is measured.
 
-    Raises SystemExit, with all subjects that do not run or for which no trial was valid.
+    ``package``: see :class:`Instance`. Raises SystemExit, with all subjects that do not run or for
+    which no trial was valid.
     """
     problems = []
     with tempfile.TemporaryDirectory(prefix="subjects-") as folder:
         for n, subject in enumerate(subjects, 1):
             print(f"[{n}/{len(subjects)}] checking {subject.name}", end="\r", file=sys.stderr)
-            instance = Instance(subject, "zest", Path(folder), 1, python)
+            instance = Instance(subject, "zest", Path(folder), 1, python, package)
             try:
                 instance.run(instance.spec(budget_trials=trials), limit_s=120)
             except RunFailed as e:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import random
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.loop.corpus import CorpusEntry
+from fuzztui.engines.loop.mutate import Havoc
+
+MUTANTS = 100
 
 
 @dataclass(frozen=True)
@@ -84,3 +95,24 @@ TARGETS = (
         C,
     ),
 )
+
+
+def inputs_of(target: Target) -> list[bytes]:
+    """The seeds, and mutants of them by one or two edits: some valid, some not."""
+    havoc = Havoc(random.Random(1), 10240, text=True, stack=(1, 2))
+    entries = [CorpusEntry(i, "", seed.encode(), 1) for i, seed in enumerate(target.seeds)]
+    mutants = [havoc.mutate(entries[i % len(entries)]).data for i in range(MUTANTS)]
+    return [e.data for e in entries] * 10 + mutants
+
+
+def load(target: Target, application: Application | None) -> Callable[[Any], Any]:
+    """Import ``bench_target`` anew, instrumented by ``application`` unless this is None."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] in target.include or name == "bench_target":
+            del sys.modules[name]
+    if application is not None:
+        application.install()
+    function: Callable[[Any], Any] = importlib.import_module("bench_target").target
+    if application is not None:
+        sys.meta_path.remove(application)
+    return function

@@ -52,6 +52,10 @@ class TargetSpec:
     compare: str = ""
     expected: tuple[str, ...] = ()
     timeout_s: float = 1.0
+    timeout_wall: float = 4.0
+    """Time limits after which a trial ends that uses little CPU time."""
+    timeout_confirm: float = 2.0
+    """Time limits that an input has when a hang is confirmed."""
     memory_bytes: int = 0
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""
@@ -73,6 +77,7 @@ class EngineSpec:
     max_size: int = 10240
     dictionary: tuple[str, ...] = ()
     constants: bool = True
+    comparisons: bool = True
     coverage: str = "edges"
     third_party: bool = False
     """Whether third-party coverage is counted."""
@@ -199,6 +204,8 @@ def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
         compare=table.get("compare", str, ""),
         expected=table.strings("expected"),
         timeout_s=float(table.get("timeout_s", (int, float), 1.0)) or 1.0,
+        timeout_wall=float(table.get("timeout_wall", (int, float), 4)) or 4.0,
+        timeout_confirm=float(table.get("timeout_confirm", (int, float), 2)) or 2.0,
         memory_bytes=table.get("memory_bytes", int, 0),
         env=env,
         cwd=table.get("cwd", str, ""),
@@ -234,6 +241,7 @@ def _engine(table: _Table, plugin: _Table) -> EngineSpec:
         max_size=max_size,
         dictionary=table.strings("dictionary"),
         constants=table.get("constants", bool, True),
+        comparisons=table.get("comparisons", bool, True),
         coverage=table.choice("coverage", ("edges", "counts"), "edges"),
         third_party=table.get("third_party", bool, False),
         max_findings=table.get("max_findings", int, 100),

@@ -13,6 +13,7 @@ from fuzztui.wire.codec import CodecError, decode_event, encode_event
 from fuzztui.wire.events import (
     CommandApplied,
     CommandRejected,
+    ComparisonsReported,
     EntryDescribed,
     Event,
     FindingDescribed,
@@ -93,6 +94,8 @@ class ReportedEvents:
     """The last description of each signature."""
     entries: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Why each queue entry was kept, by id."""
+    tokens: list[str] = field(default_factory=list)
+    """Tokens that comparisons brought."""
     mutants: dict[str, MutantState] = field(default_factory=dict)
     """The last state of each mutant, by id."""
     killed: dict[str, MutantState] = field(default_factory=dict)
@@ -130,6 +133,8 @@ def _note(reported: ReportedEvents, event: Event) -> None:
             reported.findings[event.signature] = event
         case EntryDescribed():
             reported.entries[event.id] = tuple(map(str, event.reasons))
+        case ComparisonsReported():
+            reported.tokens += event.tokens
         case MutantsFound():
             reported.found.update(
                 {str(m.get("id")): m for m in event.mutants if isinstance(m, dict)}

@@ -21,6 +21,7 @@ __all__ = [
     "IDLE",
     "LOADING",
     "REBUILD",
+    "RECORD",
     "REFUSED",
     "RUNNING",
     "SAVING",
@@ -99,8 +100,10 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     # running time at which spoton last reported its types and goals, over all workers
     TYPES_REPORTED,
     GOALS_REPORTED,
+    # cells with a probe in trials
+    PROBES_LEFT,
     COUNTERS,
-) = range(64)
+) = range(65)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
 """Values of PHASE. RUNNING: the target executes. SAVING: the execution has ended and is judged.
@@ -114,6 +117,9 @@ REBUILD: Final = "rebuild"
 
 ANALYSE: Final = "analyse"
 """Operation: running mutants on a queue entry, which is not a trial."""
+
+RECORD: Final = "record"
+"""Operation: running a queue entry to record its comparisons, which is not a trial."""
 
 STOP_NOW, FINISH = 1, 2
 """Values of STOP. FINISH: do the work that remains after the budget is used up, then stop."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
+from typing import Final
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import loads
@@ -43,14 +44,21 @@ class Rescue:
             self._file.unlink()
 
 
-class Unsafe:
-    """The file ``.unsafe``: ids of queue entries that killed a worker, one in each line."""
+UNRECORDED: Final = ".unrecorded"
+"""The file for entries that killed a worker while their comparisons were recorded."""
 
-    def __init__(self, directory: Path) -> None:
-        self._file = directory / ".unsafe"
+
+class Unsafe:
+    """A file of ids of queue entries that killed a worker, one in each line.
+
+    Entries in ``.unsafe`` are never run again; those in :data:`UNRECORDED` only without a record.
+    """
+
+    def __init__(self, directory: Path, file: str = ".unsafe") -> None:
+        self._file = directory / file
 
     def add(self, entry: int) -> None:
-        """Add an entry, which is then never run again. Raises OSError."""
+        """Add an entry. Raises OSError."""
         with self._file.open("a") as file:
             file.write(f"{entry}\n")
 

@@ -148,6 +148,7 @@ class Reporter:
             "testcache_count": 0,
             "testcache_evict": 0,
             "edges_valid": w[j.EDGES_VALID],
+            "probes_left": w[j.PROBES_LEFT],
             **third_party,
             "valid_inputs": w[j.VALID],
             "invalid_inputs": w[j.INVALID],

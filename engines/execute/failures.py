@@ -114,11 +114,18 @@ def _crash(name: str, place: str, former: str) -> Failure:
     return Failure(CRASH.category, f"{name} @ {place}", name, place, before)
 
 
-def hang_of(stack: Stack, files: Collection[str]) -> Failure:
-    """Classify a timeout by the running function, without the line, which is random."""
-    found = _innermost(stack, files)
-    place = "" if found is None else _place(found[0])
-    return Failure(HANG.category, f"timeout @ {place}", "timeout", place)
+def hang_of(lasting: Stack, stack: Stack, files: Collection[str]) -> Failure:
+    """Classify a timeout by the function that ran all the time, without the line, which is random.
+
+    ``lasting``: the outer part of ``stack`` in which the trial was all the time. Older versions
+    used the innermost function, so that one slow loop had several signatures.
+    """
+    place, before = (
+        "" if found is None else _place(found[0])
+        for found in (_innermost(lasting, files), _innermost(stack, files))
+    )
+    former = f"timeout @ {before}" if before != place else ""
+    return Failure(HANG.category, f"timeout @ {place}", "timeout", place, former)
 
 
 def last_place(trace: str, files: Collection[str]) -> str:

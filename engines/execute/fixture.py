@@ -13,6 +13,7 @@ from fuzztui.engines.base.errors import Limited
 from fuzztui.engines.execute.limits import Limits
 
 _LOG_LIMIT: Final = 16 << 20
+_getcwd, _getrecursionlimit = os.getcwd, sys.getrecursionlimit  # before a target replaces them
 
 
 class Fixture:
@@ -59,7 +60,7 @@ class Fixture:
 
     def restore(self) -> None:
         """Restore the cheap state; called before each trial (about 0.5 us)."""
-        if sys.getrecursionlimit() != self._depth:
+        if _getrecursionlimit() != self._depth:
             sys.setrecursionlimit(self._depth)
         stdin, stdout, stderr = self._streams
         if sys.stdout is not stdout or sys.stderr is not stderr or sys.stdin is not stdin:
@@ -67,7 +68,7 @@ class Fixture:
         if stdout is None or stdout.closed or stderr is None or stderr.closed:
             self._reopen()
         try:
-            here = os.getcwd()  # noqa: PTH109 - hot path
+            here = _getcwd()
         except OSError:
             here = ""
         if here != self._directory:

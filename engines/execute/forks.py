@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
 from fuzztui.engines.base.errors import CannotStart
@@ -29,6 +30,10 @@ Tell = Callable[[Any], None]
 """Send a value to the parent; raises ValueError or TypeError if it is not JSON data."""
 
 _POLL_S: Final = 0.05
+BUSY: Final = 0.75
+"""Share of the time limit that a process must have used the CPU to be taken for hung by it."""
+_QUIET_S: Final = 0.2
+"""Seconds without a message after which the CPU time of a child is watched."""
 _STOPPED_S: Final = 1.0
 """Seconds for which a child may be stopped by a signal; a longer stop counts as a hang."""
 _MAX_STEP_S: Final = 0.25
@@ -67,13 +72,15 @@ def in_child(
     memory_bytes: int = 0,
     meanwhile: Callable[[], None] = lambda: None,
     patient: bool = True,
+    wall: float = 1.0,
 ) -> Iterator[Any | Death]:
     """Call ``work(tell)`` in a forked child. Yields each value sent, then one :class:`Death`.
 
     The first ``next()`` starts the child, in its own process group. The group is killed when the
     child has ended or hangs, when the iterator is closed, and when this process dies.
     ``silence_s``: seconds without a message after which the child hangs; only time in which the
-    parent polls counts. ``memory_bytes``: address space limit of the child; 0: unchanged.
+    parent polls counts. A child that has used little CPU time has ``wall`` times as many.
+    ``memory_bytes``: address space limit of the child; 0: unchanged.
     ``meanwhile`` is called at least every 50 ms while waiting; an exception from it ends the child.
     Not ``patient``: yields None at once whenever there is no message, so that the caller can do
     other work. Timers are not inherited: work that needs its guard arms it
@@ -90,7 +97,7 @@ def in_child(
             _be_child(work, pipe, partial(_enter_child, parent, chance, memory_bytes, prctl))
         child = _Child(pid)
         try:
-            yield from _listen(child, pipe, silence_s, meanwhile, patient=patient)
+            yield from _listen(child, pipe, silence_s, meanwhile, patient=patient, wall=wall)
         finally:
             child.end()
     finally:
@@ -111,6 +118,7 @@ class ChildHost:
     memory_bytes: int = 0
     meanwhile: Callable[[], None] = lambda: None
     patient: bool = True
+    wall: float = 1.0
 
     @classmethod
     def of(
@@ -118,7 +126,7 @@ class ChildHost:
     ) -> ChildHost:
         """``limits``: time limits of a trial, plus 2 s, after which a silent child hangs."""
         silence_s = _SLACK_S + limits * target.timeout_s
-        return cls(doing, silence_s, target.memory_bytes, patient=patient)
+        return cls(doing, silence_s, target.memory_bytes, patient=patient, wall=target.timeout_wall)
 
     def child(self, work: Callable[[Tell], None]) -> Generator[Any, None, None]:
         """Run one child; see :func:`in_child`. Raises OSError, :class:`CannotStart`."""
@@ -128,6 +136,7 @@ class ChildHost:
             memory_bytes=self.memory_bytes,
             meanwhile=self.meanwhile,
             patient=self.patient,
+            wall=self.wall,
         ):
             if isinstance(message, Death) and message.how == "raised" and self.doing:
                 raise self.defect(message)
@@ -204,6 +213,15 @@ def stopped_by(pid: int) -> str:
         return f"signal {found.si_status}{traced}"
 
 
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process and its threads; those of this moment if there is no ``/proc``."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return time.monotonic()
+
+
 class StopWatch:
     """Detects that a child of the calling process stays stopped while the caller runs.
 
@@ -238,13 +256,14 @@ def _listen(
     meanwhile: Callable[[], None],
     *,
     patient: bool,
+    wall: float,
 ) -> Iterator[Any | Death]:
     poll = select.poll()
     poll.register(pipe.reading, select.POLLIN)
     if child.fd >= 0:
         poll.register(child.fd, select.POLLIN)
     last: str | None = None
-    silent_s, polled_at = 0.0, time.monotonic()
+    silent_s, polled_at, used_s = 0.0, time.monotonic(), -1.0
     stops = StopWatch(child.pid)
     while True:
         poll.poll(_POLL_S * 1000 if patient else 0)
@@ -262,8 +281,15 @@ def _listen(
             return
         # Time in which the machine was suspended or the parent was busy does not count.
         silent_s = 0.0 if heard else silent_s + min(now - polled_at, 4 * _POLL_S)
+        if heard:
+            used_s = -1.0
+        elif used_s < 0 and silent_s > _QUIET_S:
+            used_s = cpu_s(child.pid)
+        late = silent_s > silence_s and (
+            silent_s > wall * silence_s or cpu_s(child.pid) - used_s >= BUSY * silence_s
+        )
         stopped = stops.look()
-        if stopped or silent_s > silence_s:
+        if stopped or late:
             stopped = stopped or stopped_by(child.pid)
             child.end()
             words = f"sent no message for {silence_s:g} s"

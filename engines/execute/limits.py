@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import math
+import time
 from pathlib import Path
 from resource import (
     RLIM_INFINITY,
@@ -17,8 +18,10 @@ from resource import (
     RLIMIT_NOFILE,
     RLIMIT_NPROC,
     RLIMIT_STACK,
+    RUSAGE_CHILDREN,
     getpagesize,
     getrlimit,  # bound before a target replaces them
+    getrusage,
     prlimit,
     setrlimit,
 )
@@ -50,6 +53,12 @@ _MIN_FILES: Final = 32
 _NO_THREAD: Final = "can't start new thread"
 _MIN_MEMORY: Final = 16 << 20
 """Bytes that must be left, or later inputs fail for lack of memory."""
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    children = getrusage(RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 class Limits:

@@ -54,7 +54,7 @@ def load(
     """
     fixture = Fixture(Path(spec.target.cwd) if spec.target.cwd else folder, output)
     fixture.open()
-    guard = Guard(spec.target.timeout_s)
+    guard = Guard(spec.target.timeout_s, wall=spec.target.timeout_wall)
     coverage = CoverageMap("counts" if spec.engine.coverage == "counts" else "edges")
     include = application_packages(spec.target)
     application = Application(include, spec.target.exclude, table, coverage, guard)

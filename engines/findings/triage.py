@@ -44,7 +44,8 @@ class FailureTriage:
                 execution.error, self.files, execution.matched, execution.matched_before
             )
         else:
-            failure = hang_of(self._executor.guard.where, self.files)
+            guard = self._executor.guard
+            failure = hang_of(guard.lasting, guard.where, self.files)
         if execution.unmade:
             before = failure.before and failure.before + UNMADE
             failure = replace(failure, signature=failure.signature + UNMADE, before=before)

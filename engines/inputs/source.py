@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 _BLOCK = 64
 """Fresh bytes are requested in blocks of this size, which the journal stores as a whole."""
 
-_MIN_RANGE: Final = 16
+MIN_RANGE: Final = 16
 """Range of an integer below which constants are not used: all values are drawn soon anyway."""
 
 
@@ -44,6 +44,8 @@ class Source:
     """Draws from a Hypothesis strategy; ``engines/strategies`` sets it when it is imported."""
     typed: ClassVar[bool] = False
     """Whether generators announce their calls to the source (``engines/generators``)."""
+    noting: ClassVar[bool] = False
+    """Whether the source notes each draw (``inputs/draws.py``)."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class Source:
 
     def integer(self, low: int, high: int) -> int:
         """Draw an integer from ``low`` to ``high``, both included."""
-        if self._magic is not None and high - low >= _MIN_RANGE:
+        if self._magic is not None and high - low >= MIN_RANGE:
             constant = self._constant(self._magic.integers(low, high))
             if constant is not None:
                 return constant

@@ -26,6 +26,8 @@ def _buckets() -> bytes:
 BUCKETS: Final = _buckets()
 """Translation table from hit counts to buckets."""
 
+_MAX_COLLECTED: Final = 256
+
 
 class _Cells(bytearray):
     """The bytes of the map. Hashable by identity, because code objects have it as a constant."""
@@ -41,21 +43,23 @@ class CoverageMap:
     Expression probes add their cell to the set ``arms``, which is as fast and is an expression.
     """
 
-    __slots__ = ("_zero", "arms", "cells", "counting", "size")
+    __slots__ = ("_collected", "_zero", "arms", "cells", "counting", "size")
 
     def __init__(self, mode: Mode = "edges") -> None:
         self.cells = _Cells()
         self.arms: set[int] = set()
         self.counting = mode == "counts"
         self.size = 0
-        self._zero = b""
+        self._zero = bytearray()
+        self._collected: dict[bytes, int] = {}
+        """Results by the bytes of the map: most trials repeat one of a few."""
 
     def grow(self, size: int) -> None:
         """Extend the map to ``size`` cells, because a module was loaded; keeps the coverage."""
         if size > self.size:
             self.cells.extend(bytes(size - self.size))
             self.size = size
-            self._zero = bytes(size)
+            self._zero = bytearray(size)
 
     def clear(self) -> None:
         """Reset the coverage before an input."""
@@ -72,7 +76,16 @@ class CoverageMap:
         if self.arms:
             for cell in self.arms:
                 cells[cell] = 1
-        return int.from_bytes(cells.translate(BUCKETS) if self.counting else cells, "little")
+        elif cells == self._zero:
+            return 0
+        data = bytes(cells)
+        found = self._collected.get(data)
+        if found is None:
+            if len(self._collected) >= _MAX_COLLECTED:
+                self._collected.clear()
+            found = int.from_bytes(data.translate(BUCKETS) if self.counting else data, "little")
+            self._collected[data] = found
+        return found
 
     def count(self, observed: int) -> int:
         """Number of covered cells in a result of :meth:`collect`."""
@@ -108,6 +121,10 @@ class EdgeTable:
         self._known: dict[tuple[str, str], ModuleEdges] = {}
         self.modules: dict[str, ModuleEdges] = {}
         """Modules loaded in this process."""
+        self._apart: dict[tuple[str, str], ModuleEdges] = {}
+        """Modules that were removed: they keep their cells in case they are loaded again."""
+        self._saved: set[tuple[str, str]] = set()
+        """Keys of the modules in the file."""
         self.size = 0
         self.dirty = False
         if file is not None:
@@ -120,6 +137,7 @@ class EdgeTable:
             return  # without the file, cells are numbered again
         for module in modules:
             self._known[module.name, module.sha] = module
+            self._saved.add((module.name, module.sha))
             self.size = max(self.size, module.base + len(module.edges))
 
     def refresh(self) -> None:
@@ -129,7 +147,7 @@ class EdgeTable:
 
     def base(self, name: str, sha: str) -> int:
         """The first cell of this version of the module, or the next free cell if it is new."""
-        known = self._known.get((name, sha))
+        known = self._known.get((name, sha)) or self._apart.get((name, sha))
         return self.size if known is None else known.base
 
     def add(self, module: ModuleEdges) -> None:
@@ -140,6 +158,13 @@ class EdgeTable:
             self.size = max(self.size, module.base + len(module.edges))
             self.dirty = True
         self.modules[module.name] = module
+
+    def remove(self, name: str) -> None:
+        """Remove a loaded module; unless it was saved, as if it had never been loaded."""
+        module = self.modules.pop(name)
+        key = module.name, module.sha
+        if key not in self._saved:
+            self._apart[key] = self._known.pop(key)
 
     @property
     def reachable(self) -> int:
@@ -154,12 +179,18 @@ class EdgeTable:
         """The source files of all modules that were ever loaded."""
         return {m.file for m in self._known.values()}
 
+    def known_names(self) -> list[str]:
+        """The names of all modules that were ever loaded, in the order of their first cells."""
+        known = sorted(self._known.values(), key=lambda m: m.base)
+        return list(dict.fromkeys(m.name for m in known))
+
     def save(self, write: Callable[[Path, bytes], None]) -> None:
         """Write ``edges.json`` with ``write``, if anything has changed."""
         if self._file is None or not self.dirty:
             return
         modules = [_module_to_json(m) for m in sorted(self._known.values(), key=lambda m: m.base)]
         write(self._file, json.dumps({"version": 1, "modules": modules}).encode())
+        self._saved.update(self._known)
         self.dirty = False
 
 

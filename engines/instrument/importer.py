@@ -1,6 +1,7 @@
 """The import hook that instruments the modules of the application."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import hashlib
@@ -12,12 +13,16 @@ from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Final
 
 from fuzztui.base.text import listed, several
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
 from fuzztui.engines.instrument.guard import Guard
-from fuzztui.engines.instrument.instrument import Instrumenter, compile_with
+from fuzztui.engines.instrument.instrument import Instrumenter, UnitSpan, compile_with
 
+_FUTURE: Final[int] = sum(
+    getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
+)
 _NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
 
 
@@ -32,8 +37,13 @@ class InstrumentedModule:
     file: str
     source: bytes
     base: int
-    spans: Mapping[tuple[int, int], tuple[int, int]]
+    spans: Mapping[tuple[int, int], UnitSpan]
     code: CodeType
+
+    @property
+    def flags(self) -> int:
+        """The ``from __future__`` features that the module was compiled with."""
+        return self.code.co_flags & _FUTURE
 
 
 class Application:
@@ -60,8 +70,8 @@ class Application:
         """Modules that are loaded without instrumentation, because they are nested too deeply."""
         self.on_source: Callable[[str, ast.Module], None] = lambda name, tree: None
         """Called with name and tree of each module before instrumentation."""
-        self.on_module: Callable[[InstrumentedModule], None] = lambda loaded: None
-        """Called with each instrumented module before its code runs."""
+        self.loaded: list[InstrumentedModule] = []
+        """The instrumented modules, in the order in which they were compiled."""
         self.compiled: dict[str, CodeType] = {}
         """The first instrumented code of each module."""
         self.fresh: Callable[[str], bool] = lambda name: True
@@ -87,6 +97,21 @@ class Application:
                 del sys.modules[name]
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
+
+    def unload(self, loaded_before: int) -> None:
+        """Drop the modules that were loaded after the first ``loaded_before``, as if they had never
+        been imported.
+        """
+        names = list(self.table.modules)[loaded_before:]
+        for name in names:
+            self.table.remove(name)
+            self.compiled.pop(name, None)
+            module = sys.modules.pop(name, None)
+            package, _, attribute = name.rpartition(".")
+            parent = vars(sys.modules[package]) if package in sys.modules else {}
+            if module is not None and parent.get(attribute) is module:
+                del parent[attribute]
+        self.loaded[:] = [m for m in self.loaded if m.name not in names]
 
     # ---------------------------------------------------------- the import system
 
@@ -144,7 +169,7 @@ class Application:
         self.compiled.setdefault(name, code)
         self.table.add(ModuleEdges(name, file, sha, base, tuple(instrumenter.edges)))
         self.coverage.grow(self.table.size)
-        self.on_module(InstrumentedModule(name, file, source, base, instrumenter.spans, code))
+        self.loaded.append(InstrumentedModule(name, file, source, base, instrumenter.spans, code))
         return code
 
 

@@ -17,12 +17,15 @@ Inserted nodes have the source position of the block that they open, so tracebac
 block that begins with an ``if`` on plain names has no probe: the branches of the ``if`` have some.
 
 A unit (the outermost function below module and class bodies) can be instrumented again alone, from
-its original tree. Its cells are in :attr:`Instrumenter.spans`.
+its original tree, or with probes for some of its cells only. Its cells are in
+:attr:`Instrumenter.spans`.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Container, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fuzztui.engines.instrument.edges import Edge
@@ -62,39 +65,77 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-class Instrumenter(ast.NodeTransformer):
-    """Instruments one module in place: ``Instrumenter(base).visit(tree)``, then ``edges``."""
+@dataclass(frozen=True, slots=True)
+class UnitSpan:
+    """The position of a unit in its module, and its cells: the first one, and the last one + 1.
 
-    def __init__(self, base: int, *, counting: bool = False) -> None:
+    ``first_line``: line of the first decorator; ``line`` if the unit has none.
+    """
+
+    name: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    first_line: int
+    cells: tuple[int, int]
+
+
+class Instrumenter(ast.NodeTransformer):
+    """Instruments one module in place: ``Instrumenter(base).visit(tree)``, then ``edges``.
+
+    With ``spans`` of an earlier visit, it does so again for the units ``only``, by line and column;
+    the other units lose their bodies. Cells in ``spared`` then have no probe.
+    """
+
+    def __init__(
+        self,
+        base: int,
+        *,
+        counting: bool = False,
+        spans: Mapping[tuple[int, int], UnitSpan] | None = None,
+        only: Collection[tuple[int, int]] = (),
+        spared: Container[int] = (),
+    ) -> None:
         """``base``: number of the module's first cell. ``counting``: probes count hits."""
         self.edges: list[Edge] = []
-        self.spans: dict[tuple[int, int], tuple[int, int]] = {}
-        """First cell, and last cell + 1, of each unit, by line and column of its node."""
-        self._base = base
+        """The cells of the module; not of use if units are left out."""
+        self.spans: dict[tuple[int, int], UnitSpan] = {}
+        """The units, by line and column."""
+        self._next = base
         self._counting = counting
+        self._spared, self._only, self._before = spared, only, spans
         self._names: list[str] = []
         self._in_function = False
         self._fuel = ""  # how loops of this scope count: "", "local" or "tick"
 
     # ------------------------------------------------------------------ probes
 
-    def _cell(self, kind: str, at: ast.AST) -> ast.Constant:
+    def _cell(self, kind: str, at: ast.AST) -> ast.Constant | None:
+        """The number of the next cell; None if it is spared."""
         self.edges.append(Edge(".".join(self._names), getattr(at, "lineno", 0), kind))
-        return ast.Constant(self._base + len(self.edges) - 1)
+        number = self._next
+        self._next += 1
+        return None if number in self._spared else ast.Constant(number)
 
-    def _probe(self, kind: str, at: ast.AST) -> ast.stmt:
-        """The statement ``cells[k] = 1``, or ``cells[k] = next[cells[k]]``."""
+    def _probe(self, kind: str, at: ast.AST) -> list[ast.stmt]:
+        """The statement ``cells[k] = 1``, or ``cells[k] = next[cells[k]]``; none if spared."""
         cell = self._cell(kind, at)
+        if cell is None:
+            return []
         cells = marker("cells")
         value: ast.expr = ast.Constant(1)
         if self._counting:
             old = ast.Subscript(cells, cell, ast.Load())
             value = ast.Subscript(marker("next"), old, ast.Load())
-        return placed(ast.Assign([ast.Subscript(cells, cell, ast.Store())], value), at)
+        return [placed(ast.Assign([ast.Subscript(cells, cell, ast.Store())], value), at)]
 
     def _arm(self, kind: str, expr: ast.expr) -> ast.expr:
-        """The expression ``arms.add(k) or expr``."""
-        hit = ast.Call(marker("arm"), [self._cell(kind, expr)], [])
+        """The expression ``arms.add(k) or expr``; ``expr`` if the cell is spared."""
+        cell = self._cell(kind, expr)
+        if cell is None:
+            return expr
+        hit = ast.Call(marker("arm"), [cell], [])
         return placed(ast.BoolOp(ast.Or(), [hit, expr]), expr)
 
     # ------------------------------------------------------------------ scopes
@@ -110,8 +151,11 @@ class Instrumenter(ast.NodeTransformer):
     def _function(self, node: _Function) -> ast.AST:
         node.decorator_list = [self._expr(d) for d in node.decorator_list]
         self._defaults(node.args)
+        if self._leave_out(node):
+            node.body = [placed(ast.Pass(), node)]
+            return node
         outer = self._in_function, self._fuel
-        first = self._base + len(self.edges)
+        first = self._next
         self._names.append(node.name)
         self._in_function = True
         loops, sees_locals = loops_of(node.body)
@@ -121,7 +165,7 @@ class Instrumenter(ast.NodeTransformer):
             head = [node.body.pop(0)]
         at: ast.AST = node.body[0] if node.body else head[0]
         if not _probes_itself(at, _NEVER_RAISES):
-            head.append(self._probe("entry", at))
+            head += self._probe("entry", at)
         if self._fuel == "local":
             head.append(begin_count(at))
         node.body = head + self._block(node.body)
@@ -133,13 +177,33 @@ class Instrumenter(ast.NodeTransformer):
         self._in_function, self._fuel = outer
         if not self._in_function:
             at: Any = node
-            self.spans[at.lineno, at.col_offset] = first, self._base + len(self.edges)
+            decorators = [d.lineno for d in getattr(node, "decorator_list", ())]
+            self.spans[at.lineno, at.col_offset] = UnitSpan(
+                name=getattr(node, "name", "<lambda>"),
+                line=at.lineno,
+                column=at.col_offset,
+                end_line=at.end_lineno,
+                end_column=at.end_col_offset,
+                first_line=min(at.lineno, *decorators) if decorators else at.lineno,
+                cells=(first, self._next),
+            )
+
+    def _leave_out(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+        """Whether the node is a unit that is not wanted; then its cells are passed over."""
+        at = node.lineno, node.col_offset
+        if self._before is None or self._in_function or at in self._only:
+            return False
+        self._next = self._before[at].cells[1]
+        return True
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Instrument a lambda: one cell, also in a module or class body."""
         self._defaults(node.args)
+        if self._leave_out(node):
+            node.body = placed(ast.Constant(None), node.body)
+            return node
         outer = self._in_function, self._fuel
-        first = self._base + len(self.edges)
+        first = self._next
         self._names.append("<lambda>")
         self._in_function, self._fuel = True, ""
         node.body = self._arm("lambda", self._expr(node.body))
@@ -182,7 +246,7 @@ class Instrumenter(ast.NodeTransformer):
 
     def _opened(self, kind: str, body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
         """The block with its probe, after the statements ``extra``."""
-        own = [] if _probes_itself(body[0]) else [self._probe(kind, body[0])]
+        own = [] if _probes_itself(body[0]) else self._probe(kind, body[0])
         return [*extra, *own, *self._block(body)]
 
     def visit_If(self, node: ast.If) -> ast.AST:
@@ -195,7 +259,7 @@ class Instrumenter(ast.NodeTransformer):
         if node.orelse:
             node.orelse = self._opened("else", node.orelse, [])
         else:
-            node.orelse = [self._probe("else", node.test)]
+            node.orelse = self._probe("else", node.test)
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
@@ -232,7 +296,7 @@ class Instrumenter(ast.NodeTransformer):
         if node.orelse:
             node.orelse = self._opened("exit", node.orelse, [])
         elif exits:
-            node.orelse = [self._probe("exit", at)]
+            node.orelse = self._probe("exit", at)
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
         """Probe the handlers and the ``else``."""
@@ -264,10 +328,10 @@ class Instrumenter(ast.NodeTransformer):
                 case.guard = self._expr(case.guard)
             case.body = self._arm_block("case", case.body)
         last = node.cases[-1]
-        if self._in_function and (last.guard is not None or not _irrefutable(last.pattern)):
-            missed = self._probe("no-case", node.subject)
+        may_miss = last.guard is not None or not _irrefutable(last.pattern)
+        if self._in_function and may_miss and (missed := self._probe("no-case", node.subject)):
             pattern = placed(ast.MatchAs(None, None), node.subject)
-            node.cases.append(ast.match_case(pattern, None, [missed]))
+            node.cases.append(ast.match_case(pattern, None, missed))
         return node
 
     # ------------------------------------------------------------- expressions

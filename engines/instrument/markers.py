@@ -16,11 +16,12 @@ from typing import Any, Final, TypeVar
 # Markers are complex denormals: programs do not contain them, and the compiler does not
 # evaluate a subscript of a complex number, as it does for a string.
 _TINY: Final = 5e-324
+_OBJECTS: Final = (
+    "cells", "next", "arm", "fuel", "tick", "guard", "hit", "watches", "nobody", "empty",
+    "left", "right", "middle", "subject",
+)  # fmt: skip
 MARKERS: Final[Mapping[str, complex]] = {
-    name: complex(0.0, _TINY * (i + 3))
-    for i, name in enumerate(
-        ("cells", "next", "arm", "fuel", "tick", "guard", "hit", "watches", "nobody", "empty")
-    )
+    name: complex(0.0, _TINY * (i + 3)) for i, name in enumerate(_OBJECTS)
 }
 
 _NAMES: Final = {mark: name for name, mark in MARKERS.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fuzztui.engines.base.spec import Spec
@@ -25,6 +25,8 @@ class Context:
     executor: Executor
     tokens: Sequence[bytes]
     """Tokens of the dictionary; the list is replaced in place when modules are imported late."""
+    learn: Callable[[Sequence[bytes]], None]
+    """Adds tokens to the dictionary."""
     seeds: Sequence[SeedFile]
     text: bool
     """Whether the target takes ``str``, else ``bytes``."""

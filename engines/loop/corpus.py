@@ -23,6 +23,8 @@ class CorpusEntry:
     """Generations from a seed; a seed has 1."""
     reasons: tuple[str, ...] = ()
     """Why the entry was kept."""
+    visits: int = 0
+    """Visits during which no entry was added to the corpus."""
     fuzzed: bool = False
     """Whether the entry was picked at least once."""
     kills: int = 0
@@ -86,21 +88,31 @@ class Scheduler(Protocol):
 
 
 class ZestScheduler:
-    """Round robin; energy by coverage, and more of it for favored entries.
+    """New entries first, then round robin; first visits are short, later ones grow.
 
-    As in JQF's ZestGuidance: a visit gives ``50 * edges / most edges`` children, and 20 times
-    as many for a favored entry, which covered something new when it was saved.
+    JQF's ZestGuidance visits an entry for 50 children, and for 1,000 if it covered something new,
+    so that new entries wait for thousands of children of others. Here the n-th visit without a new
+    entry has ``baseline * 2 ** (n - 1)`` children, up to :data:`LONGEST` times the baseline, like
+    the exponential schedule of AFLFast (Boehme et al., CCS 2016, section 4). An entry that has
+    killed a mutant gets twice as many. Neither size nor time counts: time is not repeatable.
     """
 
-    BASELINE: Final = 50
-    FAVORED: Final = 20
+    BASELINE: Final = 16
+    LONGEST: Final = 32
+    KILLER: Final = 2
 
     def __init__(self, corpus: Corpus, baseline: int = BASELINE) -> None:
-        """``baseline``: most children of one visit to an entry that is not favored."""
+        """``baseline``: children of the first visit of an entry."""
         self._corpus, self._baseline = corpus, baseline
         self.position = -1
         self.cycles = 0
+        self._turn = -1
+        """Index of the entry whose turn it was last, new entries apart."""
+        self._new = 0
+        """Index of the first entry that was never visited."""
         self._left = 0
+        self._entries = 0
+        """Number of entries when the visit began."""
 
     def pick(self) -> CorpusEntry | None:
         """The parent of the next child; None while the corpus is empty."""
@@ -108,22 +120,33 @@ class ZestScheduler:
         if self._left <= 0 or self.position < 0:
             if not entries:
                 return None
-            self.position += 1
-            if self.position >= len(entries):
-                self.position = 0
-                self.cycles += 1
-            self._left = self.energy(entries[self.position])
+            self._move(entries)
         self._left -= 1
         return entries[self.position]
+
+    def _move(self, entries: list[CorpusEntry]) -> None:
+        if self.position >= 0 and len(entries) == self._entries:
+            entries[self.position].visits += 1
+        self._entries = len(entries)
+        if self._new < len(entries):
+            self.position = self._new
+            self._new += 1
+        else:
+            self._turn += 1
+            if self._turn >= len(entries):
+                self._turn = 0
+                self.cycles += 1
+            self.position = self._turn
+        self._left = self.energy(entries[self.position])
 
     def leave(self) -> None:
         """Drop the current entry's remaining energy."""
         self._left = 0
 
     def energy(self, entry: CorpusEntry) -> int:
-        """Number of children of one visit, at least 1."""
-        share = self._baseline * entry.edges // max(1, self._corpus.max_edges)
-        return max(1, share) * (self.FAVORED if entry.favored else 1)
+        """Number of children of the next visit."""
+        grown = min(2**entry.visits, self.LONGEST) if entry.visits < self.LONGEST else self.LONGEST
+        return self._baseline * grown * (self.KILLER if entry.kills else 1)
 
 
 class SteerError(Exception):
@@ -134,13 +157,13 @@ class Steerable:
     """A scheduler that a user can steer, on top of another one, the base.
 
     A skipped entry is never picked. Promoted entries are picked next, the last promoted first,
-    each once and with a favored entry's energy; then the base continues. A demoted entry gets
+    each once and with many children; then the base continues. A demoted entry gets
     one child in each cycle.
     """
 
-    def __init__(self, base: Scheduler, corpus: Corpus, favored: int = 1000) -> None:
-        """``favored``: least number of children that a promoted entry gets."""
-        self._base, self._corpus, self._favored = base, corpus, favored
+    def __init__(self, base: Scheduler, corpus: Corpus, promoted: int = 1000) -> None:
+        """``promoted``: least number of children that a promoted entry gets."""
+        self._base, self._corpus, self._promoted_energy = base, corpus, promoted
         self.skipped: set[int] = set()
         self.demoted: set[int] = set()
         self.promoted: deque[int] = deque()
@@ -174,7 +197,7 @@ class Steerable:
     def _pick_promoted(self) -> CorpusEntry:
         entry = self._corpus.by_id[self.promoted[0]]
         if self._promoted_left <= 0:
-            self._promoted_left = max(self._favored, self._base.energy(entry))
+            self._promoted_left = max(self._promoted_energy, self._base.energy(entry))
         self._promoted_left -= 1
         if self._promoted_left == 0:
             self.promoted.popleft()

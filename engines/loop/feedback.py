@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from fuzztui.engines.execute.executor import Execution, Outcome
+from fuzztui.engines.execute.executor import SUCCESS, Execution
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import CorpusEntry
 
@@ -40,9 +40,11 @@ class CoverageFeedback:
     def judge(self, execution: Execution) -> tuple[str, ...]:
         """``edge``, ``valid-edge``, both, or empty."""
         observed = execution.observed
+        if not observed:
+            return ()
         seen = self.seen
         new = observed | seen != seen
-        if execution.outcome is Outcome.SUCCESS:
+        if execution.outcome is SUCCESS:
             seen = self.seen_valid
             if observed | seen != seen:
                 return ("edge", "valid-edge") if new else ("valid-edge",)
@@ -50,14 +52,14 @@ class CoverageFeedback:
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
         """Whether ``smaller`` covers all new cells; of a valid input, all new to valid inputs."""
-        valid = execution.outcome is Outcome.SUCCESS
+        valid = execution.outcome is SUCCESS
         seen = self.seen_valid if valid else self.seen
         return not execution.observed & ~smaller.observed & ~seen
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Add the covered cells."""
         self.seen |= execution.observed
-        if execution.outcome is Outcome.SUCCESS:
+        if execution.outcome is SUCCESS:
             self.seen_valid |= execution.observed
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:

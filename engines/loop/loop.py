@@ -12,9 +12,10 @@ The order of calls is a contract that parts may rely on:
 5. *execute*: fixture reset, observers cleared, guard started, input built, target called,
    guard stopped, observers read (:meth:`Executor.run`).
 6. ``journal.judging``. SUCCESS or INVALID: every *feedback* judges. With at least one reason,
-   the input goes to the corpus: it is trimmed if the engine wants this, run once more (do its
-   edges vary?), saved to ``queue/``, learned by every feedback, then described in an event.
-   FAILURE or TIMEOUT: with a new signature, the input is run once more (is it flaky?),
+   the input goes to the corpus: it is run under all probes if the trial lacked some
+   (:mod:`~fuzztui.engines.instrument.sparse`), trimmed if the engine wants this, run once more
+   (do its edges vary?), saved to ``queue/``, learned by every feedback, then described in an
+   event. FAILURE or TIMEOUT: with a new signature, the input is run once more (is it flaky?),
    described and saved. A second implementation, if any, runs on kept inputs or in each trial;
    a difference is saved in the same way.
 7. ``journal.end``.
@@ -30,7 +31,6 @@ time: with the same seed and instance, and without commands, trial N is the same
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -43,15 +43,16 @@ from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.directory.store import QUEUE, Store, candidate_tail, entry_ids
-from fuzztui.engines.execute.executor import Execution, Executor, Outcome
+from fuzztui.engines.execute.executor import FAILURE, TIMEOUT, Execution, Executor, Outcome
 from fuzztui.engines.execute.failures import Failure
-from fuzztui.engines.execute.limits import memory_used_up
+from fuzztui.engines.execute.limits import cpu_s, memory_used_up
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.findings.triage import FLAKY, FailureTriage
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.sparse import SparseProbes
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
@@ -86,17 +87,19 @@ class Parts:
     coverage: CoverageFeedback
     feedbacks: Sequence[Feedback]
     """All feedbacks, including ``coverage``."""
+    sparse: SparseProbes | None = None
+    """The code of trials. None: every feedback needs all covered cells of each trial."""
     shrink_runs: int = 0
     """Most runs to trim a new entry; 0: no trimming."""
     before: Callable[[Candidate], None] = lambda candidate: None
     """Called with each trial's candidate before it runs."""
     before_recall: Callable[[], None] = lambda: None
-    """Called after a restart, before each queue entry runs again."""
+    """Called before an input runs again for its coverage: each queue entry after a restart."""
     tick: Callable[[], None] = lambda: None
     """Called between trials, about every 50 ms by the clock: for statistics, not for decisions."""
     finish: Callable[[], None] = lambda: None
     """Called when the budget is used up, for work that remains."""
-    on_modules: Callable[[], None] = lambda: None
+    on_modules: Callable[[], object] = lambda: None
     """Called between trials when modules were imported late."""
     connect: Callable[[Callable[[CorpusEntry], None], Callable[[], bool]], None] = lambda *_: None
     """Called once with :meth:`Loop.describe`, to report a changed entry, and :meth:`Loop.pulse`."""
@@ -123,11 +126,14 @@ class Loop:
         differential: DifferentialOracle | None = None,
         budget_trials: int = 0,
         budget_cpu_s: float = 0.0,
+        confirm: float = 2.0,
         on_modules: Callable[[], None] = lambda: None,
         third_party: Callable[[], int] = lambda: 0,
         scope: Callable[[], str] = lambda: "",
     ) -> None:
         """``on_modules`` is called between trials when modules were imported late.
+
+        ``confirm``: how many time limits an input has when a hang is confirmed.
 
         ``differential``: the differential oracle, if any. ``third_party`` returns the number of
         covered lines of libraries. ``scope`` returns the instrumentation scope, as text.
@@ -136,11 +142,14 @@ class Loop:
         self.journal, self.store, self.log = journal, store, log
         self.findings, self.steering, self.edges = findings, steering, edges
         self.rescue, self._differential = rescue, differential
-        self._budget = budget_trials or (1 << 62)
+        self.budget_trials = budget_trials or (1 << 62)
         self._budget_cpu_s = budget_cpu_s
         self._triage = FailureTriage(parts.executor, edges.files())
         self._modules = len(edges.modules)
         self._on_modules, self._third_party, self._scope = on_modules, third_party, scope
+        self._confirm = confirm
+        self._timeouts: dict[str, int] = {}
+        """Timeouts by signature that are not saved as a hang."""
         self._due = 0
         self._fresh_until = journal.counters[j.TRIAL] + _FRESH_TRIALS
         self._cycles_before = journal.counters[j.CYCLES]
@@ -149,6 +158,7 @@ class Loop:
         self._variable = 0
         self._blind = True
         """Whether no trial has executed any application code."""
+        parts.executor.sparse = parts.sparse
         parts.connect(self.describe, self.pulse)
         parts.scheduler.on_change = lambda entry: self.describe(parts.corpus.by_id[entry])
 
@@ -161,10 +171,12 @@ class Loop:
         lowered a limit that saving needs, and ``Stopping`` while waiting for a full disk.
         """
         counters, clock = self.journal.counters, time.monotonic_ns
-        modules = self.edges.modules
-        while counters[j.TRIAL] < self._budget:
+        modules, sparse, coverage = self.edges.modules, self.parts.sparse, self.parts.coverage
+        while counters[j.TRIAL] < self.budget_trials:
             if len(modules) != self._modules:  # not in the tick: trials must not depend on time
                 self._imported_late()
+            if sparse is not None:
+                sparse.advance(coverage.seen_valid)
             now = clock()
             if now >= self._due:
                 if not self._tick():
@@ -205,20 +217,23 @@ class Loop:
         if candidate.begun is not None:
             candidate.begun()
         self.parts.before(candidate)
-        execution = self.parts.executor.run(candidate.data)
+        execution = self.parts.executor.trial(candidate.data, self.parts.coverage.seen_valid)
         took = time.monotonic_ns() - now_ns
-        counters[j.SLOWEST_NS] = max(took, counters[j.SLOWEST_NS])
+        if took > counters[j.SLOWEST_NS]:  # noqa: PLR1730 - max() would write in each trial
+            counters[j.SLOWEST_NS] = took
         journal.judging()
         if counters[j.LIMITS_CHECKED]:
             self.parts.executor.fixture.check_limits()
-        self._check_error(execution)
         if execution.observed:
             self._blind = False
-        if self._starved(execution):
-            raise RecycleWorker
+        outcome = execution.outcome
+        if outcome is FAILURE:
+            self._check_error(execution)
+            if self._starved(execution):
+                raise RecycleWorker
         if not (candidate.recovered and journal.is_counted):
-            counters[_TALLY[execution.outcome]] += 1
-        if execution.outcome is Outcome.FAILURE or execution.outcome is Outcome.TIMEOUT:
+            counters[_TALLY[outcome]] += 1
+        if outcome is FAILURE or outcome is TIMEOUT:
             self._failed(candidate, execution)
             journal.end()
             if self._leaked(execution):
@@ -227,6 +242,7 @@ class Loop:
         reasons = self._judge(execution)
         whole = execution
         if reasons:
+            self._complete(execution)
             shrinks = self.parts.shrink_runs > 0 and not candidate.recovered
             if shrinks:
                 execution = self._shrink(candidate, execution)
@@ -243,6 +259,14 @@ class Loop:
         for feedback in self.parts.feedbacks:
             reasons += feedback.judge(execution)
         return reasons
+
+    def _complete(self, execution: Execution) -> None:
+        """Observe all cells that a kept input covers."""
+        if execution.lacks:
+            self.parts.before_recall()
+            self.journal.again(time.monotonic_ns())
+            self.parts.executor.complete(execution)
+            self.journal.judging()
 
     def _shrink(self, candidate: Candidate, execution: Execution) -> Execution:
         """Trim the input. Returns the execution of the smallest input that is as interesting."""
@@ -267,9 +291,9 @@ class Loop:
         shrink(execution.data, keeps, self.parts.shrink_runs)
         return best
 
-    def _again(self, data: bytes) -> Execution:
+    def _again(self, data: bytes, patience: float = 1.0) -> Execution:
         self.journal.again(time.monotonic_ns())
-        execution = self.parts.executor.run(data)
+        execution = self.parts.executor.run(data, patience)
         self.journal.judging()
         self.parts.executor.fixture.check_limits()  # before it is saved
         self._check_error(execution)
@@ -381,6 +405,9 @@ class Loop:
         failure = self._triage.classify(execution)
         if self.findings.count_known(failure):
             return
+        if execution.outcome is Outcome.TIMEOUT:
+            self._hung(candidate, execution, failure)
+            return
         stack = self.parts.executor.guard.where
         second = self._again(execution.data)
         same = second.outcome is execution.outcome and self._triage.classify(second) == failure
@@ -390,6 +417,31 @@ class Loop:
             execution.data,
             lambda: self._triage.describe(execution, stack, flaky=not same),
         )
+
+    def _hung(self, candidate: Candidate, execution: Execution, failure: Failure) -> None:
+        """Save a hang if the input does not end within a longer time limit either.
+
+        At a place where inputs did end, ever fewer timeouts are confirmed: the first, second,
+        fourth, eighth, ...
+        """
+        seen = self._timeouts[failure.signature] = self._timeouts.get(failure.signature, 0) + 1
+        if seen & seen - 1:
+            return
+        stack = self.parts.executor.guard.where
+        second = self._again(execution.data, self._confirm)
+        if second.outcome is Outcome.TIMEOUT:
+            describe = lambda: self._triage.describe(execution, stack, flaky=False)  # noqa: E731
+            self._save(failure, candidate, execution.data, describe)
+        elif second.outcome is Outcome.FAILURE:
+            self._failed(candidate, second)
+        elif seen == 1:
+            limit = self.parts.executor.guard.timeout_s
+            self.log.message(
+                "info",
+                f"an input took longer than {limit:g} s in {failure.place}, and ended within"
+                f" {self._confirm * limit:g} s: it is slow, and not saved as a hang. Raise"
+                " target.timeout if such inputs are usual",
+            )
 
     def _contrast(
         self, differential: DifferentialOracle, candidate: Candidate, execution: Execution
@@ -443,7 +495,7 @@ class Loop:
             self.parts.tick()
             if self.steering.stop or counters[j.STOP]:
                 return False
-            if self._budget_cpu_s and _cpu_s() >= self._budget_cpu_s:
+            if self._budget_cpu_s and cpu_s() >= self._budget_cpu_s:
                 return False
             if not self.steering.paused:
                 return True
@@ -461,6 +513,8 @@ class Loop:
         counters[j.CYCLES] = self._cycles
         counters[j.CYCLES_WITHOUT_FINDS] = self._cycles - self._cycle_of_find
         counters[j.EDGES_TOTAL] = table.reachable
+        sparse = self.parts.sparse
+        counters[j.PROBES_LEFT] = table.reachable if sparse is None else sparse.left
         counters[j.EDGES_THIRD_PARTY] = self._third_party()
 
     @property
@@ -522,6 +576,8 @@ class Loop:
                 self.log.message("info", f"running the queue again: {at + 1} of {len(names)}")
             if counters[j.STOP] == j.STOP_NOW:
                 raise Stopping
+        if self.parts.sparse is not None:
+            self.parts.sparse.find_late()
         if changed:
             entries = several(changed, "queue entry", "queue entries")
             self.log.message("warning", f"{entries} failed now, but not when saved")
@@ -531,12 +587,6 @@ class Loop:
                 f"{several(len(names), 'queue entry', 'queue entries')} run again; continuing",
             )
         counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
-
-
-def _cpu_s() -> float:
-    """CPU seconds of this process and of its children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _source_of(name: str) -> int:

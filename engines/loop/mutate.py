@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Final, Protocol
 
-from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 
 
@@ -18,42 +20,72 @@ class Mutator(Protocol):
         """Make a child; does not change the entry."""
 
 
-class WeightedMutators:
-    """Applies one of several mutators, drawn in proportion to their weights."""
+class YieldMutators:
+    """Applies one of several mutators, the more often the more of its children are kept.
+
+    A mutator's probability is its weight times the share of its children that were kept, and at
+    least :data:`LEAST`. Older results count less.
+    """
+
+    LEAST: Final = 0.05
+    PERIOD: Final = 4000
+    """Children after which earlier results count half."""
 
     def __init__(self, parts: Sequence[tuple[str, float, Mutator]], rng: random.Random) -> None:
-        """``parts``: name, weight, mutator."""
+        """``parts``: name, weight, mutator. A child's operation starts with the name."""
         self._random = rng.random
-        self._mutators = {name: mutator for name, _, mutator in parts}
-        self.weights = {name: weight for name, weight, _ in parts}
-        self._limits: list[tuple[float, Mutator]] = []
-        self._rebuild()
-
-    def set_weight(self, name: str, weight: float) -> None:
-        """Set a weight; 0 switches the mutator off. Raises ValueError if all are switched off."""
-        self.weights[name] = weight
-        self._rebuild()
-
-    def _rebuild(self) -> None:
-        total = sum(self.weights.values())
-        if not total > 0 or min(self.weights.values()) < 0:
-            raise ValueError("mutator weights must not be negative, and not all zero")
-        limit = 0.0
-        self._limits = []
-        for name, weight in self.weights.items():
-            if weight:
-                limit += weight / total
-                self._limits.append((limit, self._mutators[name]))
+        self._names = [name for name, _, _ in parts]
+        self._weights = [weight for _, weight, _ in parts]
+        self._mutators = [mutator for _, _, mutator in parts]
+        self._tried = dict.fromkeys(self._names, 0.0)
+        self._kept = dict.fromkeys(self._names, 0.0)
+        self._left = 0
+        self._limits: list[float] = []
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
-        """Make a child with a mutator drawn by weight."""
-        limits = self._limits
-        if len(limits) > 1:
-            at = self._random()
-            for limit, mutator in limits:
-                if at < limit:
-                    return mutator.mutate(entry)
-        return limits[-1][1].mutate(entry)
+        """Make a child with a mutator drawn by its yield."""
+        if self._left <= 0:
+            self._rebuild()
+        self._left -= 1
+        at = 0
+        if len(self._mutators) > 1:
+            at = min(bisect_right(self._limits, self._random()), len(self._mutators) - 1)
+        child = self._mutators[at].mutate(entry)
+        self._tried[self._named(child)] += 1
+        return child
+
+    def saved(self, child: Candidate, folder: str) -> None:
+        """Count a child that was saved in ``folder``."""
+        if not child.peer and not child.origin and child.src != NO_ENTRY:
+            name = self._named(child)
+            if self._tried[name]:
+                self._kept[name] += 1
+                self._left = 0
+
+    def _named(self, child: Candidate) -> str:
+        name = child.op.partition(",")[0]
+        return name if name in self._tried else self._names[0]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The probability of each mutator, by name."""
+        rates = [
+            weight * (self._kept[name] + 1) / (self._tried[name] + 100)
+            for name, weight in zip(self._names, self._weights, strict=True)
+        ]
+        least = self.LEAST if len(rates) > 1 else 0.0
+        rest = 1 - least * len(rates)
+        return {
+            name: least + rest * rate / sum(rates)
+            for name, rate in zip(self._names, rates, strict=True)
+        }
+
+    def _rebuild(self) -> None:
+        if sum(self._tried.values()) > self.PERIOD:
+            self._tried = {name: n / 2 for name, n in self._tried.items()}
+            self._kept = {name: n / 2 for name, n in self._kept.items()}
+        self._limits = list(accumulate(self.shares.values()))
+        self._left = self.PERIOD // 10
 
 
 class Geometric:

@@ -2,7 +2,7 @@
 
 For each input the *settled* mutants are recorded: those that are soundly pruned or have run. The
 schedule decides how much of this work is done now. The exact pass is the same work without a
-budget: when every survivor is settled with every input, the mutation score is exact.
+schedule: when every survivor is settled with every input, the mutation score is exact.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.mu2.analysis import Analysis
+from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
 from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import FullSchedule
@@ -61,7 +62,9 @@ class Backlog:
         corpus: Corpus,
         scheduler: Steerable,
         instance: str,
+        budget: Callable[[], PassBudget] = PassBudget,
     ) -> None:
+        """``budget`` returns the budget of an exact pass that starts now."""
         self._executor, self._program, self._table = parts.executor, parts.program, parts.table
         self._runner, self._isolated, self._pipeline = parts.runner, parts.isolated, parts.pipeline
         self._schedule, self._probes = parts.schedule, parts.probes
@@ -73,6 +76,7 @@ class Backlog:
         self._corpus, self._scheduler = corpus, scheduler
         self._instance = instance
         self._settled = settled
+        self._runner.on_void = self.reopen
         self._strikes: dict[int, int] = {}
         self._queue: deque[CorpusEntry] = deque()
         self._job: _Job | None = None
@@ -81,16 +85,30 @@ class Backlog:
         self._passed: dict[int, int] = {}
         """By isolated mutant: number of entries at the corpus' start that are settled with it."""
         self._isolated_results: Iterator[IsolatedResult | None] | None = None
-        self.exact = False
-        """Whether an exact pass is running: work without a budget until every pair is settled."""
+        self._child_s = 0.0
+        """Seconds that the last child has run."""
+        self._isolated_at = -1
+        self._isolated_open: set[int] = set()
+        """The mutant that runs in the child, and the entries whose result is not known yet."""
+        self._budget = budget
+        self._pass: RunningPass | None = None
+        self.cut = ""
+        """Why the last exact pass ended before every pair was settled; empty if it did not."""
         self.on_kills: Callable[[CorpusEntry], None] = lambda entry: None
         """Called when an entry of the corpus has killed more mutants, or a kill was revoked."""
+        self.on_exact: Callable[[], None] = lambda: None
+        """Called before an exact pass."""
         self.pulse: Callable[[], bool] = lambda: True
         """Called during long work (:meth:`Loop.pulse`); False: stop at once."""
 
     def __len__(self) -> int:
         """The number of saved inputs that wait."""
         return len(self._queue) + (self._job is not None)
+
+    @property
+    def exact(self) -> bool:
+        """Whether an exact pass is running: work without a schedule until all is settled."""
+        return self._pass is not None
 
     def add(self, execution: Execution, entry: CorpusEntry, ran: Iterable[int]) -> None:
         """Queue an input that was added to the corpus. ``ran``: mutants already run on it."""
@@ -113,6 +131,8 @@ class Backlog:
     def work(self) -> None:
         """Do one step if the schedule allows it; all steps if the schedule analyses everything."""
         words = self._journal.counters
+        if self._pass is None and self._settled.exact_pass:
+            self.begin_exact()  # the last worker died in it
         if (
             self._isolated_results is None
             and not self.exact
@@ -126,24 +146,41 @@ class Backlog:
     def _work_step(self) -> None:
         if not (self.exact or self._schedule.may_work()):
             return
-        if self.exact and not len(self):
-            self._isolate_survivors_of_import()
+        if self._pass is not None:
+            if self._pass.over:
+                self.end_exact(f"the budget of {self._pass.budget} is used up")
+                return
+            self._settled.exact_pass = str(self._pass)
+            if not len(self):
+                self._isolate_survivors_of_import()
         if not (len(self) or self._table.isolated or self._isolated_results):
-            self.exact = False
+            self.end_exact()
             return
-        cost = self._runner.cost
+        cost, runs, began = self._runner.cost, self._runner.runs, time.monotonic()
         kills = 0
+        waited = len(self)
         with self._runner.timed():
             if self._job is None and self._queue and self._probes.ready():
                 self._job = self._begin(self._queue.popleft())
+                self._count_run()
             if self._job is not None:
                 kills = self._continue(self._job)
-            elif self.exact and self._isolated_results is not None:
+            elif self._pass is not None and self._isolated_results is not None:
                 time.sleep(_WAIT_S)
+                self._pass.child_s += time.monotonic() - began
                 self.collect_results()
-            elif self.exact and not self._queue:
-                self.exact = self._start_isolated()
+            elif self.exact and not self._queue and not self._start_isolated():
+                self.end_exact()
+        if self._pass is not None and waited:
+            self._pass.runs += self._runner.runs - runs
+            self._pass.inputs += waited - len(self)
+            self._pass.inputs_s += time.monotonic() - began
         self._schedule.spent(self._runner.cost - cost, kills, saved=True)
+
+    def _count_run(self) -> None:
+        """Count a run of the original on an input, or of a mutant in a child."""
+        if self._pass is not None:
+            self._pass.runs += 1
 
     def _begin(self, entry: CorpusEntry) -> _Job | None:
         """Run the original on the input with all probes.
@@ -154,6 +191,7 @@ class Backlog:
         settled = self._settled[entry.id]
         if not table.mask & ~settled:
             return None
+        self._runner.put_back()  # else the probes would miss code behind a filled cache
         before = self._probes.installed
         watch_all = self._probes.watch_all()
         self._mark(entry)
@@ -262,6 +300,7 @@ class Backlog:
         del inputs[_ISOLATED_INPUTS_EXACT if self.exact else _ISOLATED_INPUTS :]
         for entry in inputs:
             self._settled[entry.id] |= 1 << at
+        self._isolated_at, self._isolated_open = at, {entry.id for entry in inputs}
         mutant = self._table.rows[at].mutant
         self._isolated_results = self._isolated.run([(mutant, e.id, e.data) for e in inputs])
         self._isolated_began = time.monotonic()
@@ -276,10 +315,19 @@ class Backlog:
                 return
             self._record_result(result)
         self._isolated_results = None
+        self._isolated_open.clear()
         now = time.monotonic()
-        self._isolated_due = now + (now - self._isolated_began) * (1 / _ISOLATED_SHARE - 1)
+        self._child_s = now - self._isolated_began
+        if self._pass is not None:
+            self._pass.children += 1
+            self._pass.children_s += self._child_s
+            self._pass.child_s = 0.0
+        self._isolated_due = now + self._child_s * (1 / _ISOLATED_SHARE - 1)
 
     def _record_result(self, result: IsolatedResult) -> list[Kill]:
+        self._count_run()
+        if result.index == self._isolated_at:
+            self._isolated_open.discard(result.key)
         if result.wrong:
             self._table.invalidate(result.index, result.wrong)
             return []
@@ -345,10 +393,53 @@ class Backlog:
         self._requeue(asked)
         self._probes.forget()
 
+    # -------------------------------------------------------------- the exact pass
+
     def begin_exact(self) -> None:
-        """Start the exact pass."""
+        """Start an exact pass, or continue that of an earlier worker, with its budget."""
+        self.on_exact()
         self._requeue(self._table.mask)
-        self.exact = True
+        if self._pass is None:
+            self._pass = RunningPass.resumed(self._settled.exact_pass, self._budget())
+            if self._child_s:  # for the first estimate
+                self._pass.children, self._pass.children_s = 1, self._child_s
+        self.cut = ""
+
+    def end_exact(self, why: str = "") -> None:
+        """End the exact pass. ``why``: what cuts it short; empty: every pair is settled."""
+        self._pass = None
+        self.cut = why
+        self._settled.exact_pass = ""
+        if why and self._isolated_results is not None:
+            self._isolated_results = None  # closed, it ends the child
+            for entry in self._isolated_open:
+                if self._settled[entry] != NEVER:
+                    self._settled[entry] &= ~(1 << self._isolated_at)
+            self._isolated_open.clear()
+            self._passed.clear()
+
+    def unsettled(self) -> Unsettled:
+        """What an exact pass has still to do: nothing if the score is exact."""
+        rows = self._table.rows
+        imported = {at for at in self._table.survivors if rows[at].mutant.ran_at_import}
+        again, here = bits_of(imported), self._table.mask & ~bits_of(imported)
+        inside = bits_of(self._table.isolated)
+        pairs = inputs = mutants = 0
+        for entry in self._corpus.entries:
+            settled = self._settled[entry.id]
+            if settled == NEVER:
+                continue
+            left = again | inside & ~settled
+            if entry.id in self._isolated_open:
+                left |= inside & 1 << self._isolated_at
+            mutants |= left
+            pairs += (left | here & ~settled).bit_count()
+            inputs += here & ~settled != 0
+        return Unsettled(pairs, inputs, mutants.bit_count())
+
+    def left_s(self, left: Unsettled) -> float:
+        """Estimate the seconds until the exact pass ends; negative: not known, or none runs."""
+        return -1.0 if self._pass is None else self._pass.left_s(left)
 
     def _requeue(self, mask: int) -> None:
         waiting = {entry.id for entry in self._queue}

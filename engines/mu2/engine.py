@@ -27,22 +27,28 @@ from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
+from fuzztui.engines.mu2.exact_pass import PassBudget
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
+from fuzztui.engines.mu2.restoration import MAX_INPUTS, NOT_JUDGED, RestorationCheck
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.suspect_check import SuspectCheck
-from fuzztui.engines.mu2.table import MutantTable
+from fuzztui.engines.mu2.table import INVALID, KILLED, MutantTable
+from fuzztui.engines.mutants.lasting_state import TOO_LARGE
+from fuzztui.engines.mutants.late_modules import first_inputs, import_late_modules
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program, PythonMutant, reload
 from fuzztui.engines.zest import engine as zest
 
+_SHOWN: Final = 40
+"""Bytes of an input that a warning shows."""
 SILENT_LIMITS: Final = 5
 """Time limits for which a child process may be silent: a single run of a mutant is shorter."""
 
@@ -71,7 +77,7 @@ def build(context: Context) -> Parts:
     spec, rng, journal, log = context.spec, context.rng, context.journal, context.log
     executor, program = context.executor, context.prepared
     assert isinstance(program, Program)
-    base = zest.build(context)
+    base = zest.build(context, program.census)
     options = spec.engine.options
     table = MutantTable(log, journal, context.reported)
     isolation = Isolation.load(spec.dir)
@@ -89,6 +95,7 @@ def build(context: Context) -> Parts:
 
     def still_loading() -> None:
         journal.counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
+        stopping()
 
     runner = Runner(
         executor=executor,
@@ -128,6 +135,9 @@ def build(context: Context) -> Parts:
         corpus=base.corpus,
         scheduler=base.scheduler,
         instance=spec.instance,
+        budget=lambda: PassBudget.of(
+            options.get("exact_budget"), spec.budget_trials, journal.counters
+        ),
     )
     feedback = KillFeedback(parts, base.coverage, backlog)
     report = MutationReport(parts, backlog, log, exact=bool(options.get("exact", True)))
@@ -144,14 +154,44 @@ def build(context: Context) -> Parts:
             late = [pair for pair in known.items() if pair[0] not in program.by_id]
             write_index(spec.dir, ids + late)
 
+    def check_corpus() -> None:
+        """Isolate the mutants of code that an entry reaches only in a process of its own."""
+        entries = [(f"entry {e.id}", e.data) for e in base.corpus.entries]
+        for warning in check.run(entries, fresh=False):
+            log.message("warning", warning)
+        rows = [row for row in table.rows if row.mutant.unrestored and not row.isolated]
+        if rows:
+            killed = [row for row in rows if row.base == KILLED]
+            backlog.uncredit([row.killer for row in killed])
+            table.requeue(killed)
+            table.isolate([row.id for row in rows])
+            backlog.reopen([row.mutant.index for row in rows])
+
+    backlog.on_exact = check_corpus
+
+    def on_modules() -> None:
+        found()
+        program.remember(spec.target)
+
     def connect(describe: Callable[[CorpusEntry], None], pulse: Callable[[], bool]) -> None:
         backlog.on_kills, backlog.pulse = describe, pulse
 
-    found()
+    import_late_modules(spec, executor, context.application, still_loading)
+    on_modules()
+    if program.lasting is not None and program.lasting.left_out:
+        log.message("warning", TOO_LARGE)
+    inputs = first_inputs(spec, choices=executor.form.choices, most=MAX_INPUTS)
+    checked = [(f"input {data[:_SHOWN]!r}", data) for data in inputs]
+    loading_host = replace(host, meanwhile=still_loading)
+    check = RestorationCheck(executor, program, criterion, _reload(context, program), loading_host)
+    for warning in check.run(checked):
+        log.message("warning", warning)
+    table.isolate([m.id for m in program.mutants if m.unrestored])
+    for m in program.mutants:
+        if m.unit is not None and m.unit.unjudged and table.rows[m.index].base != INVALID:
+            table.invalidate(m.index, NOT_JUDGED)
     settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
-    SuspectCheck(executor, program, criterion, replace(host, meanwhile=still_loading)).run(
-        isolation, log.message
-    )
+    SuspectCheck(executor, program, criterion, loading_host).run(isolation, log.message)
     table.isolate(isolation.outside)
     first, *others = base.stages
     return replace(
@@ -163,7 +203,7 @@ def build(context: Context) -> Parts:
         before_recall=program.clear_caches,
         tick=report.tick,
         finish=report.finish,
-        on_modules=found,
+        on_modules=on_modules,
         connect=connect,
         execute=MutantSteering(table, backlog).execute,
     )

@@ -53,8 +53,8 @@ class IsolatedResult:
 
 
 class IsolatedRunner:
-    """Starts one child for each mutant that must be imported, and one for all others; more children
-    if some die."""
+    """Starts one child for each mutant that must be imported, or for each of its inputs if it is
+    ``unrestored``, and one for all others; more children if some die."""
 
     def __init__(
         self,
@@ -82,11 +82,19 @@ class IsolatedRunner:
         """
         imported: dict[int, list[Pair]] = {}
         for pair in pairs:
-            if pair[0].ran_at_import:
+            if _is_imported(pair[0]):
                 imported.setdefault(pair[0].index, []).append(pair)
-        yield from self._children([p for p in pairs if not p[0].ran_at_import], self._swapped)
+        yield from self._children([p for p in pairs if not _is_imported(p[0])], self._swapped)
         for those in imported.values():
-            yield from self._children(those, self._reloaded)
+            # An earlier input would leave what cannot be put back.
+            each = [[pair] for pair in those] if those[0][0].unrestored else [those]
+            for some in each:
+                killed = False
+                for result in self._children(some, self._reloaded):
+                    killed |= result is not None and bool(result.verdict or result.wrong)
+                    yield result
+                if killed:
+                    break
 
     def _children(self, pairs: list[Pair], work: Work) -> Iterator[IsolatedResult | None]:
         while pairs:
@@ -123,7 +131,7 @@ class IsolatedRunner:
                     over.add(mutant.index)
                 elif not entered:  # the original died: the later pairs have not run yet
                     yield IsolatedResult(mutant.index, key, None, flaky=True)
-                    if mutant.ran_at_import:  # the mutant has not run on the earlier inputs either
+                    if _is_imported(mutant):  # it has not run on the earlier inputs either
                         left.update(range(at))
                 else:
                     result = IsolatedResult(mutant.index, key, _of_death(death))
@@ -137,7 +145,7 @@ class IsolatedRunner:
         self, work: Work, pairs: Sequence[Pair], *, confirms: bool = False
     ) -> Iterator[Any]:
         host = self._host
-        if pairs[0][0].ran_at_import:
+        if _is_imported(pairs[0][0]):
             host = replace(host, silence_s=host.silence_s + self._import_s)
         return host.child(partial(work, pairs, confirms))
 
@@ -178,12 +186,15 @@ class IsolatedRunner:
                 continue
             send({"original": at})
             original = self._executor.call(data)
+            self._program.changed()
             if confirms and not mutant_executor.repeats(original):
                 send({"flaky": True})
                 return
             send({"begin": at})
             try:
                 found = mutant_executor.once(original, mutant)
+                if self._program.changed():  # the mutant ran with what it had left in another run
+                    found = mutant_executor.once(original, mutant)
             except CannotSwap as e:
                 send({"wrong": str(e)})
                 killed.add(mutant.index)
@@ -195,8 +206,8 @@ class IsolatedRunner:
     def _reloaded(self, pairs: Sequence[Pair], confirms: bool, send: Tell) -> None:
         """Run the pairs of one static mutant: import the original again, then the mutant.
 
-        Both run the inputs in the same order, so that effects of a first run are equal. When
-        confirming, the re-imported original must also behave as the original in this process.
+        After each input, the state that the import left is put back. When confirming, the
+        re-imported original must also behave as the original in this process.
         """
         self._executor.in_child()
         mutant = pairs[0][0]
@@ -211,6 +222,7 @@ class IsolatedRunner:
         for at, (_, _, data) in enumerate(pairs):
             send({"original": at})
             originals.append(plain.call(data))
+            self._put_back()
         if usual is not None and self._criterion.verdict(usual, originals[0]) is not None:
             send({"wrong": "the original behaves differently after it is re-imported"})
             return
@@ -220,12 +232,19 @@ class IsolatedRunner:
             for at, original in enumerate(originals):
                 send({"begin": at})
                 fuel = allowance(original.turns // FUEL_PERIOD, again=confirms)
-                verdict = self._criterion.verdict(original, other.call(original.data, fuel))
+                mutated = other.call(original.data, fuel)
+                self._put_back()
+                verdict = self._criterion.verdict(original, mutated)
                 if verdict is not None:
                     break
                 send({"verdict": None})
         if verdict is not None:
             send({"verdict": [verdict.oracle, verdict.detail]})
+
+    def _put_back(self) -> None:
+        """Restore the state of the imported program as it was after the import."""
+        self._program.changed()
+        self._program.clear_caches()
 
     def _imported(
         self, mutant: PythonMutant, send: Tell
@@ -258,6 +277,11 @@ class IsolatedRunner:
             sys.setrecursionlimit(depth)
             guard.stop()
             guard.arm()
+
+
+def _is_imported(mutant: PythonMutant) -> bool:
+    """Whether a child imports the program with the mutant, instead of swapping it in."""
+    return mutant.ran_at_import or mutant.unrestored
 
 
 def _read_result(pair: Pair, message: dict[str, Any]) -> IsolatedResult:

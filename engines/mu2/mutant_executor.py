@@ -106,12 +106,16 @@ class MutantExecutor:
     def varies(self, original: Execution) -> bool:
         """Whether consecutive runs of the original differ.
 
-        One of them counts all iterations, which is slower: it differs for inputs near the time
-        limit.
+        Every second one begins with the state of a fresh process. The last one counts all
+        iterations, which is slower: it differs for inputs near the time limit.
         """
         try:
             self._begin(-1)
-            runs = [self._executor.call(original.data) for _ in range(_STABILITY_RUNS)]
+            runs = []
+            for number in range(_STABILITY_RUNS):
+                if number % 2 == 0:
+                    self._program.clear_caches()
+                runs.append(self._executor.call(original.data))
             with self._quiet(original):
                 runs.append(self._executor.call(original.data))
             return any(self._criterion.verdict(runs[0], run) is not None for run in runs[1:])
@@ -121,6 +125,12 @@ class MutantExecutor:
     @contextlib.contextmanager
     def _quiet(self, original: Execution) -> Iterator[None]:
         """Run the original in the same form as mutants, where all iterations are counted."""
+        if original.lacks:
+            try:
+                self._begin(-1)
+                self._executor.complete(original)
+            finally:
+                self._end()
         self._program.quiet(self._program.units_of(original.observed))
         try:
             yield
@@ -132,6 +142,7 @@ class MutantExecutor:
         self.runs += 1
         try:
             self._begin(-1)
+            self._program.clear_caches()
             again = self._executor.call(original.data)
             return self._criterion.verdict(original, again) is None
         finally:

@@ -69,10 +69,7 @@ class Pipeline:
         if entered := set(entered):
             blind = [at for at in table.survivors - watched if rows[at].mutant.unit in entered]
             infected = sorted(infected + blind)
-        for at in reached:
-            rows[at].reached += 1
-        for at in infected:
-            rows[at].infected += 1
+        table.seen(reached, infected)
         return Watched(watched, tuple(infected), len(reached), len(blind))
 
     def todo(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Final
 
 from fuzztui.base.text import several
+from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
+from fuzztui.engines.mu2.exact_pass import Unsettled
 from fuzztui.engines.mu2.table import INVALID
 from fuzztui.wire.events import MutationStats
 
@@ -18,6 +21,8 @@ _EVERY_S: Final = 2.0, 15.0
 _LATER_S: Final = 600.0
 _RUNS_EVERY_S: Final = 10.0
 _SAVE_EVERY_S: Final = 2.0
+_COUNT_SHARE: Final = 100
+"""Unsettled pairs are counted for at most a hundredth of the time."""
 
 _TOTALS: Final = (
     j.ORIGINAL_NS, j.MUTANTS_NS, j.COMPILE_NS, j.REST_NS, j.MUTANT_RUNS, j.DEAD, j.SKIPPED,
@@ -43,6 +48,8 @@ class MutationReport:
         self._due = self._runs_due = self._save_due = 0.0
         self._problems = 0
         self._was_exact = False
+        self._left = Unsettled(-1, 0, 0)
+        self._left_due = 0.0
 
     def tick(self) -> None:
         """Update counters, save and report when due. Called between trials."""
@@ -54,6 +61,7 @@ class MutationReport:
         self._count(clock)
         now = time.monotonic()
         if self._was_exact and not self._backlog.exact:
+            self._left_due = 0.0
             self._say_score()
         self._was_exact = self._backlog.exact
         # Kills are written first, because settled pairs are not run again.
@@ -72,8 +80,12 @@ class MutationReport:
         if self._exact_at_end:
             self._backlog.begin_exact()
             self._was_exact = True
-            while self._backlog.exact and self._backlog.pulse():
-                self._backlog.work()
+            with contextlib.suppress(Stopping):
+                while self._backlog.exact and self._backlog.pulse():
+                    self._backlog.work()
+            if self._backlog.exact:
+                self._backlog.end_exact("it was stopped")
+        self._left_due = 0.0
         self.tick()
         self._table.report_runs()
         self._report()
@@ -89,8 +101,16 @@ class MutationReport:
         rows = self._table.rows
         valid = sum(row.base != INVALID for row in rows)
         score = 100 * self._table.dead / max(1, valid)
-        killed = f"{self._table.dead} of {several(valid, 'mutant')}"
-        self._log.message("info", f"exact pass: this corpus kills {killed}, {score:.1f}%")
+        killed = f"{self._table.dead} of {several(valid, 'mutant')}, {score:.1f}%"
+        if not self._backlog.cut:
+            self._log.message("info", f"exact pass: this corpus kills {killed}")
+            return
+        left = several(self._backlog.unsettled().pairs, "pair")
+        self._log.message(
+            "warning",
+            f"exact pass cut short, {self._backlog.cut}: this corpus kills at least {killed};"
+            f" {left} of mutants and inputs were not run (engine.exact_budget)",
+        )
 
     def _count(self, clock: int) -> None:
         """Update the totals in the journal. ``clock``: the current time in nanoseconds."""
@@ -106,8 +126,18 @@ class MutationReport:
         for word, value in zip(_TOTALS, done, strict=True):
             self._words[word] = max(self._words[word], self._before[word] + value)
 
+    def _unsettled(self) -> Unsettled:
+        """What is not settled; of a large corpus, as it was not long ago."""
+        began = time.monotonic()
+        if began >= self._left_due:
+            self._left = self._backlog.unsettled()
+            now = time.monotonic()
+            self._left_due = now + _COUNT_SHARE * (now - began)
+        return self._left
+
     def _stats(self) -> MutationStats:
         w = self._words
+        left = self._unsettled()
         return MutationStats(
             instance=self._log.instance,
             original_s=round(w[j.ORIGINAL_NS] / 1e9, 3),
@@ -126,4 +156,6 @@ class MutationReport:
             share=round(self._schedule.share, 3),
             backlog=len(self._backlog),
             phase="exact" if self._backlog.exact else "",
+            unsettled=left.pairs,
+            left_s=round(self._backlog.left_s(left), 1),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from fuzztui.engines.base.errors import RecycleWorker
@@ -51,6 +51,8 @@ class Runner:
         )
         self.since: set[int] = set()
         """Mutants that ran since the original's behaviour was last verified."""
+        self.on_void: Callable[[Iterable[int]], None] = lambda mutants: None
+        """Called with mutants that must run again on inputs on which they have run."""
         self._before: Execution | None = None
         """A run of the original before the first mutant in ``since``."""
         self._unverified = 0
@@ -102,8 +104,32 @@ class Runner:
         known: bool,
         verify: bool,
     ) -> list[Kill]:
-        found: list[Kill] = []
         runs, fuel = self._mutant_executor.runs, self._mutant_executor.fuel
+        try:
+            found = self._run(original, todo, turns, audits, known=known, verify=verify)
+            while found is None:
+                found = self._run(original, todo, turns, audits, known=known, verify=verify)
+        except Unstable:
+            self._examine_change(original)
+            found = []
+        finally:
+            self._journal.judging()
+            self.cost += (self._mutant_executor.runs - runs) * turns * _BESIDES
+            self.cost += (self._mutant_executor.fuel - fuel) * FUEL_PERIOD
+        return found
+
+    def _run(
+        self,
+        original: Execution,
+        todo: Sequence[int],
+        turns: int,
+        audits: Collection[int],
+        *,
+        known: bool,
+        verify: bool,
+    ) -> list[Kill] | None:
+        """The confirmed kills; None if the runs are void and must be repeated."""
+        found: list[Kill] = []
         if not self.since:
             self._before = original
         try:
@@ -124,15 +150,30 @@ class Runner:
                     found.append((at, verdict))
             due = verify or found or self._unverified >= _VERIFY_EVERY
             if due and self._unverified:
+                if self.put_back(todo):
+                    return None
                 self._verify(original)
         except Unstable:
-            self._examine_change(original)
-            found = []
-        finally:
-            self._journal.judging()
-            self.cost += (self._mutant_executor.runs - runs) * turns * _BESIDES
-            self.cost += (self._mutant_executor.fuel - fuel) * FUEL_PERIOD
+            if self.put_back(todo):
+                return None
+            raise
         return found
+
+    def put_back(self, running: Collection[int] = ()) -> bool:
+        """Look for lasting state that has changed, of which that was unknown; returns whether there
+        is any.
+
+        All mutants that ran since the last look may have run with that state: they must run again.
+        The caller repeats those that are ``running``.
+        """
+        if not self._program.changed():
+            return False
+        void = self.since.difference(running)
+        self.since.clear()
+        self._unverified = 0
+        if void:
+            self.on_void(void)
+        return True
 
     def measure(self, original: Execution) -> int:
         """The cost of a run in iterations and calls; 0 if flaky. Raises ``RestartWorker``."""
@@ -141,6 +182,8 @@ class Runner:
             try:
                 turns = self._mutant_executor.measure(original)
             except Unstable:
+                if self.put_back():
+                    return self.measure(original)
                 self._examine_change(original)
             finally:
                 self._journal.judging()

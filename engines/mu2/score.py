@@ -8,11 +8,14 @@ the next child continues, and the mutant that was running is tried again alone. 
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import random
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,7 +24,7 @@ from typing import Any, Final
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
-from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
@@ -30,15 +33,28 @@ from fuzztui.engines.mu2.engine import SILENT_LIMITS, prepare
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
+from fuzztui.engines.mu2.restoration import NOT_JUDGED, RestorationCheck
+from fuzztui.engines.mutants.lasting_state import TOO_LARGE
+from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.program import CannotSwap, PythonMutant, reload
 
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005
+_CHUNK: Final = 32
+"""Mutants after which a child checks that the original still behaves as before."""
 _MAX_INPUT_BYTES: Final = 16 << 20
 
 
-def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
-    """Score the files in and below ``folders`` with ``jobs`` processes. Returns the exit status."""
+class _OutOfTime(Exception):
+    """The time limit is over; the results are a lower bound."""
+
+
+def score(spec: Spec, folders: Sequence[Path], jobs: int, within_s: float = 0.0) -> int:
+    """Score the files in and below ``folders`` with ``jobs`` processes. Returns the exit status.
+
+    ``within_s``: seconds after which the score found by then is the result; 0: no limit.
+    """
+    until = time.monotonic() + within_s if within_s else float("inf")
     inputs = list(_inputs(folders))
     if not inputs:
         raise CannotStart(f"{', '.join(map(str, folders))}: no readable input to score")
@@ -48,7 +64,10 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
         scorer = _Scorer(spec, inputs, say)
         gc.collect()
         gc.freeze()  # else garbage collection in children would copy the loaded objects
-        scorer.run(max(1, jobs))
+        try:
+            scorer.run(max(1, jobs), until)
+        except _OutOfTime:
+            scorer.exact = False
         say({"result": scorer.result()})
     return 0
 
@@ -71,8 +90,8 @@ def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
                 yield str(file), data
 
 
-def _run_all(work: Iterable[Iterator[None]], jobs: int) -> None:
-    """Run all pieces of work, ``jobs`` of them at a time."""
+def _run_all(work: Iterable[Iterator[None]], jobs: int, until: float) -> None:
+    """Run all pieces of work, ``jobs`` of them at a time. Raises :class:`_OutOfTime`."""
     waiting = iter(work)
     running = list(islice(waiting, jobs))
     while running:
@@ -80,7 +99,13 @@ def _run_all(work: Iterable[Iterator[None]], jobs: int) -> None:
             if next(piece, True):  # a piece yields None as long as it is not done
                 running.remove(piece)
                 running += islice(waiting, 1)
+        if time.monotonic() >= until:
+            raise _OutOfTime
         time.sleep(_WAIT_S)
+
+
+def _chunks(mutants: Sequence[int]) -> list[list[int]]:
+    return [list(mutants[n : n + _CHUNK]) for n in range(0, len(mutants), _CHUNK)]
 
 
 class _Scorer:
@@ -88,6 +113,7 @@ class _Scorer:
 
     def __init__(self, spec: Spec, inputs: list[tuple[str, bytes]], say: Say) -> None:
         self._inputs, self._say = inputs, say
+        self.exact = True
         self._due = 0.0
         loaded = load(
             spec,
@@ -101,13 +127,25 @@ class _Scorer:
         target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
         self._criterion = KillCriterion(mode, target.compare, executor.guarded)
+        import_late_modules(spec, executor, loaded.application)
+        reported = read_reported(spec.dir / "events.jsonl")
+        for name in sorted({id_.partition(":")[0] for id_ in reported.found}):
+            if loaded.application.has(name):
+                with contextlib.suppress(Exception):  # the mutants are those of the run
+                    importlib.import_module(name)
         program.scan()
+        program.remember(spec.target)
         self._host = ChildHost.of(spec.target, "scoring", limits=SILENT_LIMITS, patient=False)
 
         def reimport(mutant: PythonMutant | None) -> Executor:
             fresh = reload(program, spec.target, mutant)
             return executor.like(fresh.function, fresh.expected)
 
+        host = replace(self._host, doing="", patient=True)
+        check = RestorationCheck(executor, program, self._criterion, reimport, host)
+        self._warnings = check.run([(f"input {name}", data) for name, data in inputs])
+        if program.lasting is not None and program.lasting.left_out:
+            self._warnings.append(TOO_LARGE)
         self._isolated = IsolatedRunner(
             executor,
             program,
@@ -117,34 +155,37 @@ class _Scorer:
             import_s=target.import_s,
             import_periods=executor.guard.spent,
         )
-        reported = read_reported(spec.dir / "events.jsonl").mutants
-        self._reported = {m.index: reported[m.id] for m in program.mutants if m.id in reported}
+        states = reported.mutants
         verdicts = {
-            at: event.state
-            for at, event in self._reported.items()
-            if event.state in ("skipped", "equivalent")
+            m.index: states[m.id].state
+            for m in program.mutants
+            if m.id in states and states[m.id].state in ("skipped", "equivalent")
         }
         self._state = {m.index: verdicts.get(m.index, "pending") for m in program.mutants}
         self._alive = {at for at, state in self._state.items() if state == "pending"}
         self._kills: dict[int, tuple[str, KillEvidence]] = {}
         self._reasons: dict[int, str] = {}
-        self._quarantine: set[int] = set()
+        self._reached: set[int] = set()
+        self._quarantine = {m.index for m in program.mutants if m.unrestored}
         self._flaky: set[int] = set()
+        for m in program.mutants:
+            if m.unit is not None and m.unit.unjudged and m.index in self._alive:
+                self._invalid(m.index, NOT_JUDGED)
         self._begin(0, "")
 
-    def run(self, jobs: int) -> None:
-        """Run all mutants on all inputs."""
+    def run(self, jobs: int, until: float) -> None:
+        """Run all mutants on all inputs. Raises :class:`_OutOfTime`."""
         mutants = self._program.mutants
         # Neighbouring mutants have similar costs, so they go to different children.
         shares = [frozenset(range(n, len(mutants), jobs)) for n in range(jobs)]
         self._begin(jobs * len(self._inputs), "inputs", jobs)
-        _run_all(map(self._swapped, shares), jobs)
+        _run_all(map(self._swapped, shares), jobs, until)
         while doubtful := self._revoke_flaky_kills():
-            _run_all([self._swapped(doubtful)], jobs)
+            _run_all([self._swapped(doubtful)], jobs, until)
         quarantine = self._quarantine
         isolated = [a for a in sorted(self._alive) if mutants[a].ran_at_import or a in quarantine]
-        self._begin(len(isolated), "mutants of code that runs at import")
-        _run_all(map(self._run_isolated, isolated), jobs)
+        self._begin(len(isolated), "mutants in child processes")
+        _run_all(map(self._run_isolated, isolated), jobs, until)
 
     # --------------------------------------------------------------- the children
 
@@ -180,12 +221,21 @@ class _Scorer:
         """Run a share of the mutants on all inputs; yields while it waits."""
         at, mutant = 0, -1
         """The input and the mutant that are running; -1: the original runs."""
+        groups: list[list[int]] | None = None
+        """The mutants that are still to be run on this input; None: not known yet."""
 
         def answer(message: dict[str, Any]) -> bool:
-            nonlocal at, mutant
+            nonlocal at, mutant, groups
             if "input" in message:
-                self._step(int(message["input"]) - at)
-                at, mutant = int(message["input"]), -1
+                if (now := int(message["input"])) != at:
+                    self._step(now - at)
+                    at, groups = now, None
+                mutant = -1
+            elif "infected" in message:
+                groups = _chunks(message["infected"])
+            elif "done" in message:
+                assert groups
+                groups.pop(0)
             elif "begin" in message:
                 mutant = int(message["begin"])
                 if self._state[mutant] == "pending":
@@ -193,20 +243,26 @@ class _Scorer:
             elif "kills" in message:
                 for killed, oracle, detail in message["kills"]:
                     self._killed(killed, at, KillEvidence(oracle, detail))
+            elif "reached" in message:
+                self._reached.update(map(int, message["reached"]))
             elif "invalid" in message:
                 self._invalid(mutant, str(message["invalid"]))
             elif "flaky" in message:
                 self._flaky.add(at)
                 self._step()
-                at += 1
+                at, groups = at + 1, None
                 return False
             elif "leaked" in message:
-                self._quarantine.update(map(int, message["leaked"]))
+                assert groups
+                leaked = [int(a) for a in message["leaked"]]
+                half = len(leaked) // 2
+                groups[:1] = [leaked[:half], leaked[half:]] if half else []
+                self._quarantine.update(leaked if not half else ())
                 return False
             return True
 
         def ended(death: Death) -> None:
-            nonlocal at
+            nonlocal at, groups
             if death.how == "exited":
                 self._step(len(self._inputs) - at)
                 at = len(self._inputs)
@@ -215,16 +271,24 @@ class _Scorer:
                 self._quarantine.add(mutant)
             else:
                 self._step()
-                at += 1  # the original dies on this input
+                at, groups = at + 1, None  # the original dies on this input
 
         def more() -> bool:
             nonlocal mutant
             mutant = -1
             return at < len(self._inputs)
 
-        yield from self._host.series(more, lambda send: self._work(share, at, send), answer, ended)
+        def work(send: Tell) -> None:
+            self._work(share, at, groups, send)
 
-    def _work(self, share: frozenset[int], start: int, send: Tell) -> None:
+        yield from self._host.series(more, work, answer, ended)
+
+    def _work(
+        self, share: frozenset[int], start: int, groups: list[list[int]] | None, send: Tell
+    ) -> None:
+        """Run these mutants on the inputs from ``start`` on. ``groups``: those for the first one;
+        None: all that it infects.
+        """
         executor, program = self._executor, self._program
         executor.in_child()
         mutant_executor = MutantExecutor(executor, program, self._criterion)
@@ -240,41 +304,75 @@ class _Scorer:
             data = self._inputs[at][1]
             program.clear_caches()  # else code behind a filled cache would not be covered
             plain = executor.run(data)
+            program.changed()
             if not self._criterion.judges(plain.outcome):
                 continue
-            probing.cover(program.units_of(plain.observed))
-            program.install(probing)
-            probing.clear()
-            original = executor.run(data)
-            infected = [a for a in probing.infected() if a in alive]
-            program.install(None)
-            if not infected:
+            if at != start or groups is None:
+                probing.cover(program.units_of(plain.observed))
+                program.install(probing)
+                probing.clear()
+                original = executor.run(data)
+                infected = [a for a in probing.infected() if a in alive]
+                if fresh := [a for a in probing.reached() if a not in self._reached]:
+                    self._reached.update(fresh)
+                    send({"reached": fresh})
+                program.install(None)
+                send({"infected": infected})
+                todo = _chunks(infected)
+            else:
+                original, todo = plain, groups
+            if not todo:
                 continue
-            kills = []
-            ran: list[int] = []
             try:
                 turns = mutant_executor.measure(original)
             except Unstable:
                 send({"flaky": True})
                 return
-            for a in infected:
+            for group in todo:
+                ran = [a for a in group if a in alive]
+                wrong = self._run(mutant_executor, original, ran, send, turns=turns, alive=alive)
+                if wrong:
+                    send({wrong: ran})
+                    return
+                send({"done": True})
+
+    def _run(
+        self,
+        mutant_executor: MutantExecutor,
+        original: Execution,
+        group: list[int],
+        send: Tell,
+        *,
+        turns: int,
+        alive: set[int],
+    ) -> str:
+        """Run a group of mutants on an input and send its kills. Returns an empty string, or what
+        is wrong: ``flaky``, the input, or ``leaked``, a mutant changed some state.
+        """
+        kills: list[tuple[int, str, str]] = []
+        while True:
+            for a in group:
+                if a not in alive:
+                    continue
                 send({"begin": a})
-                ran.append(a)
                 try:
-                    verdict = mutant_executor.verdict(original, mutants[a], turns)
+                    verdict = mutant_executor.verdict(original, self._program.mutants[a], turns)
                 except CannotSwap as e:
                     send({"invalid": str(e)})
                     alive.discard(a)
                     continue
                 if verdict is not None:
-                    alive.discard(a)
-                    kills.append([a, verdict.oracle, verdict.detail])
-            if not mutant_executor.repeats(original):
-                # Either the input is flaky, or one of the mutants changed some state.
-                send({"flaky": True} if mutant_executor.varies(original) else {"leaked": ran})
-                return
-            if kills:
-                send({"kills": kills})
+                    kills.append((a, verdict.oracle, verdict.detail))
+            # Mutants may have run with what others have left: that is put back from now on.
+            if not self._program.changed():
+                break
+            kills.clear()
+        if not mutant_executor.repeats(original):
+            return "flaky" if mutant_executor.varies(original) else "leaked"
+        alive.difference_update(a for a, _, _ in kills)
+        if kills:
+            send({"kills": kills})
+        return ""
 
     # ---------------------------------------------------------------- the outcome
 
@@ -320,8 +418,10 @@ class _Scorer:
             **counts,
             "static": sum(m.static for m in mutants),
             "score": counts["killed"] / valid if valid else None,
+            "exact": self.exact,
             "inputs": len(self._inputs),
             "flaky": len(self._flaky),
+            "warnings": self._warnings,
             "mutants": [self._row(m) for m in mutants],
         }
 
@@ -336,6 +436,7 @@ class _Scorer:
             "before": m.before,
             "after": m.after,
             "state": self._state[m.index],
+            "reached": m.index in self._reached or self._state[m.index] in ("alive", "killed"),
             "killer": killer,
             "oracle": verdict.oracle,
             "detail": verdict.detail or self._reasons.get(m.index, ""),

@@ -25,6 +25,7 @@ _FILE: Final = ".settled"
 _LINES_TIMES: Final = 4
 _LINES_PLUS: Final = 1000
 """The file is rewritten when it has more lines than 4 times the number of entries plus 1000."""
+_PASS: Final = "pass"
 _STARTED: Final = 19
 """Index of a process's start time among the fields after its name in /proc/PID/stat."""
 
@@ -41,7 +42,8 @@ class Settled:
     """Bits of mutants by entry id.
 
     The first line of the file identifies the process and the program that it is valid for. Each
-    other line has an entry's id and its bits in hexadecimal; a later line replaces an earlier one.
+    other line has an entry's id and its bits in hexadecimal, or the word ``pass`` and
+    :attr:`exact_pass`; a later line replaces an earlier one.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -49,6 +51,9 @@ class Settled:
         self._bits: dict[int, int] = {}
         self._left: dict[int, int] = {}
         """Bits from an earlier worker, of entries that are not in the corpus yet."""
+        self.exact_pass = ""
+        """The running exact pass, as text; an empty string if none is running."""
+        self._saved_pass = ""
         self._mask = 0
         self._changed: set[int] = set()
         self._head = ""
@@ -96,6 +101,9 @@ class Settled:
         if self._head and head == self._head:
             for line in lines[:-1]:  # the last one is empty, or torn
                 entry, _, bits = line.partition(" ")
+                if entry == _PASS:
+                    self.exact_pass = bits
+                    continue
                 try:
                     self._left[int(entry)] = int(bits, 16)
                 except ValueError:
@@ -106,7 +114,7 @@ class Settled:
         """Write changes. A failed write only causes repeated runs after a restart."""
         if self._lines > _LINES_TIMES * len(self._bits) + _LINES_PLUS:
             self._rewrite()
-        elif self._changed:
+        elif self._changed or self.exact_pass != self._saved_pass:
             lines = self._lines_of(self._changed)
             try:
                 with self._file.open("a", encoding="ascii") as file:
@@ -116,6 +124,7 @@ class Settled:
             else:
                 self._lines += len(lines)
                 self._changed.clear()
+                self._saved_pass = self.exact_pass
 
     def _rewrite(self) -> None:
         with contextlib.suppress(OSError):
@@ -123,9 +132,10 @@ class Settled:
             replace_text(self._file, "".join([f"{self._head}\n", *lines]))
             self._lines = len(lines)
             self._changed.clear()
+            self._saved_pass = self.exact_pass
 
     def _lines_of(self, entries: Iterable[int]) -> list[str]:
-        lines = []
+        lines = [f"{_PASS} {self.exact_pass}\n"] if self.exact_pass or self._saved_pass else []
         for entry in sorted(entries):
             bits = self._bits.get(entry, self._left.get(entry, 0))
             lines.append(f"{entry} {bits if bits == NEVER else bits & self._mask:x}\n")

@@ -84,6 +84,7 @@ class SuspectCheck:
         self._executor.in_child()
         mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
         original = self._executor.call(data)
+        self._program.changed()
         try:
             mutant_executor.verdict(original, mutant)
         except CannotSwap:
@@ -92,4 +93,5 @@ class SuspectCheck:
         except Unstable:
             send(False)
             return
+        self._program.changed()
         send(mutant_executor.repeats(original))

@@ -223,6 +223,19 @@ class MutantTable:
         if row.runs >= 2 * row.reported_runs:
             self._changed_runs.add(at)
 
+    def seen(self, reached: Iterable[int], infected: Iterable[int]) -> None:
+        """Count an input that reaches or infects these mutants."""
+        for at in reached:
+            row = self.rows[at]
+            row.reached += 1
+            if row.reached == 1:  # a survivor that never runs is reported once, too
+                self._changed_runs.add(at)
+        for at in infected:
+            row = self.rows[at]
+            row.infected += 1
+            if row.infected == 1:
+                self._changed_runs.add(at)
+
     def kill(self, at: int, verdict: KillEvidence, killer: str) -> None:
         """Record that the entry ``killer`` ("main/12") has killed the mutant."""
         row = self.rows[at]

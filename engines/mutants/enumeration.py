@@ -6,12 +6,13 @@ import ast
 import functools
 import gc
 from collections.abc import Callable, Sequence
-from types import CodeType, FunctionType
+from types import FunctionType
 
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
+from fuzztui.engines.instrument.units import Census, LiveUnit
 from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant, before_and_after
 from fuzztui.engines.mutants.operators import Mutation, MutationOperator
-from fuzztui.engines.mutants.recompile import UnitPosition, flatten, future_flags, outermost
+from fuzztui.engines.mutants.recompile import UnitPosition
 from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes
 from fuzztui.engines.mutants.text import ModuleText
 from fuzztui.engines.mutants.units import ModuleCode, Unit
@@ -38,26 +39,21 @@ class Enumeration:
         self.on_grown: Callable[[Unit], None] = lambda unit: None
         """Called when a known unit has more live functions."""
         self._application, self._operators, self._only = application, operators, tuple(only)
-        self._loaded: list[InstrumentedModule] = []  # not scanned yet
-        self._codes: dict[int, tuple[Unit, int]] = {}  # imported code, by id
-        self._alive: list[CodeType] = []  # keeps the ids above taken
-        self._known: set[int] = set()  # ids of functions
-        application.on_module = self._loaded.append
+        self.census = Census(application)
+        self.census.on_grown = self._grown
+        self._by_live: dict[LiveUnit, Unit] = {}
 
     def scan(self) -> list[PythonMutant]:
         """See :meth:`Program.scan`."""
-        loaded, self._loaded[:] = list(self._loaded), []
         first = len(self.mutants)
         new_units: list[Unit] = []
-        for module in sorted(loaded, key=lambda m: m.name):
+        for module in self.census.scan():
             if self._only and not any(
                 module.name == o or module.name.startswith(o + ".") for o in self._only
             ):
                 continue
-            if module.name in self.sources:
-                continue  # loaded a second time: the first load's mutants are used
             new_units += self._scan_module(module)
-        self._find_functions()
+        self._find_caches()
         ran = self._application.coverage.collect()
         for unit in new_units:
             start, end = unit.cells
@@ -83,56 +79,42 @@ class Enumeration:
             file="/".join(parts) + ".py",
             path=loaded.file,
             text=text,
-            flags=future_flags(loaded.code),
+            flags=loaded.flags,
             first_point=len(self.points),
         )
         self.sources[loaded.name] = source
-        roots: dict[tuple[str, int], list[CodeType]] = {}
-        for code in outermost(loaded.code):
-            roots.setdefault((code.co_name, code.co_firstlineno), []).append(code)
         units = []
         for scope in scopes:
-            unit = self._unit(scope, source, loaded, roots) if scope.unit else None
+            unit = self._unit(scope, source) if scope.unit else None
             if unit is not None:
                 units.append(unit)
             self._add_mutants(scope, unit, source)
         self.units += units
         return units
 
-    def _unit(
-        self,
-        scope: MutationScope,
-        source: ModuleCode,
-        loaded: InstrumentedModule,
-        roots: dict[tuple[str, int], list[CodeType]],
-    ) -> Unit | None:
+    def _unit(self, scope: MutationScope, source: ModuleCode) -> Unit | None:
         node = scope.node
-        decorators = getattr(node, "decorator_list", ())
+        live = self.census.units.get((source.module, node.lineno, node.col_offset))
+        if live is None:
+            return None
         position = UnitPosition(
             line=node.lineno,
             column=node.col_offset,
             end_line=node.end_lineno,
             end_column=node.end_col_offset,
-            first_line=min([node.lineno, *(d.lineno for d in decorators)]),
+            first_line=live.span.first_line,
             is_lambda=not hasattr(node, "name"),
             shells=scope.shells,
         )
-        cells = loaded.spans.get((node.lineno, node.col_offset))
-        name = getattr(node, "name", "<lambda>")
-        codes = roots.get((name, position.first_line), [])
-        if len(codes) > 1:
-            codes = [c for c in codes if _within(c, position)]
-        if cells is None or not codes:
-            return None
-        unit = Unit(source, scope.name, scope.hash, position, cells)
-        self._own(cells, unit)
-        for root in codes:
-            every = flatten(root)
-            unit.shape = [c.co_name for c in every]
-            self._alive.append(root)
-            for i, code in enumerate(every):
-                self._codes[id(code)] = unit, i
+        unit = Unit(live, source, scope.name, scope.hash, position)
+        self._by_live[live] = unit
+        self._own(unit.cells, unit)
         return unit
+
+    def _grown(self, live: LiveUnit) -> None:
+        live.run(live.resting)
+        if live in self._by_live:
+            self.on_grown(self._by_live[live])
 
     def _own(self, cells: tuple[int, int], unit: Unit) -> None:
         start, end = cells
@@ -189,26 +171,9 @@ class Enumeration:
         start, end = unit.cells
         self.owners[start:end] = [None] * (end - start)
 
-    def _find_functions(self) -> None:
-        """Find the live function objects of all units, and the caches around functions."""
-        caches: list[Cache[object]] = []
-        grown: dict[Unit, None] = {}
-        old = {unit for unit in self.units if unit.functions}
-        for thing in gc.get_objects():
-            kind = type(thing)
-            if kind is FunctionType:
-                found = self._codes.get(id(thing.__code__))
-                if found is not None and id(thing) not in self._known:
-                    unit, index = found
-                    self._known.add(id(thing))
-                    unit.functions.append((thing, index))
-                    unit.plain.append((thing, thing.__code__))
-                    if unit in old:
-                        grown[unit] = None
-            elif kind is Cache:
-                caches.append(thing)
-        for unit in grown:
-            self.on_grown(unit)
+    def _find_caches(self) -> None:
+        """Find the caches around functions."""
+        caches: list[Cache[object]] = [t for t in gc.get_objects() if type(t) is Cache]
         known = {id(c) for c in self.caches}
         self.caches += [c for c in caches if id(c) not in known and self._in_application(c)]
 
@@ -221,20 +186,3 @@ class Enumeration:
         points = [p for scope in find_scopes(tree, self._operators) for p in scope.points]
         point = points[mutant.point - self.sources[mutant.module].first_point]
         return point.node, point.changes[mutant.change][1], point
-
-
-def _within(code: CodeType, position: UnitPosition) -> bool:
-    """Whether the code comes from this position. Compares columns: a line may have several
-    units.
-    """
-    first, last = (position.line, position.column), (position.end_line, position.end_column)
-    found = False
-    for line, end_line, column, end_column in code.co_positions():
-        if line is None or end_line is None or column is None or end_column is None:
-            continue
-        if (line, column) == (end_line, end_column):
-            continue  # the function's start, which has no column
-        if not (first <= (line, column) and (end_line, end_column) <= last):
-            return False
-        found = True
-    return found

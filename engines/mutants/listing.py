@@ -5,15 +5,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import sys
+from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.loading import form_of
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import application_packages, load_target
+from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program, PythonMutant
 
@@ -29,15 +35,22 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
     os.dup2(2, 1)
     if spec.target.cwd:
         os.chdir(spec.target.cwd)
+    guard = Guard(spec.target.timeout_s)
     application = Application(
-        application_packages(spec.target),
-        spec.target.exclude,
-        EdgeTable(),
-        CoverageMap(),
-        Guard(spec.target.timeout_s),
+        application_packages(spec.target), spec.target.exclude, EdgeTable(), CoverageMap(), guard
     )
     program = program_of(spec, application)
-    load_target(spec.target, application)
+    target = load_target(spec.target, application)
+    application.coverage.grow(application.table.size)
+    executor = Executor(
+        target.function,
+        form_of(target, spec.engine, random.Random(0).randbytes),
+        target.expected,
+        coverage=application.coverage,
+        guard=guard,
+        fixture=Fixture(Path.cwd()),
+    )
+    import_late_modules(spec, executor, application)
     program.scan()
     answer: dict[str, Any]
     if diff is None:

@@ -7,12 +7,13 @@ import sys
 from dataclasses import dataclass, field
 
 from fuzztui.engines.instrument.markers import placed
+from fuzztui.engines.instrument.units import Code
 from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.operators import Mutation
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
 from fuzztui.engines.mutants.text import Cut, ModuleText, one_line
-from fuzztui.engines.mutants.units import Code, Unit
+from fuzztui.engines.mutants.units import Unit
 
 _F_STRINGS_HAVE_POSITIONS = sys.version_info >= (3, 12)
 
@@ -56,6 +57,14 @@ class PythonMutant:
         module-level tables are live functions of this kind; the code of static mutants always is.
         """
         return self.unit is None or self.unit.ran_at_import
+
+    @property
+    def unrestored(self) -> bool:
+        """Whether its code runs only once in a process, because what it makes cannot be put back.
+
+        It must not run in a process that has run inputs.
+        """
+        return self.unit is not None and self.unit.unrestored
 
 
 @dataclass(slots=True, eq=False)

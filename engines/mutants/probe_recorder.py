@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fuzztui.engines.instrument.units import CannotSwap, Code
 from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant
 from fuzztui.engines.mutants.probes import NO_OPERAND, put_probe
-from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, UnitCompiler
+from fuzztui.engines.mutants.units import Unit, UnitCompiler
 
 _Watching = Callable[[Any, Any], None] | None
 """Called with the operands of a point; None when all mutants of the point are infected."""
@@ -46,8 +47,8 @@ class ProbedProgram(Protocol):
     mutants: list[PythonMutant]
     compiler: UnitCompiler
 
-    def on_compiled(self, probing: Probing, unit: Unit, code: Code) -> None:
-        """Called when a unit was compiled again."""
+    def on_compiled(self, probing: Probing, unit: Unit, code: Code | None) -> None:
+        """Called when a unit was compiled again; ``code`` is None if it has no probes now."""
 
     def clear_caches(self) -> None:
         """Empty the program's caches before a run."""
@@ -115,7 +116,7 @@ class Probing:
         # An unwanted probe costs less than compiling the unit again.
         if built is None or not wanted <= built.points or 2 * len(wanted) < len(built.points):
             built = self._probed.pop(id(unit), None)
-            code = unit.plain
+            code: Code | None = None
             if wanted and unit.functions:
                 try:
                     code = self._compile(unit, wanted)
@@ -139,10 +140,10 @@ class Probing:
         """The units that have probes."""
         return [p.unit for p in self._probed.values()]
 
-    def code_of(self, unit: Unit) -> Code:
-        """The code that the unit runs while these probes are installed."""
+    def code_of(self, unit: Unit) -> Code | None:
+        """The code that the unit runs while these probes are installed; None: it has none."""
         built = self._probed.get(id(unit))
-        return unit.plain if built is None else built.code
+        return None if built is None else built.code
 
     # ------------------------------------------------------------------- running
 

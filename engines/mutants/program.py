@@ -1,8 +1,8 @@
 """A program and its mutants, which run in place: the code of live functions is exchanged.
 
-At any time each unit runs one of four codes: *plain* (as imported: coverage, fuel in loops that may
-not end), plain with *probes*, the *base* (compiled like a mutant but unmutated), or one *mutant*
-(no coverage, fuel everywhere).
+At any time each unit runs one of four codes: *resting* (as imported: coverage, fuel in loops that
+may not end; perhaps without the probes of covered cells), as imported with *probes*, the *base*
+(compiled like a mutant but unmutated), or one *mutant* (no coverage, fuel everywhere).
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target, load_target
+from fuzztui.engines.instrument.units import CannotSwap, Code
 from fuzztui.engines.mutants.enumeration import Enumeration
 from fuzztui.engines.mutants.infection import empty_of
+from fuzztui.engines.mutants.lasting_state import LastingState
+from fuzztui.engines.mutants.late_modules import import_modules
 from fuzztui.engines.mutants.mutant import PythonMutant, cuts, mutated_node
 from fuzztui.engines.mutants.operators import OPERATORS, Mutation, MutationOperator
 from fuzztui.engines.mutants.probe_recorder import Probing
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
-from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, UnitCompiler, size_of
+from fuzztui.engines.mutants.units import Unit, UnitCompiler
 
 __all__ = ["CannotSwap", "Probing", "Program", "PythonMutant", "Unit", "chosen"]
 
@@ -62,6 +65,7 @@ class Program:
         self.application = application
         self.operators = chosen(operators)
         self._enumeration = enumeration = Enumeration(application, self.operators, only)
+        self.census = enumeration.census
         self.mutants = enumeration.mutants
         self.by_id = enumeration.by_id
         self.units = enumeration.units
@@ -76,9 +80,14 @@ class Program:
         self.compiler = UnitCompiler(
             self.operators, application.constants, counting=application.coverage.counting
         )
+        self.lasting: LastingState | None = None
+        """The program's lasting state; None: not taken yet (:meth:`remember`), or left as it is."""
+        self._puts_back = True
         self._probings: list[Probing] = []
         self._probing: Probing | None = None  # installed
         self._entered: Unit | None = None
+        self._loaded = 0
+        """Number of modules loaded before the mutant was entered; 0: no mutant is in."""
         self._quiet: set[Unit] = set()
         self._kept: deque[tuple[PythonMutant, int]] = deque()  # compiled mutants and their size
         self._kept_bytes = 0
@@ -97,12 +106,37 @@ class Program:
         """
         return self._enumeration.scan()
 
+    def remember(self, target: TargetSpec) -> None:
+        """Take a snapshot of the lasting state. Call this when everything is loaded, before the
+        first input runs; and again after modules were loaded, which are added as they are then.
+        """
+        if not self._puts_back:
+            return
+        before, self.lasting = self.lasting, _lasting_state(self.application, target)
+        if before is not None:
+            self.lasting.keep(before)
+
+    def leave_state(self) -> None:
+        """Put nothing back any more: the program does not work with it."""
+        self._puts_back, self.lasting = False, None
+
+    def changed(self) -> bool:
+        """Whether lasting state has changed of which that was unknown; puts it back.
+
+        Runs since the last call may have depended on each other. From now on, that state is put
+        back before and after each run of a mutant.
+        """
+        if self.lasting is None or not self.lasting.look():
+            return False
+        self.clear_caches()
+        return True
+
     def _grown(self, unit: Unit) -> None:
         """Drop the compiled code of a unit with more live functions, which the code lacks."""
         self.leave()
         self.end_quiet()
-        unit.run(unit.plain)
-        unit.resting, unit.base = unit.plain, None
+        unit.live.probed, unit.base = None, None
+        unit.run(unit.live.resting)
         for number in unit.points:
             for index in self.points[number].mutants:
                 self.mutants[index].code = None
@@ -119,18 +153,18 @@ class Program:
         changed = [u for p in (self._probing, probing) if p is not None for u in p.units()]
         self._probing = probing
         for unit in dict.fromkeys(changed):
-            self._set_resting(unit, unit.plain if probing is None else probing.code_of(unit))
+            self._set_probed(unit, None if probing is None else probing.code_of(unit))
 
-    def on_compiled(self, probing: Probing, unit: Unit, code: Code) -> None:
+    def on_compiled(self, probing: Probing, unit: Unit, code: Code | None) -> None:
         """Use the code of a unit that ``probing`` has compiled, if ``probing`` is installed."""
         if probing is self._probing:
-            self._set_resting(unit, code)
+            self._set_probed(unit, code)
 
-    def _set_resting(self, unit: Unit, code: Code) -> None:
-        if unit.resting is not code:
-            unit.resting = code
+    def _set_probed(self, unit: Unit, code: Code | None) -> None:
+        if unit.live.probed is not code:
+            unit.live.probed = code
             if unit not in self._quiet:
-                unit.run(code)
+                unit.run(unit.live.resting)
 
     def enter(self, mutant: PythonMutant) -> None:
         """Swap the mutant in. Raises :class:`CannotSwap`; the original is then unchanged."""
@@ -140,21 +174,20 @@ class Program:
         code = mutant.code
         if code is None:
             code = self._compile(unit, mutant)
-            self._keep(mutant, code)
         if self._entered is not None:
             self.leave()
         self._entered = unit
+        self._loaded = len(self.application.table.modules)
         for function, body in code:
             function.__code__ = body
-        if self._enumeration.caches:
-            self.clear_caches()
+        self.clear_caches()
 
     def enter_base(self, mutant: PythonMutant) -> None:
         """Swap in the base of the mutant's unit: compiled like a mutant, but unmutated."""
         unit = mutant.unit
         if unit is None:
             raise CannotSwap("the mutant is in code that runs at import")
-        code = self._base(unit)
+        code = self.compiler.base(unit)
         self.leave()
         self._entered = unit
         unit.run(code)
@@ -166,17 +199,20 @@ class Program:
         if unit is None:
             return
         self._entered = None
-        for function, body in unit.base if unit in self._quiet and unit.base else unit.resting:
+        for function, body in unit.base if unit in self._quiet and unit.base else unit.live.resting:
             function.__code__ = body
-        if self._enumeration.caches:
-            self.clear_caches()
+        before, self._loaded = self._loaded, 0
+        if before and len(self.application.table.modules) > before:
+            # The program imports them only because of the mutant: they are not part of it.
+            self.application.unload(before)
+        self.clear_caches()
 
     def quiet(self, units: Iterable[Unit]) -> None:
         """Run these units without coverage and probes, while many mutants run on one input."""
         self.leave()
         for unit in units:
             try:
-                code = self._base(unit)
+                code = self.compiler.base(unit)
             except CannotSwap:
                 continue
             self._quiet.add(unit)
@@ -187,40 +223,32 @@ class Program:
         self.leave()
         quiet, self._quiet = self._quiet, set()
         for unit in quiet:
-            unit.run(unit.resting)
+            unit.run(unit.live.resting)
 
     def clear_caches(self) -> None:
-        """Clear the ``lru_cache``\\ s around the application's functions, so that the original and
-        mutants do not use each other's results.
+        """Clear the ``lru_cache``\\ s around the application's functions, and put back what lasts
+        otherwise, so that the original and mutants do not use each other's results.
         """
         for cache in self._enumeration.caches:
             cache.cache_clear()
+        if self.lasting is not None:
+            self.lasting.put_back()
 
-    def _keep(self, mutant: PythonMutant, code: Code) -> None:
-        """Cache compiled code, and drop the oldest if the cache is too large."""
+    def _compile(self, unit: Unit, mutant: PythonMutant) -> Code:
+        """Compile a mutant and cache its code; drop the oldest if the cache is too large."""
+        prepared = self.compiler.for_mutants(unit)
+        point = prepared.points[mutant.point - unit.points[0]]
+        _, change = point.changes[mutant.change]
+        changed = mutated_node(change, point.node)
+        code, size = self.compiler.mutant(unit, prepared, point.node, changed)
         mutant.code = code
-        self._kept.append((mutant, size := size_of(code)))
+        self._kept.append((mutant, size))
         self._kept_bytes += size
         while self._kept_bytes > self.keep_bytes and len(self._kept) > 1:
             oldest, size = self._kept.popleft()
             oldest.code = None
             self._kept_bytes -= size
-
-    def _base(self, unit: Unit) -> Code:
-        if unit.base is None:
-            unit.base = self.compiler.compile(unit, self.compiler.for_mutants(unit), {})
-        return unit.base
-
-    def _compile(self, unit: Unit, mutant: PythonMutant) -> Code:
-        prepared = self.compiler.for_mutants(unit)
-        point = prepared.points[mutant.point - unit.points[0]]
-        node = point.node
-        _, change = point.changes[mutant.change]
-        prepared.slots.put(node, mutated_node(change, node))
-        try:
-            return self.compiler.compile(unit, prepared, {})
-        finally:
-            prepared.slots.put(node, node)
+        return code
 
     # ------------------------------------------------------------------- queries
 
@@ -261,17 +289,33 @@ def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) ->
 
     application.fresh = lambda name: mutant is not None and name == mutant.module
     application.on_source = mutate
-    application.on_module = lambda loaded: None
     program.install(None)
     _forget_harness(target)
     random.seed(0)  # as at the first import
-    return load_target(target, application)  # drops the application's modules first
+    names = [name for name in sys.modules if application.has(name)]
+    loaded = load_target(target, application)  # drops the application's modules first
+    import_modules(names)  # those that no other module imports, as before the first run
+    program.lasting = None
+    program.remember(target)
+    return loaded
+
+
+def _lasting_state(application: Application, target: TargetSpec) -> LastingState:
+    """A snapshot of the lasting state of the application and its harness."""
+    references = [target.function, target.generator, target.compare]
+    harness = {*_harness(target), *(r.rpartition(":")[0] for r in references)}
+    return LastingState(lambda name: name in harness or application.has(name))
 
 
 def _forget_harness(target: TargetSpec) -> None:
     """Drop the modules of harness files, which refer to the application's old objects."""
+    for name in _harness(target):
+        del sys.modules[name]
+
+
+def _harness(target: TargetSpec) -> list[str]:
+    """The modules of harness files."""
     references = [target.function, target.generator]
     files = {str(Path(r.rpartition(":")[0] or r)) for r in references if ".py" in r}
-    for name, module in list(sys.modules.items()):
-        if getattr(module, "__file__", None) in files:
-            del sys.modules[name]
+    modules = list(sys.modules.items())
+    return [name for name, module in modules if getattr(module, "__file__", None) in files]

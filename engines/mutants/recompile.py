@@ -7,23 +7,17 @@ decorator is replaced by a constant, because a function's first line is that of 
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, Final
+from typing import Any
 
 from fuzztui.engines.instrument.markers import placed
+from fuzztui.engines.instrument.units import flatten, outermost
 from fuzztui.engines.mutants.sites import Function, Shell
 from fuzztui.engines.mutants.text import ModuleText
-
-_FUTURE: Final = sum(
-    getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
-)
-_FUNCTION: Final = 0x1  # CO_OPTIMIZED: has fast locals, so it is no class body
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,32 +102,6 @@ def only_unit(code: CodeType) -> list[CodeType]:
     return flatten(root)
 
 
-def outermost(code: CodeType) -> Iterator[CodeType]:
-    """The functions in a module's or class's code, also those in class bodies and type scopes."""
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            transparent = const.co_name.startswith("<generic parameters")
-            if transparent or not const.co_flags & _FUNCTION:
-                yield from outermost(const)
-            else:
-                yield const
-
-
-def flatten(code: CodeType) -> list[CodeType]:
-    """A code object and all nested ones, outer ones first."""
-    found = [code]
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            found += flatten(const)
-    return found
-
-
-def future_flags(code: CodeType) -> int:
-    """The ``from __future__`` features that the code was compiled with."""
-    flags: int = code.co_flags & _FUTURE
-    return flags
-
-
 class Slots:
     """For each node of a tree, the field that contains it, so that the node can be replaced."""
 
@@ -154,6 +122,11 @@ class Slots:
                         if isinstance(item, ast.AST):
                             self._slots[id(item)] = parent, name, i
                             todo.append(item)
+
+    def parent(self, node: ast.AST) -> tuple[ast.AST, str] | None:
+        """The node's parent and the name of the field; None for the root."""
+        parent, name, _ = self._slots.get(id(node), (None, "", -1))
+        return None if parent is None else (parent, name)
 
     def now(self, old: ast.AST) -> Any:
         """The node that is now in the field of ``old``, which may have been replaced."""

@@ -1,17 +1,13 @@
-"""A unit in the running program: its live function objects and the codes that they can run.
-
-A function object keeps its identity when its ``__code__`` is exchanged, which takes a fraction of a
-microsecond. Live nested functions (created while the module was imported) are matched by their
-position in the tree of code objects.
-"""
+"""A unit and its mutants: what is needed to compile them, and its compiler."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any, Final
@@ -19,11 +15,12 @@ from typing import Any, Final
 from fuzztui.engines.instrument.fuel import add_fuel
 from fuzztui.engines.instrument.instrument import Instrumenter
 from fuzztui.engines.instrument.markers import compile_with
+from fuzztui.engines.instrument.units import CannotSwap, Code, LiveUnit
+from fuzztui.engines.mutants.nested import Nested, functions_around, nested_in
 from fuzztui.engines.mutants.operators import MutationOperator
 from fuzztui.engines.mutants.recompile import (
     Slots,
     UnitPosition,
-    flatten,
     only_unit,
     parse_unit,
     shelled,
@@ -33,13 +30,6 @@ from fuzztui.engines.mutants.sites import Point, find_unit
 from fuzztui.engines.mutants.text import ModuleText
 
 _MAX_PREPARED: Final = 64
-
-Code = list[tuple[FunctionType, CodeType]]
-"""The code object for each live function of a unit."""
-
-
-class CannotSwap(Exception):
-    """A mutant or unit that cannot run in place. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,45 +48,39 @@ class ModuleCode:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """An outermost function or lambda. ``cells``: its first cell and the one after its last."""
+    """An outermost function or lambda."""
 
+    live: LiveUnit
     source: ModuleCode
     name: str
     hash: str
     position: UnitPosition
-    cells: tuple[int, int]
     points: list[int] = field(default_factory=list)
     """Numbers of its points, in source order."""
-    functions: list[tuple[FunctionType, int]] = field(default_factory=list)
-    """Live functions with the index of their code in the result of :func:`flatten`."""
-    shape: list[str] = field(default_factory=list)
-    """Names of the unit's code and the codes nested in it; equal in all its compilations."""
-    plain: Code = field(default_factory=list)
-    """The code as imported."""
-    resting: Code = field(default_factory=list)
-    """The code that runs between mutants: ``plain``, or the code with probes."""
     base: Code | None = None
     """The code compiled like a mutant, but unmutated; None: not compiled yet."""
+    base_codes: list[CodeType] = field(default_factory=list)
+    """The base and all codes nested in it; empty: not compiled yet."""
     ran_at_import: bool = False
+    unrestored: bool = False
+    """Whether it runs only once in a process: what it makes cannot be put back."""
+    unjudged: bool = False
+    """Whether it is ``unrestored`` and importing the program again does not change that."""
 
-    def __post_init__(self) -> None:
-        self.resting = self.plain
+    @property
+    def cells(self) -> tuple[int, int]:
+        """The unit's first cell, and the one after its last."""
+        return self.live.span.cells
+
+    @property
+    def functions(self) -> list[tuple[FunctionType, int]]:
+        """Live functions with the index of their code."""
+        return self.live.functions
 
     def run(self, code: Code) -> None:
         """Install this code in the live functions."""
         for function, body in code:
             function.__code__ = body
-
-    def fit(self, codes: Sequence[CodeType]) -> Code:
-        """Assign codes to the live functions. Raises :class:`CannotSwap` if they do not fit."""
-        if [c.co_name for c in codes] != self.shape:
-            raise CannotSwap("the mutation changes which functions are nested in this one")
-        found = []
-        for function, index in self.functions:
-            if codes[index].co_freevars != function.__code__.co_freevars:
-                raise CannotSwap("the mutation changes which outer variables are used")
-            found.append((function, codes[index]))
-        return found
 
 
 @dataclass(slots=True)
@@ -106,14 +90,15 @@ class Prepared:
     module: ast.Module
     points: list[Point]
     slots: Slots
+    nested: dict[int, Nested | None] = field(default_factory=dict)
+    """By id of a point's node: the function inside the unit that is compiled alone."""
 
 
-def size_of(code: Code) -> int:
-    """The approximate size of a unit's compiled code, in bytes."""
-    parts = [part for _, root in code for part in flatten(root)]
+def size_of(codes: Iterable[CodeType]) -> int:
+    """The approximate size of codes, in bytes."""
     return sum(
         sys.getsizeof(c) + len(c.co_linetable) + 8 * (len(c.co_consts) + len(c.co_names))
-        for c in parts
+        for c in codes
     )
 
 
@@ -176,13 +161,70 @@ class UnitCompiler:
 
     def compile(self, unit: Unit, prepared: Prepared, constants: Mapping[str, Any]) -> Code:
         """Compile the prepared tree in its current state. Raises :class:`CannotSwap`."""
+        with self._compiling():
+            return unit.live.fit(self._codes(unit, prepared.module, constants))
+
+    def base(self, unit: Unit) -> Code:
+        """The unit compiled like a mutant, but unmutated. Raises :class:`CannotSwap`."""
+        if unit.base is None:
+            prepared = self.for_mutants(unit)
+            with self._compiling():
+                codes = self._codes(unit, prepared.module, {})
+                unit.base, unit.base_codes = unit.live.fit(codes), codes
+        return unit.base
+
+    def mutant(
+        self, unit: Unit, prepared: Prepared, node: ast.AST, mutated: ast.AST
+    ) -> tuple[Code, int]:
+        """Compile the unit with ``mutated`` in place of ``node``, or the function inside it alone.
+
+        Returns the code, and the size in bytes of what the base does not share. Raises
+        :class:`CannotSwap`.
+        """
+        if id(node) not in prepared.nested:
+            prepared.nested[id(node)] = self._nested(unit, prepared, node)
+        nested = prepared.nested[id(node)]
+        prepared.slots.put(node, mutated)
+        try:
+            with self._compiling():
+                changed = nested and self._patched(unit, nested)
+                if changed:
+                    codes = [changed.get(i, code) for i, code in enumerate(unit.base_codes)]
+                    return unit.live.fit(codes), size_of(changed.values())
+                codes = self._codes(unit, prepared.module, {})
+                return unit.live.fit(codes), size_of(codes)
+        finally:
+            prepared.slots.put(node, node)
+
+    def _nested(self, unit: Unit, prepared: Prepared, node: ast.AST) -> Nested | None:
+        scopes = functions_around(prepared.slots, node, unit.position.shells)
+        if len(scopes) < 2:
+            return None
+        try:
+            self.base(unit)
+        except CannotSwap:
+            return None
+        return nested_in(scopes, unit.position.shells, unit.base_codes)
+
+    def _patched(self, unit: Unit, nested: Nested) -> dict[int, CodeType] | None:
+        try:
+            return nested.patch(unit.base_codes, self._codes(unit, nested.module, {}))
+        except SyntaxError:  # a statement that depends on the scopes around
+            return None
+
+    def _codes(
+        self, unit: Unit, module: ast.Module, constants: Mapping[str, Any]
+    ) -> list[CodeType]:
+        source = unit.source
+        names = {**self._constants, **constants}
+        return only_unit(compile_with(module, source.path, names, source.flags))
+
+    @contextlib.contextmanager
+    def _compiling(self) -> Iterator[None]:
+        """Measure the time; raise errors as :class:`CannotSwap`."""
         began = time.perf_counter_ns()
         try:
-            names = {**self._constants, **constants}
-            source = unit.source
-            code = compile_with(prepared.module, source.path, names, source.flags)
-            codes = only_unit(code)
-            return unit.fit(codes)
+            yield
         except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
             raise CannotSwap(f"the mutant does not compile: {type(e).__name__}: {e}") from None
         finally:

@@ -9,9 +9,9 @@ import select
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.base.spec import LOAD_LIMIT_S
+from fuzztui.engines.base.spec import LOAD_LIMIT_S, TargetSpec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.execute.forks import has_ended, stopped_by
+from fuzztui.engines.execute.forks import BUSY, cpu_s, has_ended, stopped_by
 
 POLL_S: Final = 0.05
 """Seconds between two polls of a worker."""
@@ -42,13 +42,20 @@ class ProcessEnd:
 class HangDetector:
     """Detects a hanging worker: a trial does not end, or the worker is stopped.
 
+    A trial has more CPU time than the guard gives to an input whose hang is confirmed, and by the
+    clock ``timeout_wall`` times as much, so that other load is not taken for a hang.
+
     Adds up polling intervals instead of reading the clock: a stopped monitor or a suspended
     machine is not a hang. A worker that is stopped while the monitor runs was stopped by its
     target, because a pause stops both. A debugger may hold the worker for hours.
     """
 
-    def __init__(self, timeout_s: float, pid: int, counters: memoryview[int]) -> None:
+    def __init__(self, target: TargetSpec, pid: int, counters: memoryview[int]) -> None:
+        timeout_s = target.timeout_s * max(1.0, target.timeout_confirm)
         self._limit_s = max(1.5 * timeout_s, timeout_s + 1.0)
+        self._wall = max(1.0, target.timeout_wall)
+        self._cpu_s = 0.0
+        """CPU time of the worker when the trial was first seen."""
         self._pid, self._counters = pid, counters
         self._mark = (0, 0)
         self._seen_s = self._stopped_s = 0.0
@@ -69,10 +76,16 @@ class HangDetector:
         if phase not in (j.RUNNING, j.LOADING) or moved:
             self._seen_s = 0.0
             return False
+        if not self._seen_s:
+            self._cpu_s = cpu_s(self._pid)
         self._seen_s += step_s
         limit = LOAD_LIMIT_S if phase == j.LOADING else self._limit_s
-        if self._seen_s > limit and _is_debugged(self._pid):
+        if self._seen_s <= limit:
+            return False
+        if _is_debugged(self._pid):
             self._seen_s = 0.0
+        elif phase == j.RUNNING and cpu_s(self._pid) - self._cpu_s < BUSY * limit:
+            limit *= self._wall
         return self._seen_s > limit
 
 

@@ -13,7 +13,7 @@ import os
 import random
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,38 +27,19 @@ from fuzztui.engines.execute.limits import high_copy, lowered_signature, lowered
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.triage import FailureTriage
+from fuzztui.engines.inputs import draws
+from fuzztui.engines.inputs.dictionary import Constants
+from fuzztui.engines.inputs.draws import CallSpan, Draw, NotingSource
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.spoton.form import TypedInput
+from fuzztui.engines.strategies import values
 from fuzztui.engines.strategies.given import Pending
 
 
-class _Noted(Source):
-    """A source that records where each choice begins, and normalises the bytes of each choice.
-
-    Choices with the same value get the same bytes, although values are drawn as remainders.
-    """
-
-    __slots__ = ("starts",)
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.starts: list[int] = []
-
-    def _advance(self, n: int) -> int:
-        self.starts.append(self._pos)  # also if the input has no bytes left for this choice
-        return Source._advance(self, n)
-
-    def below(self, n: int) -> int:
-        """Draw an integer below ``n``, and store it in place of the drawn bytes."""
-        value = super().below(n)
-        at, end = self.starts[-1], self._pos
-        self._data[at:end] = value.to_bytes(end - at, "big")
-        return value
-
-
 class NotedInput(TypedInput):
-    """The input that a generator makes; :attr:`starts` has the offsets of the choices."""
+    """The input that a generator makes; :attr:`notes` has what was drawn."""
 
     on_built: Callable[[], None] | None = None
     """Called when the input is complete; not called if the target may draw more while it runs."""
@@ -71,13 +52,25 @@ class NotedInput(TypedInput):
         return made
 
     def _plain(self, data: bytes) -> Source:
-        return _Noted(data, self._limit, self._more, self._magic)
+        return NotingSource(data, self._limit, self._more, self._magic)
 
     @property
-    def starts(self) -> Sequence[int]:
-        """Offset in :meth:`used` of each choice; empty if choices were found by execution index."""
-        return self._source.starts if isinstance(self._source, _Noted) else ()
+    def notes(self) -> dict[str, Any]:
+        """The draws and spans as JSON; empty if choices were found by execution index."""
+        source = self._source
+        if not isinstance(source, NotingSource):
+            return {}
+        source.leave(1)
+        return {"draws": source.notes, "spans": source.spans}
 
+
+def draws_of(notes: Mapping[str, Any]) -> tuple[Sequence[Draw], Sequence[CallSpan]]:
+    """The draws and spans of :attr:`NotedInput.notes`."""
+    made = [_KINDS[kind](*details) for kind, *details in notes.get("draws", ())]
+    return made, [CallSpan(*span) for span in notes.get("spans", ())]
+
+
+_KINDS: Final = {**draws.KINDS, **values.KINDS}
 
 _MAX_RUNS: Final = 1000
 """Inputs after which a child is replaced, because targets leak memory."""
@@ -91,14 +84,14 @@ class TrialResult:
     """How one input ended. ``signature``: of its failure; an empty string if it did not fail.
 
     ``outcome``: a value of :class:`Outcome`. ``data``: the bytes that make the input again.
-    ``starts``: the offset in ``data`` of each choice; empty if unknown. ``clean``: the input was
-    the first in its process. ``died``: the process ended.
+    ``notes``: its draws (:func:`draws_of`); empty if unknown. ``clean``: the input was the first in
+    its process. ``died``: the process ended.
     """
 
     signature: str
     outcome: str
     data: bytes
-    starts: Sequence[int]
+    notes: Mapping[str, Any]
     clean: bool
     died: bool = False
 
@@ -119,14 +112,18 @@ class InputRunner:
         may kill its process. Takes effect for the next child."""
         self._aligned = False
         self._rng = random.Random(0)
+        self._short = False
+        """Whether the input has too few choices."""
         self._tell: Tell = lambda value: None
         self._hangs_s = spec.target.timeout_s + 1
         self._host = ChildHost.of(spec.target, "running inputs")
+        self._constants = Constants()
         loaded = load(
             spec,
             folder=folder,
             table=EdgeTable(None),
             draw=self._draw,
+            prepare=self._prepare,
             generated=NotedInput,
         )
         self._executor, self._table = loaded.executor, loaded.table
@@ -139,6 +136,15 @@ class InputRunner:
     def choices(self) -> bool:
         """Whether inputs are choices of a generator."""
         return self._executor.form.choices
+
+    @property
+    def compared(self) -> list[int]:
+        """The integers with which the application compares."""
+        found = self._constants.found.values()
+        return [c.value for c in found if isinstance(c.value, int) and c.context == "compare"]
+
+    def _prepare(self, application: Application) -> None:
+        application.on_source = self._constants.add
 
     def run(self, data: bytes, *, fresh: bool = False, like: bytes = b"") -> TrialResult:
         """Run one input. ``fresh``: in a child that has run nothing yet. Raises ``CannotStart``.
@@ -160,14 +166,14 @@ class InputRunner:
                     return self.run(data, fresh=True, like=like)
                 signature, outcome = self._dead(message)
                 used = base64.b64decode(built["used"]) if built else data + drawn
-                return TrialResult(signature, outcome, used, built.get("starts", ()), clean, True)
+                return TrialResult(signature, outcome, used, built, clean, True)
             if "drawn" in message:
                 drawn += base64.b64decode(message["drawn"])
             elif "built" in message:
                 built = message["built"]
             else:
-                used, starts = base64.b64decode(message["used"]), message["starts"]
-                return TrialResult(message["signature"], message["outcome"], used, starts, clean)
+                used = base64.b64decode(message["used"])
+                return TrialResult(message["signature"], message["outcome"], used, message, clean)
         raise AssertionError("a child's last message is its death")
 
     @property
@@ -230,6 +236,7 @@ class InputRunner:
 
     def _result(self, data: bytes, like: bytes) -> dict[str, Any]:
         form = self._executor.form
+        self._short = False
         self._aligned = bool(like) and isinstance(form, NotedInput)
         if like and isinstance(form, NotedInput):
             self._executor.fixture.restore()
@@ -253,18 +260,20 @@ class InputRunner:
         return {
             "signature": signature,
             "outcome": outcome,
+            "short": self._short,
             **self._used(execution.data),
         }
 
     def _used(self, data: bytes) -> dict[str, Any]:
         form = self._executor.form
-        starts = list(form.starts) if isinstance(form, NotedInput) else []
-        return {"used": base64.b64encode(data).decode(), "starts": starts}
+        notes = form.notes if isinstance(form, NotedInput) else {}
+        return {"used": base64.b64encode(data).decode(), **notes}
 
     def _draw(self, n: int) -> bytes:
         if self._aligned:
             return bytes(n)
         if self.strict:
+            self._short = True
             raise Rejected("there are no more choices")
         drawn = self._rng.randbytes(n)
         self._tell({"drawn": base64.b64encode(drawn).decode()})

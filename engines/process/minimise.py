@@ -1,8 +1,9 @@
 """Minimise a failing input: the smallest found input with the same signature (docs/house.md).
 
-Prints JSON lines: ``{"size", "tries"}`` every 0.2 s, with ``"best"``, the input in base64, when a
-smaller one was found. The last line also has ``"end"``: why minimising ended early, for example
-because of SIGTERM; empty if nothing was left to try.
+Prints JSON lines: ``{"size", "tries", "part"}`` every 0.2 s, with ``"best"``, the input in base64,
+when a smaller one was found. ``part``: an estimate of the share that is done. The last line also
+has ``"end"``: why minimising ended early, for example because of SIGTERM; empty if nothing was left
+to try.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.text import several
+from fuzztui.base.text import several, span
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.findings.answers import Say, answering
-from fuzztui.engines.inputs.reduce import Attempt, Reducer
-from fuzztui.engines.process.input_runner import InputRunner, TrialResult
+from fuzztui.engines.inputs.attempts import Attempt
+from fuzztui.engines.inputs.reduce import Reducer
+from fuzztui.engines.inputs.simplify import Simplifier
+from fuzztui.engines.process.input_runner import InputRunner, TrialResult, draws_of
 from fuzztui.engines.process.worker import limit_resources
 
 _REPEATED: Final = 3
@@ -64,20 +67,22 @@ class _Search:
         """Whether every input is run in a fresh child."""
         self._stopped = False
         self._reported_at, self._reported = 0.0, b""
-        signal.signal(signal.SIGTERM, self._on_signal)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
 
     def _on_signal(self, signum: int, frame: object) -> None:
         self._stopped = True
 
     def run(self, data: bytes) -> None:
         """Check the input, minimise it, report the end. Raises :class:`CannotStart`."""
+        self._deadline = time.monotonic() + self._max_s
         first = self._checked(data)
         self._reported = data
-        self._deadline = time.monotonic() + self._max_s
-        self._reducer = Reducer(
-            Attempt(True, first.data, first.starts),
-            self._attempt,
-            self._redraw if self._runner.choices else None,
+        start = Attempt(True, first.data, *draws_of(first.notes))
+        self._reducer = (
+            Simplifier(start, self._attempt, self._redraw, constants=self._runner.compared)
+            if self._runner.choices
+            else Reducer(start, self._attempt)
         )
         last = {}
         try:
@@ -96,6 +101,8 @@ class _Search:
             raise CannotStart(f"cannot minimise: the input does not fail ({first.outcome})")
         self._wanted, runner.strict, runner.deadly = first.signature, True, first.died
         for _ in range(_REPEATED):
+            if self._stopped:
+                raise CannotStart("stopped before the finding was reproduced")
             again = runner.run(first.data, fresh=True)
             if again.signature != first.signature:
                 others = again.signature or again.outcome
@@ -111,20 +118,23 @@ class _Search:
         return again
 
     def _attempt(self, data: bytes) -> Attempt:
-        result = self._run(data, fresh=self._always_fresh)
+        return self._judged(data, self._run(data, fresh=self._always_fresh))
+
+    def _redraw(self, data: bytes, like: bytes) -> Attempt:
+        return self._judged(data, self._run(data, fresh=self._always_fresh, like=like))
+
+    def _judged(self, data: bytes, result: TrialResult) -> Attempt:
         if result.signature == self._wanted and not result.clean:
             # An earlier input may have caused the failure.
-            result = self._run(data, fresh=True)
+            result = self._run(result.data, fresh=True)
         if result.signature == self._wanted and result.died and result.data != data:
             # More choices may have been drawn after ``result.data`` was reported.
             result = self._run(result.data, fresh=True)
         same = result.signature == self._wanted
         if time.monotonic() - self._reported_at > _PROGRESS_S:
             self._report()
-        return Attempt(same, result.data, result.starts)
-
-    def _redraw(self, data: bytes, like: bytes) -> bytes:
-        return self._run(data, fresh=self._always_fresh, like=like).data
+        short = bool(result.notes.get("short"))
+        return Attempt(same, result.data, *draws_of(result.notes), short)
 
     def _run(self, data: bytes, *, fresh: bool, like: bytes = b"") -> TrialResult:
         if self._stopped:
@@ -132,14 +142,15 @@ class _Search:
         if self._tries >= self._max_tries:
             raise _Enough(f"stopped after {several(self._tries, 'try', 'tries')}")
         if time.monotonic() > self._deadline:
-            raise _Enough(f"stopped after {self._max_s / 60:.3g} min")
+            raise _Enough(f"stopped after {span(self._max_s)}")
         self._tries += 1
         return self._runner.run(data, fresh=fresh, like=like)
 
     def _report(self, **more: str) -> None:
         self._reported_at = time.monotonic()
         best = self._reducer.best.data
-        line: dict[str, Any] = {"size": len(best), "tries": self._tries, **more}
+        part = round(self._reducer.part, 3)
+        line: dict[str, Any] = {"size": len(best), "tries": self._tries, "part": part, **more}
         if best != self._reported:
             self._reported = best
             line["best"] = base64.b64encode(best).decode()

@@ -26,7 +26,7 @@ from fuzztui.engines.base.spec import LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.directory.rescue import Rescue, Unsafe
+from fuzztui.engines.directory.rescue import UNRECORDED, Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
 from fuzztui.engines.directory.store import Store, candidate_tail
 from fuzztui.engines.execute.failures import Failure, last_place, printable
@@ -177,7 +177,7 @@ class WorkerMonitor:
         )
         self._reporter.worker_pid = worker.pid
         ended = ProcessEnd(worker.pid)
-        watch = HangDetector(self._spec.target.timeout_s, worker.pid, self._journal.counters)
+        watch = HangDetector(self._spec.target, worker.pid, self._journal.counters)
         try:
             while not ended.wait(POLL_S):
                 now, step = self._keep_time()
@@ -247,7 +247,8 @@ class WorkerMonitor:
     def _rescue_running(self) -> None:
         """Save the input that the last worker was running: the next worker runs it first."""
         phase = self._counters[j.PHASE]
-        if phase in (j.RUNNING, j.SAVING) and self._journal.label() not in (j.REBUILD, j.ANALYSE):
+        no_trial = self._journal.label() in (j.REBUILD, j.ANALYSE, j.RECORD)
+        if phase in (j.RUNNING, j.SAVING) and not no_trial:
             self._save_rescue()
         self._counters[j.PHASE] = j.LOADING
 
@@ -309,6 +310,16 @@ class WorkerMonitor:
                     "warning",
                     f"queue entry {counters[j.SRC]}: the worker {how} when it ran the entry again;"
                     " the entry is not run any more",
+                )
+                explained = True
+        elif phase == j.RUNNING and label == j.RECORD:
+            if not outside:
+                with contextlib.suppress(OSError):
+                    Unsafe(self._spec.dir, UNRECORDED).add(counters[j.SRC])
+                self._log.message(
+                    "warning",
+                    f"queue entry {counters[j.SRC]}: the worker {how} when the comparisons of the"
+                    " entry were recorded; they are not recorded any more",
                 )
                 explained = True
         elif phase in (j.RUNNING, j.SAVING) and label != j.ANALYSE:

@@ -103,10 +103,11 @@ def _run(spec: Spec, data: bytes) -> tuple[int, str]:
 
 def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
     form = form_of(target, spec.engine, random.Random(0).randbytes)
-    guard = Guard(spec.target.timeout_s)
+    wall = spec.target.timeout_wall
+    guard = Guard(spec.target.timeout_s, wall=wall)
     guard.arm()
     # A hang in C: print the stack and exit 1.
-    faulthandler.dump_traceback_later(spec.target.timeout_s + 2, exit=True)
+    faulthandler.dump_traceback_later(wall * spec.target.timeout_s + 2, exit=True)
     invalid: tuple[type[BaseException], ...] = (Rejected, *target.expected)
     when = UNMADE
     try:
@@ -149,7 +150,10 @@ def _failed(error: BaseException, when: str) -> tuple[int, str]:
 
 def _contrasted(spec: Spec, target: Target, form: InputForm, first: Execution) -> tuple[int, str]:
     """Run the second implementation on the input of ``first``, and compare. Returns as _run."""
-    guard, fixture = Guard(spec.target.timeout_s), Fixture(Path.cwd())
+    guard, fixture = (
+        Guard(spec.target.timeout_s, wall=spec.target.timeout_wall),
+        Fixture(Path.cwd()),
+    )
     assert target.against is not None
     executor = Executor(
         target.against,

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from resource import getrlimit
 from typing import Final, TextIO
@@ -82,7 +83,7 @@ def work(spec: Spec, parent: int) -> int:
     journal.counters[j.PHASE] = j.LOADING
     log = EventLog(spec.dir / "events.jsonl", spec.instance)
     try:
-        loop = _build(spec, journal, log)
+        loop = build(spec, journal, log)
         gc.collect()
         gc.freeze()  # collections need not examine the loaded modules
         journal.counters[j.PHASE] = j.IDLE
@@ -120,7 +121,8 @@ def _confide(journal: TrialJournal, error: BaseException) -> None:
     journal.leave_message(text)
 
 
-def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
+def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
+    """Load the target and build the loop of an instance, ready to run trials."""
     fixtures: list[Fixture] = []
 
     def wait(seconds: float) -> None:
@@ -169,11 +171,16 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     reported = read_reported(spec.dir / "events.jsonl")
     listed = [t for file in spec.engine.dictionary for t in read_dictionary(Path(file))]
     tokens: list[bytes] = []
+    learnt: list[bytes] = []
 
     def update_tokens() -> None:
         """Replace the tokens in place, because the mutators hold the list."""
-        tokens[:] = dict.fromkeys(listed + tokens_of(list(constants.found.values())))
+        tokens[:] = dict.fromkeys(listed + tokens_of(list(constants.found.values())) + learnt)
         journal.counters[j.TOKENS] = len(tokens)
+
+    def learn(more: Sequence[bytes]) -> None:
+        learnt.extend(more)
+        update_tokens()
 
     update_tokens()
     seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.message)
@@ -186,6 +193,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         rng=rng,
         executor=executor,
         tokens=tokens,
+        learn=learn,
         seeds=seeds,
         text=loaded.target.text,
         journal=journal,
@@ -197,6 +205,8 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         prepared=loaded.prepared,
     )
     parts: Parts = engine.build(context)
+    update_tokens()  # an engine may have imported more modules
+    table.save(store.write)
 
     watch = _watch_libraries(context) if spec.engine.third_party else None
 
@@ -223,6 +233,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         differential=DifferentialOracle.of(loaded.target, spec.target, executor, log.message),
         budget_trials=spec.budget_trials,
         budget_cpu_s=spec.budget_cpu_s,
+        confirm=spec.target.timeout_confirm,
         on_modules=on_modules,
         third_party=watch.count if watch else lambda: 0,
         scope=lambda: "; ".join(scope_lines(loaded.application)),

@@ -23,7 +23,7 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.typed import Annotated
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Stage
 from fuzztui.engines.spoton.distances import Distances
@@ -41,11 +41,6 @@ from fuzztui.wire.targeting import stale_message
 
 FORM: Final = TypedInput
 """The form of this engine's inputs (``engines/process/worker.py``)."""
-
-
-_CHILDREN_PER_VISIT: Final = 5
-"""Children of an entry before the next entry follows, a tenth of zest's number: a new entry, which
-is nearest to the uncovered goals, must not wait for a thousand children of each other entry."""
 
 
 _UNTARGETED_TRIALS: Final = 500
@@ -101,12 +96,11 @@ def build(context: Context) -> Parts:
         spec.dir / TYPES, feedback, mutator, context.store.replace, report.update
     )
     commands = TargetingCommands(feedback, mutator, relations, types_file)
-    scheduler = Steerable(ZestScheduler(base.corpus, _CHILDREN_PER_VISIT), base.corpus)
     fresh = Sometimes(Fresh(rng, choices=True), base.corpus, rng, settings.fresh)
     stages: list[Stage] = []
     for stage in base.stages:
         if isinstance(stage, Mutate):
-            stages += [fresh, Mutate(base.corpus, scheduler, mutator)]
+            stages += [fresh, Mutate(base.corpus, base.scheduler, mutator)]
         else:
             stages.append(stage)
 
@@ -156,9 +150,9 @@ def build(context: Context) -> Parts:
         )
     return replace(
         base,
-        scheduler=scheduler,
         stages=stages,
         feedbacks=[feedback, *base.feedbacks],
+        sparse=None,  # the decisions that some trials reach are counted
         before=before,
         on_modules=on_modules,
         tick=tick,

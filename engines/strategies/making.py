@@ -25,6 +25,7 @@ from fuzztui.engines.strategies import values
 if TYPE_CHECKING:
     from hypothesis.internal.intervalsets import IntervalSet
 
+    from fuzztui.engines.inputs.draws import NotingSource
     from fuzztui.engines.inputs.typed import GeneratorCall, Typed
 
 __all__ = ["Case", "HypothesisException", "SearchStrategy", "check"]
@@ -107,6 +108,71 @@ class SpanBackend(Backend):
             self.span_end(False)
 
 
+class NotingBackend(SpanBackend):
+    """Draws from a source that notes each draw as one value, whatever choices it takes."""
+
+    def __init__(self, data: ConjectureData | None, /, *, source: Source) -> None:
+        super().__init__(data, source=source)
+        self._noting = cast("NotingSource", source)
+
+    def draw_boolean(self, p: float = 0.5) -> bool:
+        since = self._noting.begin()
+        value = super().draw_boolean(p)
+        self._noting.note(since, "switch", int(value), 0, values.least_true(p))
+        return value
+
+    def draw_integer(
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        weights: dict[int, float] | None = None,
+        shrink_towards: int = 0,
+    ) -> int:
+        since = self._noting.begin()
+        value = super().draw_integer(
+            min_value, max_value, weights=weights, shrink_towards=shrink_towards
+        )
+        details = min_value, max_value, shrink_towards, self._noting.prefix
+        self._noting.note(since, "integer", value, *details)
+        return value
+
+    def draw_float(
+        self,
+        *,
+        min_value: float = -float("inf"),
+        max_value: float = float("inf"),
+        allow_nan: bool = True,
+        smallest_nonzero_magnitude: float,
+    ) -> float:
+        since, smallest = self._noting.begin(), smallest_nonzero_magnitude
+        value = super().draw_float(
+            min_value=min_value,
+            max_value=max_value,
+            allow_nan=allow_nan,
+            smallest_nonzero_magnitude=smallest,
+        )
+        details = (float.hex(n) for n in (min_value, max_value, smallest))
+        self._noting.note(since, "real", float.hex(value), *details)
+        return value
+
+    def draw_string(
+        self, intervals: IntervalSet, *, min_size: int = 0, max_size: int = _MOST
+    ) -> str:
+        since = self._noting.begin()
+        value = super().draw_string(intervals, min_size=min_size, max_size=max_size)
+        details = min_size, max_size, self._noting.prefix
+        self._noting.note(since, "text", *values.items_of(value, intervals), *details)
+        return value
+
+    def draw_bytes(self, min_size: int = 0, max_size: int = _MOST) -> bytes:
+        since = self._noting.begin()
+        value = super().draw_bytes(min_size, max_size)
+        if not self._noting.constants:  # else one of the block's length may have been chosen
+            self._noting.note(since, "bytes", value.hex(), min_size, max_size)
+        return value
+
+
 class _Data(ConjectureData):
     """The data of a test case; reports to a typed source the type of each value that is made."""
 
@@ -117,7 +183,7 @@ class _Data(ConjectureData):
         self.reported_depth = 0
         """Depth of the values for ``on_draw``; 0: values that are not parts of others."""
         # `random` is only used by other backends.
-        kind = SpanBackend if source.typed else Backend
+        kind = NotingBackend if source.noting else SpanBackend if source.typed else Backend
         super().__init__(random=None, provider=kind, provider_kw={"source": source})
 
     def draw(self, strategy: SearchStrategy[Any], *args: Any, **kwargs: Any) -> Any:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import struct
 import sys
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from fuzztui.engines.inputs.draws import Draw, joined, number_bytes
 from fuzztui.engines.inputs.source import Source
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ _LENGTHS: Final = 256
 _RARE: Final = 240
 """A character drawn as this number or a larger one is any character of a large alphabet."""
 
+_RAW: Final = 176
+"""The smallest first choice of a real number that is drawn as its eight bytes."""
+
 _COMMON: Final = "".join(map(chr, [*range(48, 58), *range(97, 123), *range(65, 91)])) + "".join(
     chr(n) for n in range(32, 127) if not chr(n).isalnum()
 )
@@ -39,8 +44,17 @@ def boolean(source: Source, p: float) -> bool:
     """True with approximately the probability ``p``; exactly if ``p`` is 0 or 1."""
     if p <= 0 or p >= 1:
         return p >= 1
-    n = 256 if 1 / 32 < p < 31 / 32 else 1 << 16
-    return source.below(n) >= n - min(max(1, round(p * n)), n - 1)
+    return source.below(_range_of(p)) >= least_true(p)
+
+
+def _range_of(p: float) -> int:
+    return 256 if 1 / 32 < p < 31 / 32 else 1 << 16
+
+
+def least_true(p: float) -> int:
+    """The smallest number from which :func:`boolean` makes True."""
+    n = _range_of(p)
+    return n - min(max(1, round(p * n)), n - 1)
 
 
 def integer(
@@ -60,8 +74,7 @@ def integer(
             return low + source.below(high - low + 1)
         n = origin - low + source.below(high - low + 1)  # so that 0 means the origin
         return low + n % (high - low + 1)
-    least = low if low is not None else min(-_UNBOUNDED, 2 * (high or 0))
-    most = high if high is not None else max(_UNBOUNDED, 2 * (low or 0))
+    least, most = _bounds(low, high)
     constant = source.constant(lambda magic: magic.integers(least, most))
     if constant is not None:
         return constant
@@ -82,6 +95,11 @@ def integer(
     return value if least <= value <= most else least + (value - least) % (most - least + 1)
 
 
+def _bounds(low: int | None, high: int | None) -> tuple[int, int]:
+    least = low if low is not None else min(-_UNBOUNDED, 2 * (high or 0))
+    return least, high if high is not None else max(_UNBOUNDED, 2 * (low or 0))
+
+
 def real(source: Source, low: float, high: float, nan: bool, smallest: float) -> float:
     """A float from ``low`` to ``high``, where -0.0 is below 0.0; also NaN if ``nan``.
 
@@ -95,7 +113,7 @@ def real(source: Source, low: float, high: float, nan: bool, smallest: float) ->
         value = float(integer(source, -(1 << 15), (1 << 15) - 1))
     elif way < 128:
         value = integer(source, -(1 << 31), (1 << 31) - 1) / (10, 100, 1000, 4, 3)[source.below(5)]
-    elif way < 176 and math.isfinite(low) and math.isfinite(high):
+    elif way < _RAW and math.isfinite(low) and math.isfinite(high):
         part = source.below(1 << 32) / ((1 << 32) - 1)
         value = low * (1 - part) + high * part
     else:
@@ -199,3 +217,102 @@ def _length(source: Source, low: int, high: int) -> int:
         return low + source.below(room + 1)
     n = source.below(_LENGTHS)
     return low + min(room, n % 8 if n < 160 else n % 32 if n < 252 else n)
+
+
+# ------------------------------------------------- back: the choices from which a value is made
+
+
+def _integer_bytes(
+    value: int, low: int | None, high: int | None, origin: int, prefix: str = ""
+) -> bytes | None:
+    """The shortest choices from which :func:`integer` makes ``value``; None if there are none.
+
+    ``prefix``: a choice before them, in hex (no constant of the application).
+    """
+    if (low is not None and value < low) or (high is not None and value > high):
+        return None
+    if low is not None and high is not None and high - low < _NARROW:
+        first = low if origin <= low or origin > high else origin
+        return bytes([(value - first) % (high - low + 1)])
+    least, most = _bounds(low, high)
+    near = min(max(origin, least), most)
+    size = most - least + 1  # values beyond the range are drawn modulo its size
+    steps = min((value - near + n * size for n in (0, 1, -1)), key=abs)
+    distance = 2 * steps if steps >= 0 else -2 * steps - 1
+    for way, size in enumerate(_SIZES):
+        if not distance >> 8 * size:
+            return bytes.fromhex(prefix) + bytes([way << 1]) + distance.to_bytes(size, "big")
+    return None
+
+
+def _integer(start: int, end: int, value: int, *details: Any) -> Draw:
+    low, high, origin, prefix = details
+    least, most = _bounds(low, high)
+    near = min(max(origin, least), most)
+
+    def encode(n: int) -> bytes | None:
+        return _integer_bytes(n, low, high, origin, prefix)
+
+    return Draw(start, end, f"integer {low} {high}", value, encode, near, low, high)
+
+
+def _real(start: int, end: int, value: str, *bounds: str) -> Draw:
+    low, high, smallest = map(float.fromhex, bounds)
+
+    def encode(value: float) -> bytes | None:
+        if not math.isnan(value) and not _is_real(value, low, high, smallest):
+            return None
+        return bytes([_RAW]) + struct.pack(">d", value)
+
+    return Draw(start, end, "real", float.fromhex(value), encode)
+
+
+def items_of(value: str, intervals: IntervalSet) -> tuple[list[int], int, int]:
+    """Each character as a number, the simplest first; of how many common ones and of how many."""
+    alphabet = _alphabet(intervals)
+    common = alphabet.common
+    items = [common.index(c) if c in common else _LENGTHS + intervals.index(ord(c)) for c in value]
+    return items, len(common), alphabet.size
+
+
+def _text(start: int, end: int, items: list[int], *details: Any) -> Draw:
+    common, size, low, high, prefix = details
+
+    def encode(items: tuple[int, ...]) -> bytes | None:
+        parts = [_length_bytes(len(items), low, high, prefix)]
+        known = [n if n < common else _LENGTHS if n < _LENGTHS else n for n in items]
+        parts += [bytes([n if n < common else _RARE]) for n in known]
+        parts += [number_bytes(n - _LENGTHS, size) for n in known if n >= common]
+        return joined(parts)
+
+    return Draw(start, end, f"text {size}", tuple(items), encode, 0, low, high)
+
+
+def _block(start: int, end: int, value: str, low: int, high: int) -> Draw:
+    def encode(items: tuple[int, ...]) -> bytes | None:
+        return joined([_length_bytes(len(items), low, high), bytes(items)])
+
+    return Draw(start, end, "bytes", tuple(bytes.fromhex(value)), encode, 0, low, high)
+
+
+def _length_bytes(length: int, low: int, high: int, prefix: str = "") -> bytes | None:
+    """The choice from which :func:`_length` makes this length; None if there is none."""
+    room, n = high - low, length - low
+    if not 0 <= n <= room:
+        return None
+    if room < 16:
+        return number_bytes(n, room + 1, prefix)
+    if n < 32:
+        return number_bytes(n if n < 8 else 160 + n, _LENGTHS, prefix)
+    return number_bytes(_LENGTHS - 1 if n == room else n, _LENGTHS, prefix) if (
+        n == room < _LENGTHS or n in range(252, _LENGTHS)
+    ) else None  # fmt: skip
+
+
+KINDS: Final[dict[str, Callable[..., Draw]]] = {
+    "integer": _integer,
+    "real": _real,
+    "text": _text,
+    "bytes": _block,
+}
+"""What makes a :class:`Draw` of a note of the backend (``making.NotingBackend``)."""

@@ -1,44 +1,64 @@
 """zest (Padhye et al., "Semantic Fuzzing with Zest", ISSTA 2019), for Python.
 
 Algorithm 1 of the Mu2 paper, with a separate coverage map of valid inputs. Choices of a generator
-are mutated as in Zest, plain bytes and text as in AFL.
+are mutated as in Zest, plain bytes and text as in AFL; operands of comparisons are put into both,
+which the paper does not do (docs/zest.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.directory.sync import Sync
+from fuzztui.engines.inputs.drawn import InputPart
+from fuzztui.engines.inputs.inputs import GeneratedInput
+from fuzztui.engines.instrument.sparse import FIRST_TRIALS, SparseProbes
+from fuzztui.engines.instrument.units import Census
+from fuzztui.engines.loop.comparisons import Comparisons
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.corpus import Corpus, Steerable, ZestScheduler
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.loop import Parts
-from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, WeightedMutators
+from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds
+from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator, parts_of_text
 
 _SHRINK_RUNS: Final = 64
 
 
-def build(context: Context) -> Parts:
-    """The parts of a zest engine."""
+def build(context: Context, census: Census | None = None) -> Parts:
+    """The parts of a zest engine. ``census``: that of the engine which extends it, and scans it."""
     spec, rng, executor = context.spec, context.rng, context.executor
     limit, words = spec.engine.max_size, context.journal.counters
     corpus = Corpus()
     scheduler = Steerable(ZestScheduler(corpus), corpus)
     choices = executor.form.choices
-    mutators: list[tuple[str, float, Mutator]]
-    if choices:
-        mutators = [("choices", 1.0, ChoiceMutator(rng))]
+    havoc: Mutator
+    parts_of: Callable[[CorpusEntry], Sequence[InputPart]]
+    others: list[tuple[str, float, Mutator]] = []
+    if isinstance(executor.form, GeneratedInput):
+        havoc, parts_of = ChoiceMutator(rng), ChoiceParts(context, executor.form)
     else:
-        havoc = Havoc(rng, limit, context.tokens, text=context.text)
-        mutators = [("havoc", 0.85, havoc), ("splice", 0.15, Splice(rng, corpus, havoc))]
+        havoc, parts_of = Havoc(rng, limit, context.tokens, text=context.text), parts_of_text
+        others = [("splice", 0.15, Splice(rng, corpus, havoc))]
+    structure = StructureMutator(rng, corpus, parts_of, havoc, limit)
+    mutators = [("havoc", 0.75, havoc), *others, ("structure", 0.1, structure)]
+    mutator = YieldMutators(mutators, rng)
 
     def seed_done(number: int) -> None:
         words[j.SEEDS_DONE] = number
 
     coverage = CoverageFeedback(executor.coverage)
+    compare = [Comparisons(context, corpus, scheduler, coverage)] if spec.engine.comparisons else []
+    own = census is None
+    if census is None:
+        census = Census(context.application)
+        census.scan()
+    # Not a key of campaigns: tests compare runs with and without sparse code.
+    first_trials = int(spec.engine.options.get("sparse_after", FIRST_TRIALS))
     return Parts(
         executor=executor,
         corpus=corpus,
@@ -47,10 +67,16 @@ def build(context: Context) -> Parts:
             Recover(Rescue(spec.dir)),
             Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.message),
             Sync(spec.sync_dir, context.store, limit),
-            Mutate(corpus, scheduler, WeightedMutators(mutators, rng)),
+            *compare,
+            Mutate(corpus, scheduler, mutator),
             Fresh(rng, choices=choices),
         ],
         coverage=coverage,
         feedbacks=[coverage],
+        saved=mutator.saved,
+        sparse=None
+        if executor.coverage.counting
+        else SparseProbes(context.application, census, first_trials),
+        on_modules=census.scan if own else lambda: None,
         shrink_runs=0 if choices else _SHRINK_RUNS,
     )

@@ -51,6 +51,11 @@ def clock(seconds: float) -> str:
     return f"{days}d {text.zfill(8)}" if days else text
 
 
+def span(seconds: float) -> str:
+    """A time limit: ``45 s``, ``15 min``, ``1.5 min``."""
+    return f"{seconds:.3g} s" if seconds < 60 else f"{seconds / 60:.3g} min"
+
+
 def several(n: int, one: str, many: str = "") -> str:
     """A number of things: ``1 hang``, ``3 hangs``. ``many``: the plural; ``one`` + s if empty."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -134,7 +134,27 @@ PYTHON_TARGET = (
         '"ValueError" or "package.module.ParseError".',
         default=[],
     ),
-    Key("timeout", "duration", "A trial that takes longer is a hang.", default="1s"),
+    Key(
+        "timeout",
+        "duration",
+        "A trial that uses more CPU time is a hang, if it does so again within a longer limit.",
+        default="1s",
+    ),
+    Key(
+        "timeout_wall",
+        "integer",
+        "How many times `timeout` a trial may take by the clock: it may wait for something, and "
+        "the machine may be loaded.",
+        default=4,
+        minimum=1,
+    ),
+    Key(
+        "timeout_confirm",
+        "integer",
+        "How many times `timeout` an input has when it runs again, before it is saved as a hang.",
+        default=2,
+        minimum=1,
+    ),
     Key("memory", "size", "Address space limit of the worker; 0: no limit.", default="2GiB"),
     Key("env", "table", "Environment variables for the target.", default={}),
     Key("cwd", "directory", "Where the target runs. Default: the campaign file's directory."),
@@ -198,6 +218,13 @@ PYTHON_ENGINE = (
         "boolean",
         "Use the strings, bytes and numbers in the application's code as a dictionary for byte and "
         "text inputs. With a generator only spoton uses constants.",
+        default=True,
+    ),
+    Key(
+        "comparisons",
+        "boolean",
+        "Record the operands of the target's comparisons for each new queue entry, and put them "
+        "into inputs: each where the input has the other one.",
         default=True,
     ),
     Key(
@@ -305,6 +332,15 @@ MU2_ENGINE = (
         "boolean",
         "At the end, run every surviving mutant on the whole corpus, so that the score is exact.",
         default=True,
+    ),
+    Key(
+        "exact_budget",
+        "budget",
+        "What an exact pass of one instance may use: CPU time, or trials, which are runs of "
+        "mutants here; 0: no limit. If it is used up, the score is a lower bound. Default: a "
+        "quarter of what the instance has used before, at least 60s; if campaign.budget is in "
+        "trials, a quarter of these, at least 50,000.",
+        minimum=0,
     ),
 )
 

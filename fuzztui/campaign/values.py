@@ -400,6 +400,12 @@ def _unit(parse: Callable[[object], Any]) -> Callable[[Key, Any, Path], tuple[An
     return check_unit
 
 
+def _budget(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if key.minimum == 0 and not isinstance(value, bool) and value in (0, "0", "0s"):
+        return value, (0.0, 0)
+    return value, parse_budget(value)
+
+
 _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "string": _string,
     "integer": _integer,
@@ -428,7 +434,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "edits": _edits,
     "duration": _unit(parse_duration),
     "size": _unit(parse_size),
-    "budget": _unit(parse_budget),
+    "budget": _budget,
 }
 
 

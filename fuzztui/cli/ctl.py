@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Timer
 
 from fuzztui.base.text import several, visible
+from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import ctl_targeting
 from fuzztui.cli.mutants import no_mutants, selection
 from fuzztui.cli.output import (
@@ -28,15 +29,24 @@ from fuzztui.cli.output import (
 )
 from fuzztui.cli.runs import find_run, standing, unsupervised
 from fuzztui.model.mutators import MixtureSetting, changed, settings
-from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, Result
+from fuzztui.remote.client import (
+    ControlClient,
+    NotRunning,
+    NotYet,
+    RemoteError,
+    Result,
+    sender,
+)
 from fuzztui.wire.commands import (
     COMMAND_NAMES,
     AddSeed,
     Command,
     EntryCommand,
     ExactPass,
+    MarkEquivalent,
     Minimise,
     SetMixture,
+    SkipMutants,
     TypeCommand,
     names_of,
 )
@@ -268,6 +278,8 @@ def ctl(options: argparse.Namespace) -> int:
     try:
         client = _connect(run, min(patience, _ANSWER_S))
     except NotRunning:
+        if isinstance(asked, (MarkEquivalent, SkipMutants)) and _judge_ended(run, asked):
+            return DONE
         raise CliError(f"{run}: {_why_not_running(run)}", NOT_RUNNING) from None
     except RemoteError as e:
         raise CliError(str(e), NOT_RUNNING) from None
@@ -291,6 +303,20 @@ def ctl(options: argparse.Namespace) -> int:
         mute.cancel()
         client.close()
     return DONE if done else FAILED
+
+
+def _judge_ended(run: Path, command: MarkEquivalent | SkipMutants) -> bool:
+    """Record a verdict about mutants of a campaign that has ended. False: it has not."""
+    from fuzztui.supervise.afterwards import can_judge, judge  # slow to import
+
+    if unsupervised(run) or not can_judge(standing(run).state):
+        return False
+    _report_selection(run, command.select)
+    try:
+        print(f"recorded: {visible(judge(run, command, sender()))}")
+    except SupervisorError as e:
+        raise CliError(str(e)) from None
+    return True
 
 
 def _connect(run: Path, patience: float) -> ControlClient:
@@ -335,7 +361,11 @@ def _why_not_running(run: Path) -> str:
 def _report_selection(run: Path, select: str) -> None:
     """Print how many mutants are selected. Raises :class:`CliError` if none is."""
     state = standing(run).state
-    selected = selection(select).of(state.mutants.values())
+    wanted = selection(select)
+    selected = wanted.of(state.mutants.values())
     if not selected:
         raise no_mutants(select, state)
-    say(f"{select} selects {len(selected):,} of {several(len(state.mutants), 'mutant')}")
+    text = f"{select} selects {len(selected):,} of {several(len(state.mutants), 'mutant')}"
+    if len(state.mutation) > 1 and any(key == "state" for key, _ in wanted.conditions):
+        text += "; an instance may select more, because another may have killed a mutant"
+    say(text)

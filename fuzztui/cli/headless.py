@@ -9,10 +9,11 @@ from pathlib import Path
 from types import FrameType
 
 from fuzztui.base.text import brief
-from fuzztui.cli.mutant_lines import grouped
+from fuzztui.cli.mutant_lines import exact_pass, grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
 from fuzztui.cli.status import status_object, status_text
+from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.progress import tally
 from fuzztui.model.selectors import ENDED, listed, running_time, tallies, totals
 from fuzztui.model.state import State
@@ -84,6 +85,8 @@ def progress_line(state: State) -> str:
     word = "" if state.state == "running" else f"  {brief(state.state)}"
     killed = state.mutant_counts.get("killed", 0)
     mutants = f"  killed {killed}/{len(state.mutants)}" if state.mutants else ""
+    if passing := [f.backlog for f in state.mutation.values() if f.phase]:
+        mutants += f"  {exact_pass(mutants_summary(state), sum(passing))}"
     if state.stage:
         killed, judged = tally(state.mutants.values())
         mutants = f"  {brief(state.stage)}: {killed} of {judged} killed"

@@ -57,6 +57,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("status runs/tomllib-mu2 --json", "status /path/to/sync_dir"),
         ),
         CommandHelp(
+            "comparisons",
+            (("[RUN]", "list what the target's comparisons have brought"),),
+            ("comparisons runs/tomllib --all",),
+        ),
+        CommandHelp(
             "types",
             (("[RUN]", "spoton: list targeted types and uncovered goals"),),
             ("types runs/thumbnails --all",),

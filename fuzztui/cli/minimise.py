@@ -16,6 +16,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
 from fuzztui.cli.runs import find_run
+from fuzztui.minimise import python_inputs
 from fuzztui.minimise.program_inputs import minimise as minimised
 from fuzztui.minimise.python_inputs import minimise_by_engine
 from fuzztui.minimise.turns import minimised_path
@@ -33,8 +34,12 @@ def minimise(options: argparse.Namespace) -> int:
 
     def begin(stop: Callable[[], bool]) -> Awaitable[str]:
         if campaign is None:
-            return minimise_by_engine(run_dir, file, output, line.show, stop=stop)
-        return minimised(campaign, run_dir, file, output, line.show, stop=stop)
+            longest_s = python_inputs.LONGEST_S if options.time is None else options.time
+            return minimise_by_engine(
+                run_dir, file, output, line.show, stop=stop, longest_s=longest_s
+            )
+        longest_s = options.time
+        return minimised(campaign, run_dir, file, output, line.show, stop=stop, longest_s=longest_s)
 
     try:
         message = asyncio.run(_until_stopped(begin, at_eof=options.until_eof))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fuzztui.base.text import several
+from fuzztui.cli.output import duration
 from fuzztui.model.mutants import Summary, mutants_summary
-from fuzztui.model.selectors import FindingTally, listed, tallies, totals
+from fuzztui.model.selectors import ENDED, FindingTally, listed, tallies, totals
 from fuzztui.model.state import State
 
 _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
@@ -55,10 +56,18 @@ def summary_line(s: Summary) -> str:
     if s.static:
         line += f"; {s.static:,} run only at import"
     if s.killed:
-        line += f"; score {percent(s.score)}"
+        line += f"; score {s.at_least}{percent(s.score)}"
         if s.adjusted != s.score:
             line += f" ({percent(s.adjusted)} without skipped and equivalent)"
     return line
+
+
+def exact_pass(s: Summary, inputs: int) -> str:
+    """Format the progress of an exact pass. ``inputs``: those that wait, for older engines."""
+    if s.unsettled < 0:
+        return f"exact pass, {several(inputs, 'input')} to go"
+    left = f", about {duration(s.left_s)} left" if s.left_s >= 0 else ""
+    return f"exact pass, {several(s.unsettled, 'pair')} of mutants and inputs to go{left}"
 
 
 def status_rows(state: State) -> Iterator[tuple[str, str]]:
@@ -70,7 +79,7 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
     yield "mutants", f"{s.total:,}: {', '.join(counts)}"
     excluded = " and ".join(_counts(s, ("skipped", "equivalent")))
     adjusted = f"; {percent(s.adjusted)} without {excluded}" if excluded else ""
-    yield "score", f"{percent(s.score)}{adjusted}"
+    yield "score", f"{s.at_least}{percent(s.score)}{adjusted}"
     stats = state.mutation.values()
     spent = [
         ("original", sum(f.original_s for f in stats)),
@@ -81,8 +90,11 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
     whole = sum(seconds for _, seconds in spent)
     if whole > 0:
         yield "time", ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in spent)
-    if any(f.phase for f in stats):
-        yield "now", f"exact pass, {several(sum(f.backlog for f in stats), 'input')} to go"
+    if state.state not in ENDED and any(f.phase for f in stats):
+        yield "now", exact_pass(s, sum(f.backlog for f in stats))
+    elif state.state in ENDED and s.unsettled > 0:
+        pairs = several(s.unsettled, "pair")
+        yield "not run", f"{pairs} of mutants and inputs: the exact pass was not completed"
     if wrong := sum(f.audit_kills for f in stats):
         audits = sum(f.audits for f in stats)
         yield "audit", f"{wrong:,} of {audits:,} audited pruned pairs kill: please report this bug"

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -42,7 +42,7 @@ from fuzztui.cli.worklist import (
 )
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
-from fuzztui.model.mutants import mutants_summary
+from fuzztui.model.mutants import mutants_summary, survivors
 from fuzztui.model.state import Mutant, State
 from fuzztui.wire.events import MutantsFound, Record
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
@@ -71,6 +71,8 @@ def mutants(options: argparse.Namespace) -> int:
     """Carry out ``list``, ``show``, ``rank`` or ``matrix``."""
     if options.csv and options.what != "matrix":
         raise CliError(f"--csv is for matrix, not for {options.what}", USAGE)
+    if options.survivors and options.what != "list":
+        raise CliError(f"--survivors is for list, not for {options.what}", USAGE)
     if options.what == "rank":
         return rank_mutants(options)
     if options.what == "matrix":
@@ -93,15 +95,21 @@ def _list(options: argparse.Namespace) -> int:
     width = shutil.get_terminal_size().columns if at_terminal() else 0
     if doubt and not options.json:
         print(doubt)
+    if state.stage and options.survivors:
+        raise CliError("--survivors is for mu2; with fuzz-first select state=alive", USAGE)
     if state.stage:
         return _list_worklist(state, worklist_rows(rows), width, as_json=options.json)
+    summary = mutants_summary(state)
+    groups = None
+    if options.survivors:
+        groups = survivors(rows, reach_known=summary.unsettled >= 0)
+        rows = [m for those in groups.values() for m in those]
     if options.json:
         print(json.dumps([mutant_dict(m) for m in rows], indent=1))
         return _code(rows)
-    for line in table(rows, width):
+    for line in table(rows, width) if groups is None else survivors_table(groups, width):
         print(line)
-    summary = mutants_summary(state)
-    if selections:
+    if selections or options.survivors:
         print(f"{len(rows):,} of {several(summary.total, 'mutant')}")
     else:
         print(summary_line(summary) + (", of the known mutants" if state.lost else ""))
@@ -372,6 +380,14 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
         if left >= MIN_CHANGE:
             text = f"{text:<{10 + 1 + of_line + 1 + of_id}}  {cut(change(m), left)}"
         yield text.rstrip()
+
+
+def survivors_table(groups: Mapping[str, Sequence[Mutant]], width: int = 0) -> Iterator[str]:
+    """Yield a table for each group of survivors, with the number of mutants."""
+    for name, those in groups.items():
+        yield ""
+        yield f"{name}: {several(len(those), 'mutant')}"
+        yield from table(those, width)
 
 
 def change(m: Mutant) -> str:

@@ -223,6 +223,11 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
     )
     parser.add_argument("--json", action="store_true", help="print a list of objects; show: one")
     parser.add_argument("--csv", action="store_true", help="with matrix: print a line per kill")
+    parser.add_argument(
+        "--survivors",
+        action="store_true",
+        help="with list: only mutants that are not killed, in groups: those that ran come first",
+    )
     rank_ = parser.add_argument_group("with rank")
     rank_.add_argument("--limit", metavar="N", type=_count, help="only the first N mutants")
     rank_.add_argument("--lines", default="", help="only mutants of these lines: 12,40-60")
@@ -269,7 +274,14 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         default=_cpus(),
         help="number of parallel processes (default: one for each CPU: %(default)s)",
     )
-    parser.add_argument("--survivors", action="store_true", help="list the surviving mutants")
+    parser.add_argument(
+        "--budget",
+        metavar="TIME",
+        type=_seconds,
+        default=0.0,
+        help="end after this time, such as 5m: the score is then a lower bound (default: no limit)",
+    )
+    parser.add_argument("--survivors", action="store_true", help="list the mutants not killed")
     parser.add_argument(
         "--fail-under",
         metavar="N",
@@ -338,6 +350,15 @@ def _types(parser: argparse.ArgumentParser) -> Run:
     _all(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return types.types
+
+
+def _comparisons(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import comparisons
+
+    _optional_run(parser)
+    _all(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return comparisons.comparisons
 
 
 def _all(parser: argparse.ArgumentParser) -> None:
@@ -415,6 +436,12 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
         help="the output file; default: RUN/minimised/INSTANCE/NAME",
     )
     parser.add_argument(
+        "--time",
+        type=_seconds,
+        metavar="SECONDS",
+        help="stop after this time, 30 or 5m, with the smallest input found (10m; programs 15m)",
+    )
+    parser.add_argument(
         "--progress",
         action="store_true",
         help="print a line on stderr for each step; do not reproduce the result afterwards",
@@ -465,6 +492,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "operators": _operators,
     "targets": _targets,
     "types": _types,
+    "comparisons": _comparisons,
     "replay": _replay,
     "repro": _repro,
     "minimise": _minimise,

@@ -16,14 +16,15 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.mutant_lines import percent, summary_line
-from fuzztui.cli.mutants import AFL, own_campaign, python_campaign, table
+from fuzztui.cli.mutants import AFL, own_campaign, python_campaign, survivors_table
 from fuzztui.cli.output import BELOW_THRESHOLD, DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.inprocess.ask import ask
 from fuzztui.model.fold import apply
 from fuzztui.model.mutants import mutants_summary, score_of
+from fuzztui.model.mutants import survivors as grouped_survivors
 from fuzztui.model.state import Mutant, State
-from fuzztui.wire.events import Event, MutantsFound, MutantState, Record
+from fuzztui.wire.events import Event, MutantRuns, MutantsFound, MutantState, MutationStats, Record
 
 _LINE_EVERY_S = 10.0
 """Seconds between two progress lines if stderr is not a terminal."""
@@ -42,7 +43,7 @@ def score(options: argparse.Namespace) -> int:
         )
     corpus = _corpus(run, options.corpus)
     campaign = python_campaign(run / "campaign.toml", options.overrides)
-    result = _ask(campaign, run / "out" / "main", corpus, options.jobs)
+    result = _ask(campaign, run / "out" / "main", corpus, options)
     if options.json:
         folders = [str(folder) for folder in corpus]
         print(json.dumps({**result, "corpus": folders, "problems": [*now.problems]}, indent=1))
@@ -60,7 +61,7 @@ def _threshold(state: State, least: float) -> int:
         return DONE
     sys.stdout.flush()
     say(
-        f"score {100 * (s.score or 0):.2f}% is below --fail-under {least:g}%: "
+        f"score {s.at_least}{100 * (s.score or 0):.2f}% is below --fail-under {least:g}%: "
         f"{s.killed:,} of {several(valid, 'mutant')} killed"
     )
     return BELOW_THRESHOLD
@@ -79,10 +80,13 @@ def _corpus(run: Path, given: Iterable[Path]) -> list[Path]:
     return folders
 
 
-def _ask(campaign: Campaign, directory: Path, corpus: list[Path], jobs: int) -> dict[str, Any]:
+def _ask(
+    campaign: Campaign, directory: Path, corpus: list[Path], options: argparse.Namespace
+) -> dict[str, Any]:
     """Return the engine's result; show progress on stderr. Raises :class:`CliError`."""
     progress = _Progress(sys.stderr.isatty())
-    question = ["--jobs", str(jobs), "--score", *map(str, corpus)]
+    limits = ["--jobs", str(options.jobs), "--within", str(options.budget)]
+    question = [*limits, "--score", *map(str, corpus)]
     try:
         with closing(ask(campaign, question, directory)) as answers:
             for answer in answers:
@@ -127,6 +131,7 @@ class _Progress:
 def state_of(result: dict[str, Any]) -> State:
     """Return the engine's result as the state of a campaign."""
     events: list[Event] = []
+    reached: dict[str, list[int]] = {}
     items = result.get("mutants")
     for item in items if isinstance(items, list) else []:
         if not isinstance(item, dict) or not isinstance(item.get("id"), str):
@@ -146,6 +151,9 @@ def state_of(result: dict[str, Any]) -> State:
                 detail=text("detail"),
             )
         )
+        reached[text("id")] = [int(item.get("reached") is True), 0, 0]
+    events.append(MutantRuns("score", reached))
+    events.append(MutationStats("score", unsettled=int(result.get("exact") is False)))
     state = State()
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
     return state
@@ -159,17 +167,20 @@ def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> It
     for folder in corpus:
         yield visible(f"corpus  {folder}")
     yield f"inputs  {result.get('inputs', 0):,}" + _flaky(result)
-    yield summary_line(mutants_summary(state))
-    yield from _by("operator", mutants, lambda m: m.operator)
-    yield from _by("file", mutants, lambda m: m.file)
-    alive = [m for m in mutants if m.state in ("alive", "pending")]
+    counts = mutants_summary(state)
+    yield summary_line(counts)
+    warnings = result.get("warnings")
+    for warning in warnings if isinstance(warnings, list) else ():
+        yield visible(f"warning: {warning}")
+    head = counts.at_least.strip() or "score"
+    yield from _by("operator", head, mutants, lambda m: m.operator)
+    yield from _by("file", head, mutants, lambda m: m.file)
     if survivors:
+        yield from survivors_table(grouped_survivors(mutants), width)
+    elif left := counts.alive + counts.pending:
         yield ""
-        yield "survivors (pending: no input infects the mutant)"
-        yield from table(alive, width)
-    elif alive:
-        yield ""
-        yield f"--survivors lists the {several(len(alive), 'surviving mutant')}"
+        alive = f"({counts.alive:,} alive, {counts.pending:,} pending)"
+        yield f"{left:,} not killed {alive}: --survivors lists them"
 
 
 def _flaky(result: dict[str, Any]) -> str:
@@ -177,7 +188,7 @@ def _flaky(result: dict[str, Any]) -> str:
     return f"  ({flaky} flaky, not used)" if flaky else ""
 
 
-def _by(what: str, mutants: list[Mutant], key: Callable[[Mutant], str]) -> Iterator[str]:
+def _by(what: str, head: str, mutants: list[Mutant], key: Callable[[Mutant], str]) -> Iterator[str]:
     """Yield a table with the number of mutants, killed mutants and score by ``key``."""
     groups: dict[str, list[Mutant]] = {}
     for m in mutants:
@@ -187,9 +198,9 @@ def _by(what: str, mutants: list[Mutant], key: Callable[[Mutant], str]) -> Itera
     names = {name: visible(name or "?") for name in sorted(groups)}
     widest = max(len(what), *map(len, names.values()))
     yield ""
-    yield f"{what:<{widest}} {'mutants':>8} {'killed':>8} {'score':>7}"
+    yield f"{what:<{widest}} {'mutants':>8} {'killed':>8} {head:>8}"
     for name, shown in names.items():
         valid = [m for m in groups[name] if m.state != "invalid"]
         killed = sum(m.state == "killed" for m in valid)
         part = percent(score_of(killed, len(valid)))
-        yield f"{shown:<{widest}} {len(groups[name]):>8,} {killed:>8,} {part:>7}"
+        yield f"{shown:<{widest}} {len(groups[name]):>8,} {killed:>8,} {part:>8}"

@@ -27,6 +27,7 @@ from fuzztui.cli.output import (
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
+from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
@@ -213,9 +214,9 @@ def status_text(run: Path, now: RunStatus) -> str:
         ("state", f"{now.state_name}{reason}"),
         *([("trouble", now.trouble)] if now.trouble else []),
         *([("log", _lost(now))] if least else []),
-        ("elapsed", duration(running_time(state)) + budget),
+        ("elapsed", _elapsed(state, budget)),
         ("execs", f"{least}{t.stats.execs:,}{per_second}"),
-        ("corpus", f"{least}{t.stats.corpus:,}"),
+        ("corpus", f"{least}{t.stats.corpus:,}{_for_comparisons(state)}"),
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
@@ -257,6 +258,16 @@ def status_text(run: Path, now: RunStatus) -> str:
     return "\n".join(lines)
 
 
+def _elapsed(state: State, budget: str) -> str:
+    """Campaign time, as on the screens; if it differs, running time, which a time budget counts."""
+    ran, whole = duration(running_time(state)), duration(state.t)
+    if ran == whole:
+        return whole + budget
+    if state.budget_s:
+        return f"{whole}; {ran}{budget} without pauses"
+    return f"{whole}{budget}; {ran} without pauses"
+
+
 def _lost(now: RunStatus) -> str:
     lost = f"{several(now.state.lost, 'record')} lost before the log was repaired"
     what = "damaged" if now.problems else lost
@@ -276,6 +287,12 @@ def _old(i: Instance, now: RunStatus) -> str:
     if now.state_name in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:
         return ""
     return f", {ago(age)} old"
+
+
+def _for_comparisons(state: State) -> str:
+    """How many entries were made for a comparison; empty if none was."""
+    made = sum(1 for _ in made_for_comparisons(state))
+    return f", {made:,} of them for comparisons (fuzztui comparisons)" if made else ""
 
 
 def _cover(t: Totals) -> str:

@@ -110,7 +110,9 @@ class InstanceLife:
         self._delay = FIRST_DELAY_S
         self._progress_at = time.monotonic()
         self._silent_ends = 0
-        self._timeout_s: float = campaign.target.get("timeout_s", 0.0)
+        target = campaign.target
+        longest = target.get("timeout_wall", 1) * target.get("timeout_confirm", 1)
+        self._timeout_s: float = longest * target.get("timeout_s", 0.0)
         self._standstill = Standstill(
             self.name,
             self.directory,

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from fuzztui.base.files import read_regular
-from fuzztui.base.text import several, visible
+from fuzztui.base.text import several, span, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.inputs.reduce import shrink
@@ -62,21 +62,27 @@ async def minimise(
     *,
     mark: ProcessMark | None = None,
     stop: Callable[[], bool] = lambda: False,
+    longest_s: float | None = None,
 ) -> str:
     """Write a smaller input with the same outcome as ``file`` to ``output``. Returns a summary.
 
     ``mark``: marks the processes, so that they can be killed if this process dies. ``stop``: called
-    repeatedly; once it returns True, the smallest input found is written.
+    repeatedly; once it returns True, or after ``longest_s`` seconds (None: :data:`LONGEST_S`), the
+    smallest input found is written.
     Raises :class:`SupervisorError` with the reason if minimising fails.
     """
+
+    limit_s = LONGEST_S if longest_s is None else longest_s
 
     async def shorten(data: bytes) -> tuple[bytes, str]:
         if judged_by_oracle(campaign, run_dir, file):
             return await minimise_by_oracle(
-                OracleJudge.of(campaign, mark), data, progress, LONGEST_S, stop
+                OracleJudge.of(campaign, mark), data, progress, limit_s, stop
             )
         program = TargetProgram.of(campaign, instance_of(run_dir, file))
-        return await _minimised(program, category_of(file), data, progress, mark=mark, stop=stop)
+        return await _minimised(
+            program, category_of(file), data, progress, mark=mark, stop=stop, longest_s=limit_s
+        )
 
     return await rewrite(file, output, shorten)
 
@@ -89,6 +95,7 @@ async def _minimised(
     *,
     mark: ProcessMark | None,
     stop: Callable[[], bool],
+    longest_s: float,
 ) -> tuple[bytes, str]:
     """Check the finding, run afl-tmin, compare the outcomes. Returns smaller input and note."""
     tool = program.tool("afl-tmin")
@@ -106,7 +113,7 @@ async def _minimised(
     if stop():
         raise SupervisorError("stopped before afl-tmin had started")
     with open_sandbox(program, data, mark) as place:
-        shorter, note = await _shrink(place, tool, category, progress, stop)
+        shorter, note = await _shrink(place, tool, category, progress, stop, longest_s)
     if before:
         progress("comparing the outcome", -1.0)
         after = await examine_file(program, category, shorter, mark=mark)
@@ -115,8 +122,13 @@ async def _minimised(
     return shorter, note
 
 
-async def _shrink(
-    place: Sandbox, tool: str, category: str, progress: Progress, stop: Callable[[], bool]
+async def _shrink(  # noqa: PLR0917
+    place: Sandbox,
+    tool: str,
+    category: str,
+    progress: Progress,
+    stop: Callable[[], bool],
+    longest_s: float,
 ) -> tuple[bytes, str]:
     """Run afl-tmin. Returns the smaller input and a note for the summary."""
     program = place.program
@@ -132,14 +144,14 @@ async def _shrink(
     env = {**program.env, "TMPDIR": str(place.directory)}
     if program.blind:
         env |= {"AFL_NO_FORKSRV": "1"}
-    deadline = time.monotonic() + LONGEST_S
+    deadline = time.monotonic() + longest_s
     stopped = ""
 
     def stop_in_time(pid: int) -> None:
         nonlocal stopped
         late = time.monotonic() >= deadline
         if not stopped and (late or stop()):
-            stopped = f"stopped after {round(LONGEST_S / 60)} min" if late else "stopped"
+            stopped = f"stopped after {span(longest_s)}" if late else "stopped"
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGINT)
 
@@ -147,7 +159,7 @@ async def _shrink(
         argv,
         place.mark,
         cwd=place.cwd,
-        limit=LONGEST_S + _GRACE_S,
+        limit=longest_s + _GRACE_S,
         env=env,
         stdout=True,
         terminal=True,
@@ -261,7 +273,7 @@ async def minimise_by_oracle(
     def keeps(shorter: bytes) -> bool:
         nonlocal left, stopped
         if time.monotonic() >= deadline:
-            stopped = f"stopped after {round(longest_s / 60)} min"
+            stopped = f"stopped after {span(longest_s)}"
         elif stop():
             stopped = "stopped"
         if given_up or stopped:

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 from fuzztui.base.bounds import loads
 from fuzztui.base.files import temporary_directory
-from fuzztui.base.text import several, visible
+from fuzztui.base.text import several, span, visible
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.engines.execute.forks import how_it_ended
@@ -46,24 +47,28 @@ async def minimise_by_engine(
     *,
     mark: ProcessMark | None = None,
     stop: Callable[[], bool] = lambda: False,
+    longest_s: float = LONGEST_S,
 ) -> str:
     """Write a smaller input with the signature of ``file`` to ``output``. Returns a summary.
 
     ``mark``: marks the processes, so that they can be killed if this process dies. ``stop``: called
-    repeatedly; once it returns True, the smallest input found is written.
+    repeatedly; once it returns True, or after ``longest_s`` seconds, the smallest input found is
+    written.
     Raises :class:`SupervisorError` with the reason if minimising fails.
     """
 
     async def shorten(data: bytes) -> tuple[bytes, str]:
         progress("loading the target, reproducing the finding", -1.0)
-        reader = _Reader(data, progress)
+        reader = _Reader(data, progress, longest_s)
         spec = spec_near(run_dir, file)
         if spec is None:
             raise SupervisorError(f"{run_dir.path}: no instance was started in this run")
         with temporary_directory() as place:
             given = Path(place) / "input"
             given.write_bytes(data)
-            outcome = await _ask(run_dir, spec, given, reader.take, mark=mark, stop=stop)
+            outcome = await _ask(
+                run_dir, spec, given, reader.take, mark=mark, stop=stop, longest_s=longest_s
+            )
         return reader.result(outcome, stopped=stop())
 
     return await rewrite(file, output, shorten)
@@ -77,6 +82,7 @@ async def _ask(
     *,
     mark: ProcessMark | None,
     stop: Callable[[], bool],
+    longest_s: float,
 ) -> ProcessResult:
     """Run the engine on the input in ``given``, which has a separate directory."""
     python, env = python_of(spec)
@@ -90,14 +96,14 @@ async def _ask(
                 os.kill(pid, signal.SIGTERM)
 
     argv = ["nice", "-n", "10", python, "-P", "-m", "fuzztui.engines", str(spec.absolute())]
-    argv += ["--minimise", str(given), "--tries", str(TRIES), "--seconds", str(LONGEST_S)]
+    argv += ["--minimise", str(given), "--tries", str(TRIES), "--seconds", str(longest_s)]
     cwd = given.parent / "cwd"
     cwd.mkdir()
     return await execute(
         argv,
         mark or ProcessMark(given.parent, "minimise"),
         cwd=cwd,
-        limit=LOAD_LIMIT_S + LONGEST_S + _GRACE_S,
+        limit=LOAD_LIMIT_S + longest_s + _GRACE_S,
         # As an engine is started (docs/house.md).
         env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(run_dir.expose_package())},
         stdout=True,
@@ -109,8 +115,9 @@ async def _ask(
 class _Reader:
     """Reads and checks the output of the engine, which is untrusted: it runs the target's code."""
 
-    def __init__(self, data: bytes, progress: Progress) -> None:
-        self._data, self._progress = data, progress
+    def __init__(self, data: bytes, progress: Progress, longest_s: float) -> None:
+        self._data, self._progress, self._longest_s = data, progress, longest_s
+        self._began_s = 0.0
         self._best = data
         self._rest = b""
         self._reason = ""
@@ -138,7 +145,13 @@ class _Reader:
                     self._end = visible(end)[:200]
                 self._tries = tries
                 sizes = f"{len(self._data)} -> {several(size, 'byte')}"
-                self._progress(f"{several(tries, 'try', 'tries')}, {sizes}", -1.0)
+                part = message.get("part")
+                self._began_s = self._began_s or time.monotonic()
+                left = max(0.0, self._longest_s - (time.monotonic() - self._began_s))
+                self._progress(
+                    f"{several(tries, 'try', 'tries')}, {sizes}, at most {span(left)} left",
+                    part if isinstance(part, float) and 0 <= part <= 1 else -1.0,
+                )
 
     def result(self, outcome: ProcessResult, *, stopped: bool) -> tuple[bytes, str]:
         """Return the smallest input and a note for the summary. Raises :class:`SupervisorError`.

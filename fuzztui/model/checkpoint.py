@@ -154,6 +154,7 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
         for name, goals in state.uncovered_goals.items()
     }
     head["checked_trials"] = dict(state.checked_trials)
+    head["learnt"] = dict(state.learnt)
     head["series"] = {name: s.to_json() for name, s in state.series.items()}
     return {
         "schema": SCHEMA,

@@ -17,7 +17,16 @@ from operator import attrgetter
 from typing import Any
 
 from fuzztui.base.signals import is_by_signal
-from fuzztui.model import commands, fuzzfirst, mutants, mutators, saved, stats, targeting
+from fuzztui.model import (
+    commands,
+    comparisons,
+    fuzzfirst,
+    mutants,
+    mutators,
+    saved,
+    stats,
+    targeting,
+)
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.stats import count, finite
@@ -32,6 +41,7 @@ from fuzztui.wire.events import (
     CommandIssued,
     CommandProgress,
     CommandRejected,
+    ComparisonsReported,
     EntriesSeeded,
     EntryDescribed,
     EntrySaved,
@@ -60,7 +70,7 @@ from fuzztui.wire.events import (
     Unknown,
 )
 
-FOLD_VERSION = 13
+FOLD_VERSION = 14
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100
@@ -289,6 +299,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     EntrySaved: saved.entry_saved,
     EntriesSeeded: saved.entries_seeded,
     EntryDescribed: saved.entry_described,
+    ComparisonsReported: comparisons.comparisons_reported,
     FindingSaved: saved.finding_saved,
     FindingDescribed: saved.finding_described,
     MutantsFound: mutants.mutants_found,
@@ -316,6 +327,7 @@ _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantRuns: attrgetter("runs"),
     MutantPositions: attrgetter("places"),
     EntriesSeeded: attrgetter("origins"),
+    ComparisonsReported: lambda e: [*e.tokens, *e.entries],
     MutatorStats: attrgetter("names"),
     TargetingStats: attrgetter("names"),
     GoalsUncovered: attrgetter("left"),

@@ -13,6 +13,7 @@ Each instance has its own corpus, and so its own state of a mutant. A row has on
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any, Final
@@ -151,6 +152,8 @@ def mutation_stats(state: State, e: MutationStats, touched: ChangesBuilder) -> N
     figures: dict[str, Any] = {name: finite(getattr(e, name)) for name in _reals}
     figures |= {name: max(count(getattr(e, name)), 0) for name in _whole}
     figures["share"] = finite(e.share, -1.0)
+    figures["left_s"] = max(finite(e.left_s, -1.0), -1.0)
+    figures["unsettled"] = count(e.unsettled)
     state.mutation[e.instance] = replace(e, **figures)
     touched.campaign = True
 
@@ -178,6 +181,15 @@ class Summary:
     """Killed of all that can be made. Skipped and equivalent mutants count as not killed."""
     adjusted: float | None
     """The same without skipped and equivalent ones."""
+    unsettled: int = -1
+    """Pairs that an exact pass has still to examine; 0: the score is exact; -1: not known."""
+    left_s: float = -1.0
+    """Estimated seconds until the running exact pass ends; -1: not known, or none runs."""
+
+    @property
+    def at_least(self) -> str:
+        """``"at least "`` in front of a score that is a lower bound, else an empty string."""
+        return "at least " if self.unsettled > 0 else ""
 
 
 def score_of(killed: int, of: int) -> float | None:
@@ -190,13 +202,39 @@ def mutants_summary(state: State) -> Summary:
     counts = {word: state.mutant_counts.get(word, 0) for word in MUTANT_STATES}
     total, killed = len(state.mutants), counts["killed"]
     made = total - counts["invalid"]
+    stats = state.mutation.values()
+    unsettled = [f.unsettled for f in stats if f.unsettled >= 0]
     return Summary(
         total=total,
         static=state.static_mutants,
         score=score_of(killed, made),
         adjusted=score_of(killed, made - counts["skipped"] - counts["equivalent"]),
+        unsettled=sum(unsettled) if unsettled else -1,
+        left_s=max((f.left_s for f in stats), default=-1.0),
         **counts,
     )
+
+
+RAN: Final = "ran, and made no difference"
+WAITS: Final = "infected, and not run yet"
+REACHED: Final = "reached, and never infected"
+UNREACHED: Final = "never reached"
+UNKNOWN_REACH: Final = "never infected"
+"""Of pending mutants in logs of older engines, which did not report whether they were reached."""
+SURVIVORS: Final = (RAN, WAITS, REACHED, UNREACHED, UNKNOWN_REACH)
+"""Groups of survivors. The first shows what the inputs or their checks lack."""
+
+
+def survivors(rows: Iterable[Mutant], *, reach_known: bool = True) -> dict[str, list[Mutant]]:
+    """The mutants that are alive or pending, by group in the order of :data:`SURVIVORS`."""
+    groups: dict[str, list[Mutant]] = {name: [] for name in SURVIVORS}
+    for m in rows:
+        if m.state == "alive" or (m.state == "pending" and m.runs):
+            groups[RAN].append(m)
+        elif m.state == "pending":
+            name = REACHED if m.reached else UNREACHED if reach_known else UNKNOWN_REACH
+            groups[WAITS if m.infected else name].append(m)
+    return {name: those for name, those in groups.items() if those}
 
 
 _TIMES = ("original_s", "mutants_s", "compile_s", "rest_s")
@@ -223,6 +261,9 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
         **{word: getattr(summary, word) for word in ("total", *MUTANT_STATES, "static")},
         "score": summary.score,
         "adjusted_score": summary.adjusted,
+        "exact": None if summary.unsettled < 0 else summary.unsettled == 0,
+        "unsettled": summary.unsettled if summary.unsettled >= 0 else None,
+        "exact_left_s": summary.left_s if summary.left_s >= 0 else None,
         "time": {name: round(sum(getattr(f, name) for f in figures), 3) for name in _TIMES},
         "pairs": {name: sum(getattr(f, name) for f in figures) for name in _PAIRS},
         "flaky": sum(f.flaky for f in figures),

@@ -27,7 +27,8 @@ _ROWS_A_RECORD = 10
 """Rows whose inspection costs about as much as the fold of an ordinary record."""
 
 
-def _entry(state: State, name: str, number: int) -> Entry:
+def entry_or_new(state: State, name: str, number: int) -> Entry:
+    """The entry with this id in the queue of an instance, or a new one."""
     key = f"{name}/{number}"
     return state.entries.get(key) or Entry(key, name, number, state.t, state.seq)
 
@@ -35,7 +36,7 @@ def _entry(state: State, name: str, number: int) -> Entry:
 def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
     """Add or replace an entry whose file appeared in ``queue/``."""
     i = instance(state, e.instance, touched)
-    entry = _entry(state, e.instance, e.id)
+    entry = entry_or_new(state, e.instance, e.id)
     if entry.saved and entry.reported_seq >= i.renumbered_seq:
         # The same id again: a resumed afl-fuzz may have renumbered its queue.
         write_down(state, i.id)
@@ -89,7 +90,7 @@ def entries_seeded(state: State, e: EntriesSeeded, touched: ChangesBuilder) -> N
 def entry_described(state: State, e: EntryDescribed, touched: ChangesBuilder) -> None:
     """Replace the engine's description of an entry."""
     instance(state, e.instance, touched)
-    entry = _entry(state, e.instance, e.id)
+    entry = entry_or_new(state, e.instance, e.id)
     state.entries[entry.key] = replace(
         entry,
         reasons=e.reasons,

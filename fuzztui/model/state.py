@@ -136,6 +136,10 @@ class Entry:
     outcome: str = ""
     steer: str = ""
     kills: int = 0
+    compared_at: str = ""
+    """The place of the comparison that the entry was made for, ``module:line``; usually empty."""
+    operand: str = ""
+    """The operand that was put into the input for that comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +353,8 @@ class State:
     """By instance and location."""
     checked_trials: dict[str, int] = field(default_factory=dict)
     """By instance: the number of trials that were checked for the decisions that they reach."""
+    learnt: dict[str, str] = field(default_factory=dict)
+    """Tokens that comparisons brought, each with the place of its comparison."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     lasting: dict[str, CommandStatus] = field(default_factory=dict)
     """Commands that hold for instances that start later (:mod:`fuzztui.model.commands`)."""

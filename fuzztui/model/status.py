@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from fuzztui.model.comparisons import comparisons_dict
 from fuzztui.model.fuzzfirst import first_dict
 from fuzztui.model.mutants import mutants_dict
 from fuzztui.model.mutators import mixture_dict
@@ -59,6 +60,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "types": targeting_dict(state),
         "last_find_s": _or_none(t.last_find_t),
         "groups": {name: of.groups for name, of in found.items()},
+        "comparisons": comparisons_dict(state),
         "findings": [_group_dict(g) for g in groups(state)],
         "instances": [_instance_dict(i, state, found) for i in state.instances.values()],
         "pending_commands": pending_commands(state),

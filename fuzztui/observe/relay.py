@@ -22,6 +22,7 @@ from fuzztui.wire.codec import CodecError, decode_event, encode_event
 from fuzztui.wire.events import (
     CommandApplied,
     CommandRejected,
+    ComparisonsReported,
     EntryDescribed,
     Event,
     FindingDescribed,
@@ -47,6 +48,7 @@ MAX_LINE = 1 << 20
 _OF_ENGINES = (
     InstanceHello,
     EntryDescribed,
+    ComparisonsReported,
     FindingDescribed,
     MutantsFound,
     MutantState,

@@ -65,7 +65,7 @@ class ControlClient:
     """
 
     def __init__(self, run: Path, client: str) -> None:
-        self._by = f"{_user()}@{socket.gethostname()}"
+        self._by = sender()
         self._buffer = bytearray()
         self._turn = threading.Condition()
         self._reading = False
@@ -195,6 +195,11 @@ class ControlClient:
 
 def _lost(error: OSError) -> RemoteError:
     return RemoteError(f"lost the connection to the supervisor: {error.strerror or error}")
+
+
+def sender() -> str:
+    """Who sends commands from this process: user and machine."""
+    return f"{_user()}@{socket.gethostname()}"
 
 
 def _user() -> str:

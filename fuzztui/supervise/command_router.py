@@ -368,13 +368,17 @@ def _names(names: list[str]) -> str:
 def append(path: Path, command_id: str, command: Command) -> None:
     """Append one line to ``control.jsonl``, completely or not at all. Raises OSError."""
     message = {"id": command_id, "command": encode_command(command)}
-    line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    append_lines(path, json.dumps(message, separators=(",", ":")).encode() + b"\n")
+
+
+def append_lines(path: Path, lines: bytes) -> None:
+    """Append complete lines to a file, all or none. Raises OSError."""
     fd = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
         size = os.fstat(fd).st_size
         if size and os.pread(fd, 1, size - 1) != b"\n":
-            line = b"\n" + line  # so that a torn line does not swallow this one
-        if os.write(fd, line) != len(line):
+            lines = b"\n" + lines  # so that a torn line does not swallow the first one
+        if os.write(fd, lines) != len(lines):
             os.ftruncate(fd, size)
             raise OSError("no space left")
     finally:

@@ -299,6 +299,22 @@ class EntryDescribed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ComparisonsReported(Event):
+    """What the comparisons of the target have brought since the last event of this kind.
+
+    ``tokens``: texts that the dictionary got, each with the place of the comparison that had it as
+    an operand, ``module:line``. ``entries``: by id of a queue entry that was made for a
+    comparison, ``[place, operand]``, the operand that was put into the input. After a restart, an
+    engine may report the same again.
+    """
+
+    kind: ClassVar[str] = "comparisons_reported"
+    instance: str
+    tokens: dict[str, Any] = field(default_factory=dict)
+    entries: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class FindingSaved(Event):
     """A file appeared in ``crashes/`` or ``hangs/``. ``category``: the folder's default.
 
@@ -412,7 +428,7 @@ class MutationStats(Event):
     because the mutant is killed (``dead``), skipped, not executed, not infected, or deferred by
     the schedule. ``audits``: pruned pairs that were run anyway; ``audit_kills``: kills among them,
     which must stay 0. ``share``: the part of trials, 0 to 1, in which the schedule runs mutants
-    now. ``backlog``: pairs of kept inputs and mutants still to run.
+    now. ``backlog``: kept inputs that wait for their mutants.
     """
 
     kind: ClassVar[str] = "mutation_stats"
@@ -435,6 +451,11 @@ class MutationStats(Event):
     backlog: Count = 0
     phase: str = ""
     """What runs now: an empty string (the loop) or "exact" (the exact pass)."""
+    unsettled: Count = -1
+    """Pairs of survivors and kept inputs that an exact pass has still to examine; 0: the score is
+    exact; -1: not known."""
+    left_s: float = -1.0
+    """Estimated seconds until the exact pass ends; -1: not known, or none runs."""
 
 
 @dataclass(frozen=True, slots=True)

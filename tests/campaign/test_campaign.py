@@ -282,6 +282,19 @@ def test_a_mu2_campaign(write, tmp_path):
     assert load(path).campaign.engine["operators"] == list(OPERATORS[:-1])
 
 
+@pytest.mark.parametrize(
+    ("value", "budget"),
+    [("0", (0.0, 0)), ('"0"', (0.0, 0)), ('"5m"', (300.0, 0)), ('"700 trials"', (0.0, 700))],
+)
+def test_the_budget_of_an_exact_pass_may_be_none(write, value, budget):
+    path = write(GOOD.replace('"zest"', '"mu2"'))
+    assert load(path).campaign.engine["exact_budget"] is None
+    frozen = load(path, [f"engine.exact_budget={value}"])
+    assert frozen.campaign.engine["exact_budget"] == budget
+    (problem,) = problems(path, "campaign.budget=0")
+    assert "campaign.budget" in problem, "no other budget may be 0"
+
+
 def test_what_mu2_adds_zest_does_not_take(write):
     (problem,) = problems(write(GOOD), "engine.oracle=paper")
     assert "unknown key" in problem

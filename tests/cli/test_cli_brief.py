@@ -57,3 +57,14 @@ def test_many_findings_are_counted():
     text = status_text(Path("/run"), RunStatus(folded(*saved, *described), 1))
     assert sum("crash: title" in line for line in text.splitlines()) == MAX_GROUPS
     assert f"{900 - MAX_GROUPS} more" in text
+
+
+def test_elapsed_is_the_time_on_the_screens_and_a_budget_is_of_running_time():
+    def elapsed(**fields):
+        text = status_text(Path("/run"), RunStatus(State(t=57.0, **fields), 1))
+        return next(line.split(maxsplit=1)[1] for line in text.splitlines() if "elapsed" in line)
+
+    assert elapsed() == "57s"
+    assert elapsed(budget_s=60.0) == "57s of 1m00s"
+    assert elapsed(paused_s=40.0) == "57s; 17s without pauses"
+    assert elapsed(paused_s=40.0, budget_s=60.0) == "57s; 17s of 1m00s without pauses"

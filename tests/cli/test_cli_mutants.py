@@ -16,10 +16,19 @@ from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
-from fuzztui.model.mutants import mutants_summary
+from fuzztui.model.mutants import (
+    RAN,
+    REACHED,
+    UNKNOWN_REACH,
+    UNREACHED,
+    WAITS,
+    mutants_summary,
+    survivors,
+)
 from fuzztui.model.state import State
 from fuzztui.wire.commands import ExactPass, MarkEquivalent, MoveMutants, SkipMutants
 from fuzztui.wire.events import (
+    CampaignEnded,
     InstanceState,
     MutantRuns,
     MutantsFound,
@@ -193,6 +202,38 @@ def test_status_tells_of_mutants():
     assert "1 of 90" in dict(status_rows(wrong))["audit"]
 
 
+def test_status_has_what_is_left_of_the_exact_pass():
+    state = big()
+    apply(state, [Record(99, 9.0, MutationStats("main", phase="exact", unsettled=7, left_s=80.0))])
+    rows = dict(status_rows(state))
+    assert rows["score"].startswith("at least 20.0%")
+    assert rows["now"] == "exact pass, 7 pairs of mutants and inputs to go, about 1m20s left"
+    assert rows["now"] in progress_line(state)
+    apply(state, [Record(100, 9.1, CampaignEnded("finished", ""))])
+    rows = dict(status_rows(state))
+    assert rows["score"].startswith("at least 20.0%")
+    assert "now" not in rows and rows["not run"].startswith("7 pairs")
+    apply(state, [Record(101, 9.2, MutationStats("main", unsettled=0))])
+    rows = dict(status_rows(state))
+    assert rows["score"].startswith("20.0%")
+    assert "now" not in rows and "not run" not in rows
+
+
+@pytest.mark.parametrize(
+    ("instances", "select", "explained"),
+    [(1, "state=alive", False), (2, "state=alive", True), (2, "operator=math", False)],
+)
+def test_why_an_instance_may_select_more_is_said(monkeypatch, capsys, instances, select, explained):
+    state = big()
+    for n in range(1, instances):
+        apply(state, [Record(99 + n, 9.0, MutationStats(f"s{n}"))])
+    monkeypatch.setattr(ctl, "standing", lambda run: RunStatus(state, 1))
+    ctl._report_selection(Path("/run"), select)
+    err = capsys.readouterr().err
+    assert "selects" in err
+    assert ("may select more" in err) is explained
+
+
 def test_the_progress_line_has_kills():
     assert "killed 1/6" in progress_line(big())
     assert "killed" not in progress_line(State())
@@ -204,6 +245,7 @@ RESULT = {
     "inputs": 12,
     "flaky": 2,
     "score": 0.5,
+    "warnings": [f"input 1: prog:fill runs once{HOSTILE}"],
     "mutants": [
         {**item("a", 3), "file": "x.py", "state": "killed", "killer": "q/1", "oracle": "value"},
         {**item("b", 4, operator="negate"), "file": "x.py", "state": "alive"},
@@ -224,7 +266,8 @@ def test_the_report_of_a_score():
     assert ["math", "3", "1", "50.0%"] in cells
     assert ["negate", "1", "0", "0.0%"] in cells
     assert ["x.py", "3", "1", "50.0%"] in cells
-    assert "--survivors lists the 2" in text
+    assert "2 not killed (1 alive, 1 pending): --survivors" in text
+    assert "prog:fill runs once" in text
     assert "\x1b" not in text
 
 
@@ -233,6 +276,33 @@ def test_survivors():
     assert "alive      4 b" in text
     assert "pending    5 c" in text
     assert "killed     3 a" not in text
+    assert text.index(RAN) < text.index(UNREACHED)
+    assert REACHED not in text
+    c = {**RESULT["mutants"][2], "reached": True}
+    text = "\n".join(score.report({**RESULT, "mutants": [c]}, [], survivors=True))
+    assert REACHED in text and UNREACHED not in text
+
+
+def test_survivors_are_grouped_by_what_the_inputs_did_to_them():
+    state = fold(
+        MutantsFound("main", "m", "m.py", "/m.py", [item(n, 1) for n in "abcdef"]),
+        MutantRuns("main", {"a": [0, 0, 0], "b": [3, 0, 0], "c": [3, 1, 0], "d": [9, 9, 9]}),
+        MutantState("main", "d", "alive"),
+        MutantState("main", "e", "killed"),
+        MutantState("main", "f", "equivalent"),
+    )
+    rows = state.mutants.values()
+    groups = {name: [m.id for m in those] for name, those in survivors(rows).items()}
+    assert groups == {RAN: ["d"], WAITS: ["c"], REACHED: ["b"], UNREACHED: ["a"]}
+    assert [*groups] == [RAN, WAITS, REACHED, UNREACHED]
+    older = survivors(rows, reach_known=False)
+    assert [m.id for m in older[UNKNOWN_REACH]] == ["a"]
+
+
+def test_a_score_that_is_not_exact():
+    text = "\n".join(score.report({**RESULT, "exact": False}, [], survivors=False))
+    assert "score at least 33.3%" in text
+    assert "at least" not in "\n".join(score.report({**RESULT, "exact": True}, [], survivors=False))
 
 
 def test_a_result_that_is_rubbish():

@@ -15,6 +15,7 @@ COMMANDS = [
     ["replay", "RUN", "--json"], ["replay", "RUN", "--json", "--at", "30s"],
     ["operators", "RUN"], ["operators", "RUN", "--json"],
     ["types", "RUN"], ["types", "RUN", "--json"],
+    ["comparisons", "RUN"], ["comparisons", "RUN", "--json"],
     ["mutants", "list", "RUN"], ["mutants", "list", "RUN", "--json"],
     ["mutants", "matrix", "RUN"], ["mutants", "show", "RUN", "m:f:math:0:*"],
 ]  # fmt: skip

@@ -234,15 +234,14 @@ def test_choices_of_what_kills_its_process(lab: Lab) -> None:
 def test_what_is_known_is_kept_whatever_ends_it(lab: Lab) -> None:
     data = b"ppp" + bytes(range(128, 228))
     found = minimised(lab, "app:parting", data)
-    assert found.status != 0
-    assert found.end is None
+    assert (found.status, found.end) == (0, "stopped")
     assert b"p" in found.best
     assert len(found.best) < len(data)
 
 
 def test_stateful_tests(lab: Lab) -> None:
     """From many steps of chance to the two that it takes."""
-    at = lab.spec("machine:Accounts", engine={"kind": "spoton"}, budget_trials=400,
+    at = lab.spec("machine:Accounts", engine={"kind": "spoton"}, budget_trials=400, seed=3,
                   target={"include": ["machine"], "timeout_s": 5.0})  # fmt: skip
     assert lab.run(at, timeout=300) == 0
     crash = next((lab.out / "main/crashes").glob("id:*"))
@@ -289,7 +288,7 @@ def test_limits(lab: Lab) -> None:
     assert (few.tries, few.end) == (9, "stopped after 9 tries")
     assert len(few.best) < len(data)
     none = minimised(lab, "app:plain", data, "--seconds", "0")
-    assert (none.best, none.end) == (data, "stopped after 0 min")
+    assert (none.best, none.end) == (data, "stopped after 0 s")
 
 
 # -------------------------------------------------------------------- command and supervisor
@@ -407,6 +406,40 @@ def test_the_smallest_so_far_is_kept_when_the_caller_is_gone(
         process.send_signal(end)
     process.wait(120)
     assert 0 < len(output.read_bytes()) < 50
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_the_engine_reports_the_smallest_when_its_group_is_stopped(
+    lab: Lab, signum: signal.Signals
+) -> None:
+    """As ``timeout`` and Ctrl-C do: all processes of the group get the signal."""
+    lab.write("app.py", APP.replace("def plain(", "import time\ndef plain(").replace(
+        "    if data.count", "    time.sleep(0.02)\n    if data.count"))  # fmt: skip
+    at = lab.spec("app:plain", target={"include": ["app"], "timeout_s": 2.0})
+    file = lab.root / "input"
+    file.write_bytes(b"a(b(c[d(e)f(g]h)" + NOISE)
+    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(at), "--minimise", str(file)]
+    process = subprocess.Popen(
+        argv, env={**lab.env, "PYTHONHASHSEED": "0"}, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout
+    lines = [json.loads(process.stdout.readline())]
+    while "best" not in lines[-1]:
+        lines.append(json.loads(process.stdout.readline()))
+    os.killpg(process.pid, signum)
+    lines += map(json.loads, process.communicate(timeout=60)[0].splitlines())
+    assert lines[-1]["end"]
+    best = [base64.b64decode(line["best"]) for line in lines if "best" in line]
+    assert len(best[-1]) <= len(best[0]) < len(file.read_bytes())
+    assert all(0 <= line["part"] <= 1 for line in lines)
+
+
+def test_the_command_ends_in_time(campaign: Home, large: Path) -> None:
+    output = campaign.path / "small"
+    said = campaign("minimise", "run", str(large), "-o", str(output), "--time", "1")
+    assert "more may be possible" in said
+    assert 0 < len(output.read_bytes()) < 59
 
 
 def test_a_screen_that_is_killed_leaves_no_minimising_behind(

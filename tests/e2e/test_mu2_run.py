@@ -149,6 +149,7 @@ def test_kills_are_saved_with_their_inputs_and_the_score_is_exact(lab: Lab, sche
     # Sound pruning: nothing that was pruned killed, and it was looked at.
     last = events(spec.parent, "mutation_stats")[-1]
     assert last.get("audit_kills", 0) == 0
+    assert last["unsettled"] == 0
     if schedule == "full":
         assert last["audits"] > 0
     assert last["runs"] > 0 and last["original_s"] > 0 and last["mutants_s"] > 0
@@ -333,7 +334,8 @@ def test_a_hostile_mutant_costs_no_result(lab: Lab, what: str) -> None:
 def test_a_mutant_that_leaves_something_behind_is_found_out(lab: Lab) -> None:
     lab.write(
         "prog.py",
-        "SEEN = []\n\ndef note(c):\n    if c != c:\n        SEEN.append(c)\n    return c\n\n"
+        "import array\nSEEN = array.array('B')\n\n"
+        "def note(c):\n    if c != c:\n        SEEN.append(c)\n    return c\n\n"
         "def parse(data: bytes):\n    for c in data[:4]:\n        note(c)\n"
         "    return len(data), len(SEEN)\n",
     )
@@ -390,6 +392,34 @@ def test_the_exact_pass_is_made_although_the_worker_dies_in_it(lab: Lab) -> None
     assert engine.wait(90) == 0
     assert [e for e in events(spec.parent, "message") if "exact pass:" in e["text"]]
     assert len(killed(spec.parent)) >= 4
+
+
+def test_an_exact_pass_that_is_cut_short_leaves_a_lower_bound(lab: Lab) -> None:
+    lab.write("prog.py", PROGRAM)
+    spec = mu2(lab, engine={"exact_budget": [0.0, 10]}, budget_trials=1500)
+    assert lab.run(spec) == 0, reason(spec.parent)
+    last = events(spec.parent, "mutation_stats")[-1]
+    assert last["unsettled"] > 0 and not last.get("phase")
+    result = score(lab, spec, spec.parent / "queue")
+    assert killed(spec.parent) <= {m["id"] for m in result["mutants"] if m["state"] == "killed"}
+
+
+def test_an_exact_pass_that_is_stopped_leaves_a_lower_bound(lab: Lab) -> None:
+    constants = "".join(f"C{i} = {i} + 1\n" for i in range(40))
+    lab.write(
+        "prog.py",
+        f"import time\ntime.sleep(0.2)\n{constants}\n"
+        "def parse(data: bytes):\n    return [len(data), C0, C1, C2, C3]\n",
+    )
+    spec = mu2(lab)
+    engine = lab.start(spec)
+    wait_for(lambda: execs(spec.parent) > 50)
+    engine.send_signal(signal.SIGUSR2)
+    wait_for(lambda: any(e.get("phase") == "exact" for e in events(spec.parent, "mutation_stats")))
+    engine.terminate()
+    assert engine.wait(60) == 0
+    last = events(spec.parent, "mutation_stats")[-1]
+    assert last["unsettled"] > 0 and not last.get("phase")
 
 
 TOTALS = [

@@ -110,7 +110,7 @@ commands = json.loads(sys.argv[2])
 log = EventLog(spec.dir / "events.jsonl", spec.instance)
 Store(spec.dir, log, time.sleep).create()
 journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
-loop = worker._build(spec, journal, log)
+loop = worker.build(spec, journal, log)
 while journal.counters[j.TRIAL] < spec.budget_trials:
     for number, (at, command) in enumerate(commands):
         if at == journal.counters[j.TRIAL]:

@@ -506,7 +506,7 @@ def test_two_runs_are_one(lab: Lab) -> None:
     lab.write("strategies.py", STRATEGIES.replace("60", "5"))
     for name, seed in (("a", "1"), ("b", "2")):
         lab.env["PYTHONHASHSEED"] = seed
-        aimed(lab, lab.root / name / "main", "spoton", budget_trials=2500,
+        aimed(lab, lab.root / name / "main", "spoton", budget_trials=8000,
               sync_dir=str(lab.root / name))  # fmt: skip
     one, two = (timeless(lab.root / name / "main") for name in "ab")
     assert len(one) > 2

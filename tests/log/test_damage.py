@@ -24,6 +24,7 @@ from fuzztui.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
+    ComparisonsReported,
     EntrySaved,
     FindingDescribed,
     FindingSaved,
@@ -47,6 +48,7 @@ def events():
     yield PhaseStarted("mutants")
     yield MutatorStats("main", names=["havoc"], tried=[9], applied=[9], found=[1], crashes=[0])
     yield TargetingStats("main", 0.5, names=["t"], distances=[1])
+    yield ComparisonsReported("main", {"table": "m:1"})
     rng = random.Random(1)
     for n in range(RECORDS - 7):
         yield rng.choice(
@@ -188,6 +190,7 @@ COMMANDS = {
     "score": ["score", "RUN"],
     "operators": ["operators", "RUN"],
     "types": ["types", "RUN"],
+    "comparisons": ["comparisons", "RUN"],
     "replay": ["replay", "RUN"],
     "mutants show": ["mutants", "show", "RUN", "m60"],
     "mutants matrix": ["mutants", "matrix", "RUN"],
@@ -355,7 +358,7 @@ def lose_the_log(run):
     (run / "log" / SEALED).write_bytes(bytes(5000))
 
 
-WITHOUT_ROWS = [["types"], ["operators"], ["mutants", "matrix"]]
+WITHOUT_ROWS = [["types"], ["comparisons"], ["operators"], ["mutants", "matrix"]]
 
 
 @pytest.mark.parametrize("words", WITHOUT_ROWS)

@@ -33,3 +33,28 @@ async def test_why_the_engine_ended_is_told(tmp_path, monkeypatch, said):
     else:
         with pytest.raises(SupervisorError, match=r"^no process is available$"):
             await work
+
+
+async def test_a_time_limit_of_the_user_and_an_estimate(tmp_path, monkeypatch):
+    asked, heard = [], []
+
+    async def execute(argv, mark, *, on_output, **more):
+        asked.append(argv)
+        on_output(b'{"size": 2, "tries": 3, "part": 0.25, "best": "YWI="}\n')
+        on_output(b'{"size": 1, "tries": 4, "part": 7.5}\n')
+        on_output(b'{"size": 1, "tries": 5, "best": "YQ==", "end": "stopped after 7 s"}\n')
+        return ProcessResult(0, 1.0, b"")
+
+    monkeypatch.setattr(python_inputs, "execute", execute)
+    monkeypatch.setattr(python_inputs, "spec_near", lambda home, file: tmp_path / "spec.json")
+    monkeypatch.setattr(python_inputs, "python_of", lambda spec: ("python3", {}))
+    monkeypatch.setattr(RunDir, "expose_package", lambda self: tmp_path)
+    file, output = tmp_path / "file", tmp_path / "small"
+    file.write_bytes(b"abc")
+    said = await python_inputs.minimise_by_engine(
+        RunDir(tmp_path), file, output, lambda words, part: heard.append(part), longest_s=7
+    )
+    assert asked[0][-2:] == ["--seconds", "7"]
+    assert heard == [-1.0, 0.25, -1.0, -1.0]
+    assert "stopped after 7 s" in said
+    assert output.read_bytes() == b"a"

@@ -192,7 +192,15 @@ def test_the_status_object_adds_instances_up():
     }  # fmt: skip
     assert (mutants["pairs"]["runs"], mutants["pairs"]["unexecuted"]) == (10, 10)
     assert (mutants["share"], mutants["backlog"], mutants["phase"]) == (0.375, 3, "exact")
+    assert (mutants["exact"], mutants["unsettled"], mutants["exact_left_s"]) == (None, None, None)
     assert status_dict(State())["mutants"] is None
+
+
+@pytest.mark.parametrize(("left", "exact"), [([0, 0], True), ([0, 5], False), ([3, 5], False)])
+def test_the_score_is_exact_if_it_is_for_every_instance(left, exact):
+    events = [MutationStats(f"s{i}", unsettled=n) for i, n in enumerate(left)]
+    mutants = status_dict(fold(FOUND, *events))["mutants"]
+    assert (mutants["exact"], mutants["unsettled"]) == (exact, sum(left))
 
 
 def test_sorting_and_filtering():

@@ -569,9 +569,9 @@ def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatc
     monkeypatch.setattr(minimising, "LONGEST_S", 2.0)  # in which it has to set its trap
     words = asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
     assert words.startswith("5 -> 3 bytes: ")
-    assert "; stopped after 0 min: more may be possible" in words
+    assert "; stopped after 2 s: more may be possible" in words
     (tmp_path / "afl-tmin").write_text(TMIN.replace("trap", "false"))
-    with pytest.raises(SupervisorError, match="stopped after 0 min before it wrote a result"):
+    with pytest.raises(SupervisorError, match="stopped after 2 s before it wrote a result"):
         asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
 
 

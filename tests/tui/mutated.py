@@ -82,14 +82,20 @@ def killed(instance: str, id: str, n: int, trial: int) -> ev.MutantState:
 
 
 def analysis(
-    instance: str, second: float, *, audit_kills: int = 0, phase: str = ""
+    instance: str,
+    second: float,
+    *,
+    audit_kills: int = 0,
+    phase: str = "",
+    unsettled: int = -1,
+    left_s: float = -1.0,
 ) -> ev.MutationStats:
     """Figures that grow with time."""
     n = int(second)
     return ev.MutationStats(
         instance, 0.41 * second, 0.22 * second, 0.03 * second, 0.34 * second,
         210 * n, 6100 * n, 40 * n, 2900 * n, 1300 * n, 350 * n, 12 * n, audit_kills, 2,
-        0.12, 340, phase,
+        0.12, 340, phase, unsettled, left_s,
     )  # fmt: skip
 
 

@@ -85,6 +85,22 @@ async def test_the_exact_pass_is_said(drive):
             assert "exact pass…" in d.text()
 
 
+async def test_a_score_that_is_not_exact_is_a_lower_bound(drive):
+    log = mutated()
+    log.add(analysis("main", 600, phase="exact", unsettled=1234, left_s=95.0))
+    async with drive(log) as d:
+        for key in "41":
+            await d.press(key)
+            text = d.text()
+            assert "exact pass: 1,234 pairs, 1m 35s left" in text
+            assert "at least " in text or "≥" in text
+    log.add(analysis("main", 601, unsettled=0))
+    async with drive(log) as d:
+        for key in "41":
+            await d.press(key)
+            assert "at least" not in d.text() and "≥" not in d.text()
+
+
 async def test_figures_of_all_instances_are_summed(drive):
     log = mutated()
     log.add(analysis("second", 600))

@@ -92,7 +92,7 @@ class _Notes(Instrumenter):
 
     # ------------------------------------------------------------------ probes
 
-    def _probe(self, kind: str, at: ast.AST) -> ast.stmt:
+    def _probe(self, kind: str, at: ast.AST) -> list[ast.stmt]:
         cell = len(self.edges)
         if kind == "entry":
             self._within[-1].append(cell)

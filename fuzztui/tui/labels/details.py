@@ -72,6 +72,8 @@ def entry_lines(
     if entry.edges >= 0:
         lines.append(pair("edges", f"{entry.edges:,}", "edge"))
     lines.append(pair("made by", _origin(entry, lineage.parent(entry))))
+    if entry.compared_at:
+        lines.append(pair("comparison", f"{entry.compared_at}, operand {entry.operand}"))
     lines += _credit(entry, lineage)
     if entry.file:
         file = f"{shown(entry, state, run)}  ({format.size(entry.size)})"

@@ -224,7 +224,11 @@ def status_of(
     )
 
 
-_SUMS = tuple(f.name for f in fields(MutationStats) if f.name not in ("instance", "share", "phase"))
+_SUMS = tuple(
+    f.name
+    for f in fields(MutationStats)
+    if f.name not in ("instance", "share", "phase", "unsettled", "left_s")
+)
 
 
 def analysis_of(state: State) -> MutationStats | None:

@@ -16,7 +16,7 @@ from fuzztui.engines.inputs.inputs import GeneratedInput, TextInput
 from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
-from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric, Havoc, Splice, WeightedMutators
+from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric, Havoc, Splice
 
 
 def source(data: bytes = b"", limit: int = 10240, seed: int = 1) -> Source:
@@ -163,31 +163,6 @@ def test_splice_takes_head_and_tail() -> None:
     assert any(c.data == b"aaaabbbb"[: len(c.data)] and c.src2 == 1 for c in children)
     assert all(len(c.data) <= 12 for c in children)
     assert {c.op for c in children if c.src2 == -1} <= {f"havoc,rep:{n}" for n in (1, 2, 4, 8, 16)}
-
-
-def test_mixture_follows_its_weights() -> None:
-    class Named:
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-        def mutate(self, parent: CorpusEntry) -> str:  # type: ignore[override]
-            return self.name
-
-    names = {n: Named(n) for n in "abc"}
-    mixture = WeightedMutators(
-        [("a", 1, names["a"]), ("b", 3, names["b"]), ("c", 0, names["c"])],  # type: ignore[list-item]
-        random.Random(1),
-    )
-    drawn = [str(mixture.mutate(entry(b""))) for _ in range(8000)]
-    assert 0.23 < drawn.count("a") / 8000 < 0.27
-    assert "c" not in drawn
-    mixture.set_weight("a", 0)
-    mixture.set_weight("c", 3)
-    drawn = [str(mixture.mutate(entry(b""))) for _ in range(2000)]
-    assert "a" not in drawn
-    assert 0.45 < drawn.count("c") / 2000 < 0.55
-    with pytest.raises(ValueError, match="weights"):
-        mixture.set_weight("b", -1)
 
 
 # ---------------------------------------------------------------------------- shrinking

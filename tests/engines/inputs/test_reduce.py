@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.engines.inputs.reduce import Attempt, Reducer
+from fuzztui.engines.inputs.attempts import Attempt
+from fuzztui.engines.inputs.reduce import Reducer
+from fuzztui.engines.inputs.simplify import Simplifier
 from fuzztui.engines.inputs.source import Rejected, Source
-from fuzztui.engines.process.input_runner import NotedInput
+from fuzztui.engines.process.input_runner import NotedInput, draws_of
 
 Generator = Callable[[Source], Any]
 
@@ -21,7 +23,7 @@ class Bench:
     """A generator and what fails, as the engine would have it, without its processes."""
 
     def __init__(self, generator: Generator, fails: Callable[[Any], bool], limit: int = 0) -> None:
-        self.zeros = False
+        self.zeros = self.short = False
         self.form = NotedInput(generator, 1 << 16, self.more)
         self.fails = fails
         self.asked: list[bytes] = []
@@ -29,6 +31,7 @@ class Bench:
 
     def more(self, n: int) -> bytes:
         if not self.zeros:
+            self.short = True
             raise Rejected
         return bytes(n)
 
@@ -36,29 +39,29 @@ class Bench:
         self.asked.append(data)
         if self.limit and len(self.asked) > self.limit:
             raise TimeoutError
+        self.short = False
+        return self.attempted(data)
+
+    def attempted(self, data: bytes) -> Attempt:
         try:
             alike = self.fails(self.form.build(data))
         except Rejected:
             alike = False
-        return Attempt(alike, self.form.used(data), tuple(self.form.starts))
+        return Attempt(alike, self.form.used(data), *draws_of(self.form.notes), self.short)
 
-    def redraw(self, data: bytes, like: bytes) -> bytes:
-        annotated = self.form.annotate(like)
-        self.form.expect(data, annotated)
+    def redraw(self, data: bytes, like: bytes) -> Attempt:
+        self.form.expect(data, self.form.annotate(like))
         self.zeros = True
         try:
-            self.form.build(data)
-        except Rejected:
-            pass
+            return self.attempted(data)
         finally:
             self.zeros = False
-        return self.form.used(data)
 
     def reduced(self, data: bytes) -> tuple[bytes, Any]:
         """The smallest, and what it makes."""
         first = self.attempt(data)
         assert first.alike
-        reducer = Reducer(first, self.attempt, self.redraw)
+        reducer = Simplifier(first, self.attempt, self.redraw)
         try:
             reducer.run()
         except TimeoutError:
@@ -67,7 +70,7 @@ class Bench:
         again = self.form.build(best.data)
         assert self.fails(again)
         assert self.form.used(best.data) == best.data
-        assert (len(best.data), best.data) <= (len(first.data), first.data)
+        assert len(best.draws) <= len(first.draws)
         return best.data, again
 
 
@@ -160,7 +163,7 @@ def test_bytes_are_removed_or_become_plain(data: bytes, needed: set[int]) -> Non
         tried.append(smaller)
         return Attempt(wanted <= set(smaller) and len(smaller) >= len(data) // 2, smaller)
 
-    reducer = Reducer(attempt(data), attempt, None)
+    reducer = Reducer(attempt(data), attempt)
     reducer.run()
     best = reducer.best.data
     assert len(best) == max(len(wanted), len(data) // 2)
@@ -174,7 +177,8 @@ def test_what_is_not_known_of_choices() -> None:
     def attempt(data: bytes) -> Attempt:
         return Attempt(len(data) > 2 and data[2] > 6, data)
 
-    reducer = Reducer(attempt(bytes(range(50, 90))), attempt, lambda data, like: data)
+    start = attempt(bytes(range(50, 90)))
+    reducer = Simplifier(start, attempt, lambda data, like: attempt(data))
     reducer.run()
     assert reducer.best.data == b"\0\0\7"
 

@@ -33,7 +33,7 @@ PYTHONS = [sys.executable, *(pytest.param(p, marks=pytest.mark.slow) for p in OT
 @pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS, ids=str)
 def test_same_program(python: Path, tmp_path: Path) -> None:
-    """Constructs, libraries, tracebacks with columns: no difference in either mode."""
+    """Constructs, libraries, tracebacks with columns: no difference in any mode."""
     libraries = Path(yaml.__file__).parent.parent
     package = Path(fuzztui.__file__).parent.parent
     done = subprocess.run(
@@ -47,8 +47,8 @@ def test_same_program(python: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     for mode, found in json.loads(done.stdout).items():
         assert found["different"] == [], (mode, found["different"])
-        assert found["compared"] > 700
-        assert found["covered"] > 900
+        assert found["compared"] > 500
+        assert found["covered"] > (400 if mode == "sparse" else 900)
 
 
 def load(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -35,24 +35,42 @@ def corpus_of(*edges: int, favored: bool = True) -> Corpus:
 # ----------------------------------------------------------------------------- scheduling
 
 
-def test_energy_is_zests() -> None:
-    corpus = corpus_of(100, 50, 1, favored=False)
-    corpus.add(CorpusEntry(3, "", b"", 100, favored=True))
-    scheduler = ZestScheduler(corpus)
-    picks = [scheduler.pick() for _ in range(50 + 25 + 1 + 1000)]
-    counts = Counter(e.id for e in picks if e)
-    assert counts == {0: 50, 1: 25, 2: 1, 3: 1000}
-    assert scheduler.cycles == 0
-    assert scheduler.pick() is corpus.entries[0]
-    assert scheduler.cycles == 1
+def picked(scheduler: ZestScheduler | Steerable, children: int) -> list[int]:
+    """The parents of so many children, each once for its visit."""
+    ids = [e.id for e in (scheduler.pick() for _ in range(children)) if e]
+    return [entry for entry, _ in itertools.groupby(ids)]
 
 
-def test_visits_can_be_shorter_in_the_same_proportion() -> None:
-    corpus = corpus_of(100, 50, favored=False)
-    corpus.add(CorpusEntry(2, "", b"", 100, favored=True))
+def test_visits_grow_as_long_as_nothing_is_found() -> None:
+    corpus = corpus_of(100, 1)
     scheduler = ZestScheduler(corpus, baseline=4)
-    counts = Counter(e.id for _ in range(2 * (4 + 2 + 80)) if (e := scheduler.pick()))
-    assert counts == {0: 8, 1: 4, 2: 160}
+    lengths = []
+    for _ in range(8):
+        lengths.append([])
+        for entry in corpus.entries:
+            energy = scheduler.energy(entry)
+            assert {e.id for e in (scheduler.pick() for _ in range(energy)) if e} == {entry.id}
+            lengths[-1].append(energy)
+    assert lengths == [[n, n] for n in (4, 8, 16, 32, 64, 128, 128, 128)]
+    assert scheduler.cycles == 6, "the first visits of new entries are no cycle"
+
+
+def test_new_entries_come_first_and_a_find_keeps_visits_short() -> None:
+    corpus = corpus_of(1, 1, 1)
+    scheduler = ZestScheduler(corpus, baseline=2)
+    assert picked(scheduler, 7) == [0, 1, 2, 0]
+    corpus.add(CorpusEntry(3, "", b"", 1))
+    corpus.add(CorpusEntry(4, "", b"", 1))
+    assert picked(scheduler, 3 + 2 + 2 + 4) == [0, 3, 4, 1]
+    # During the second visit of entry 0 others were found: its third is no longer than that.
+    assert [scheduler.energy(e) for e in corpus.entries] == [4, 4, 4, 4, 4]
+
+
+def test_a_killer_gets_twice_as_many() -> None:
+    corpus = corpus_of(1, 1)
+    corpus.entries[1].kills = 3
+    scheduler = ZestScheduler(corpus, baseline=2)
+    assert [scheduler.energy(e) for e in corpus.entries] == [2, 4]
 
 
 def test_nothing_to_pick() -> None:
@@ -79,7 +97,7 @@ COMMANDS = st.lists(st.tuples(st.sampled_from(WORDS_OF), st.integers(0, 7)), max
 def test_steering_invariants(commands: list[tuple[str, int]]) -> None:
     """A skipped entry is never picked, there is always one to pick, promoted ones are next."""
     corpus = corpus_of(3, 1)
-    scheduler = Steerable(ZestScheduler(corpus), corpus, favored=3)
+    scheduler = Steerable(ZestScheduler(corpus), corpus, promoted=3)
     changed: set[int] = set()
     scheduler.on_change = changed.add
     for what, number in commands:
@@ -113,9 +131,9 @@ def test_steering_invariants(commands: list[tuple[str, int]]) -> None:
         assert not scheduler.demoted & set(scheduler.promoted)
 
 
-def test_promoted_gets_a_favoured_entrys_energy_once() -> None:
+def test_a_promoted_entry_gets_its_energy_once() -> None:
     corpus = corpus_of(1, 1, 1, favored=False)
-    scheduler = Steerable(ZestScheduler(corpus), corpus, favored=60)
+    scheduler = Steerable(ZestScheduler(corpus), corpus, promoted=60)
     scheduler.skip(2)
     scheduler.promote(2)
     picks = [e.id for e in (scheduler.pick() for _ in range(61)) if e]
@@ -124,15 +142,15 @@ def test_promoted_gets_a_favoured_entrys_energy_once() -> None:
 
 def test_a_demoted_entry_gets_one_child_a_round() -> None:
     corpus = corpus_of(100, 100, 100, favored=False)
-    scheduler = Steerable(ZestScheduler(corpus), corpus, favored=60)
+    scheduler = Steerable(ZestScheduler(corpus), corpus, promoted=100)
     scheduler.skip(1)
     scheduler.demote(1)
     assert scheduler.steer_of(1) == "demoted"
     assert scheduler.energy(corpus.by_id[1]) == 1
-    picks = [e.id for e in (scheduler.pick() for _ in range(202)) if e]
-    assert picks == 2 * ([0] * 50 + [1] + [2] * 50)
+    picks = [e.id for e in (scheduler.pick() for _ in range(16 + 1 + 16 + 32 + 1 + 32)) if e]
+    assert picks == [0] * 16 + [1] + [2] * 16 + [0] * 32 + [1] + [2] * 32
     scheduler.promote(1)
-    assert [e.id for e in (scheduler.pick() for _ in range(61)) if e] == [1] * 60 + [0]
+    assert [e.id for e in (scheduler.pick() for _ in range(101)) if e] == [1] * 100 + [0]
     for undo in (scheduler.skip, scheduler.reset, scheduler.promote):
         scheduler.demote(1)
         undo(1)
@@ -206,9 +224,15 @@ def test_recursion_has_one_place_wherever_it_breaks() -> None:
 
 
 def test_hang_is_placed_by_function() -> None:
-    code = compile("x = 1", "/app/parser.py", "exec")
-    assert hang_of([(code, 3)], {"/app/parser.py"}) == hang_of([(code, 9)], {"/app/parser.py"})
-    assert hang_of([], set()).place == ""
+    code, inner = (compile("x = 1", f"/app/{name}.py", "exec") for name in ("parser", "inner"))
+    files = {"/app/parser.py", "/app/inner.py"}
+    one = hang_of([(code, 3)], [(code, 3)], files)
+    assert one == hang_of([(code, 9)], [(code, 9)], files)
+    assert hang_of([], [], set()).place == ""
+    # The function that happened to run is not the cause; older versions took it for that.
+    other = hang_of([(code, 3)], [(code, 3), (inner, 1)], files)
+    assert (other, one.before) == (one, "")
+    assert other.before == "timeout @ inner.py in <module>"
 
 
 @given(st.binary(max_size=3000))

@@ -10,6 +10,8 @@ import pytest
 from mu2_lab import Lab
 
 from fuzztui.engines.base.errors import RestartWorker
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
 from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule
@@ -154,6 +156,83 @@ def test_the_next_worker_runs_no_pair_again(make: Any) -> None:
     second.exact()
     assert second.runner.runs == 0
     assert second.dead() == first.dead()
+
+
+def cut_at(make: Any, runs: int) -> Lab:
+    lab: Lab = make(NUMBERS, AdaptiveSchedule(random.Random(1)))
+    lab.backlog._budget = lambda: PassBudget(runs=runs)
+    lab.fill(inputs(5, 40))
+    lab.exact()
+    return lab
+
+
+def test_a_pass_that_uses_up_its_budget_is_cut_short_and_not_exact(make: Any) -> None:
+    lab = cut_at(make, 20)
+    truth = len(lab.truth([entry.data for entry in lab.corpus.entries]))
+    dead = len(lab.dead())
+    assert lab.backlog.cut
+    left = lab.backlog.unsettled()
+    assert left.pairs > 0 and left.inputs > 0
+    assert dead < truth
+    for file in lab.directory.iterdir():
+        file.unlink()
+    again = cut_at(make, 20)
+    assert again.dead() == lab.dead(), "trials count, not time"
+    assert again.backlog.unsettled() == left
+    again.backlog._budget = PassBudget
+    again.exact()  # a new pass goes on where the other ended
+    assert not again.backlog.cut
+    assert again.backlog.unsettled() == Unsettled(0, 0, 0)
+    assert len(again.dead()) == truth
+
+
+def test_a_survivor_that_is_reached_and_never_infected_is_reported(make: Any) -> None:
+    lab: Lab = make("def run(data):\n    return len(data) >= 0, len(data) > 9 and len(data) < 12\n")
+    lab.fill([b"abc"])
+    lab.exact()
+    lab.table.report_runs()
+    runs = {id_: n for e in lab.events("mutant_runs") for id_, n in e["runs"].items()}
+    (never,) = [row.id for row in lab.table.rows if row.id.endswith("boundary:0:>")]
+    assert runs[never][0] > 0 and runs[never][1:] == [0, 0]
+    (unreached,) = [row.id for row in lab.table.rows if row.id.endswith("boundary:2:<=")]
+    assert unreached not in runs
+
+
+def test_the_next_worker_has_what_is_left_of_the_budget(make: Any) -> None:
+    first: Lab = make(NUMBERS)
+    first.backlog._budget = lambda: PassBudget(runs=60)
+    first.fill(inputs(5, 40))
+    first.schedule.everything = False
+    first.backlog.begin_exact()
+    while (spent := first.backlog._pass.spent) < 20:
+        first.backlog.work()
+    first.backlog.work()  # it records what the pass has used
+    while not first.backlog.save():
+        first.backlog.work()
+    second: Lab = make(NUMBERS)
+    second.backlog._budget = lambda: PassBudget(runs=10**6)
+    second.fill(inputs(5, 40))
+    second.schedule.everything = False
+    second.backlog.work()
+    assert second.backlog.exact, "it goes on with the pass"
+    second.backlog.begin_exact()
+    assert second.backlog._pass.budget == PassBudget(runs=60)
+    assert second.backlog._pass.spent >= spent
+    second.backlog.end_exact()
+    second.backlog.begin_exact()
+    assert second.backlog._pass.spent == 0
+
+
+def test_the_default_budget_is_a_share_of_the_campaign(make: Any) -> None:
+    lab: Lab = make(NUMBERS)
+    counters = lab.journal.counters
+    assert PassBudget.of(None, 0, counters) == PassBudget(60.0)
+    counters[j.RUN_MS], counters[j.TRIAL] = 3_600_000, 1_000_000
+    assert PassBudget.of(None, 0, counters) == PassBudget(900.0)
+    assert PassBudget.of(None, 10**6, counters) == PassBudget(runs=250_000)
+    assert PassBudget.of(None, 10**6, lab.journal.counters) == PassBudget(runs=250_000)
+    assert not RunningPass(PassBudget.of([0.0, 0], 0, counters)).over
+    assert RunningPass(PassBudget(seconds=1.0), 2.0).over
 
 
 def settled(lab: Lab, entry: int, at: int) -> bool:
@@ -304,6 +383,29 @@ def test_mutants_outside_are_run_on_all_inputs_once(make: Any) -> None:
     assert lab.table.rows[0].state == "alive"
     lab.exact()
     assert len(children.asked) == 2
+
+
+def test_a_child_that_is_cut_off_has_settled_what_it_reported(make: Any) -> None:
+    class Slow(Children):
+        def run(self, pairs: Any) -> Iterator[IsolatedResult]:
+            yield from super().run(pairs[:1])
+            while True:
+                yield None  # type: ignore[misc]
+
+    lab: Lab = make(NUMBERS)
+    lab.table.set_verdict(lab.table.rows[1:], "skipped")
+    lab.fill([b"12", b"345"])
+    lab.table.isolate([lab.table.rows[0].id])
+    lab.backlog._isolated = Slow()  # type: ignore[assignment]
+    lab.backlog.begin_exact()
+    assert lab.backlog.unsettled() == Unsettled(2, 0, 1)
+    for _ in range(6):
+        lab.backlog.work()
+    assert lab.backlog.unsettled() == Unsettled(1, 0, 1), "one result has come"
+    assert lab.backlog._pass is not None and lab.backlog._pass.child_s > 0
+    lab.backlog.end_exact("it was stopped")
+    assert lab.backlog.unsettled() == Unsettled(1, 0, 1)
+    assert lab.backlog.save()
 
 
 def test_kills_outside_are_the_entrys(make: Any) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import sys
 import traceback
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mutant_lab import Subject
 
-from fuzztui.engines.instrument.guard import TrialTimeout
-from fuzztui.engines.mutants.program import CannotSwap
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard, TrialTimeout
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.mutants.program import CannotSwap, Program
 
 CONSTRUCTS = '''
 from __future__ import annotations
@@ -479,6 +483,50 @@ def test_modules_that_come_later() -> None:
     program.enter(program.mutants[0])
     assert (late.h(3), subject.f(1)) == (6, 0)
     program.leave()
+
+
+def test_modules_that_only_a_mutant_imports_do_not_belong_to_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "pkg_of_late"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "main.py").write_text(
+        "def f(n):\n    if n > 5:\n        from pkg_of_late import rare\n"
+        "        return rare.g(n)\n    return n\n"
+    )
+    (package / "rare.py").write_text("def g(n): return n * 2\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    table, coverage = EdgeTable(tmp_path / "edges.json"), CoverageMap()
+    application = Application(["pkg_of_late"], [], table, coverage, Guard(0.2))
+    program = Program(application, ["negate", "math"])
+    application.install()
+    try:
+        main = importlib.import_module("pkg_of_late.main")
+        program.scan()
+        (mutant,) = program.mutants
+        edges, sizes = table.reachable, set()
+        for _ in range(2):
+            program.enter(mutant)
+            assert main.f(1) == 2
+            program.leave()
+            sizes.add(table.size)
+            table.save(lambda file, data: None)
+            assert "pkg_of_late.rare" not in sys.modules
+            assert not hasattr(sys.modules["pkg_of_late"], "rare")
+            assert (table.reachable, table.known_files()) == (edges, table.files())
+            assert program.scan() == []
+        assert len(sizes) == 1, "its cells are used again"
+        coverage.clear()
+        assert main.f(6) == 12
+        (new,) = program.scan()
+        assert new.module == "pkg_of_late.rare"
+        assert table.reachable > edges
+        assert program.units_of(coverage.collect()) == [mutant.unit, new.unit]
+    finally:
+        sys.meta_path.remove(application)
+        for name in [name for name in sys.modules if application.has(name)]:
+            del sys.modules[name]
 
 
 def test_only_some_modules() -> None:

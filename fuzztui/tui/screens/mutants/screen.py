@@ -391,8 +391,9 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         entries = several(s.stats.corpus, "input")
         question = (
             f"Run {several(living, 'survivor')} on all of the {entries} that "
-            "infect them? Fuzzing waits meanwhile; the score is exact afterwards. The engine does "
-            "this at the end of the campaign anyway, if engine.exact is on."
+            "infect them? Fuzzing is slower meanwhile. The score is exact afterwards, unless "
+            "engine.exact_budget is used up before. The engine does this at the end of the "
+            "campaign anyway, if engine.exact is on."
         )
 
         def answer(yes: bool | None) -> None:

@@ -57,7 +57,7 @@ class MutantStrip(ChoiceStrip):
 
 def _score(status: Status, s: Summary, width: int) -> Line:
     left = [
-        TextSpan(" score ", "muted"),
+        TextSpan(f" score {s.at_least}", "muted"),
         TextSpan(format.score(s.score), "bold killed"),
         TextSpan(f"  {s.killed:,} of {s.total - s.invalid:,} killed"),
     ]
@@ -72,14 +72,17 @@ def _score(status: Status, s: Summary, width: int) -> Line:
     note = []
     if status.last_kill_t >= 0:
         note.append(TextSpan(f"last kill {status.when(status.last_kill_t)} ", "muted"))
-    if status.analysis is not None and status.analysis.phase:
-        note.insert(0, TextSpan(f"{activity_text(status.analysis)}  ", "bold pending"))
+    if status.analysis is not None and status.analysis.phase and not status.over:
+        note.insert(0, TextSpan(f"{activity_text(status.analysis, s)}  ", "bold pending"))
     return spread(left, note, width)
 
 
-def activity_text(analysis: MutationStats) -> str:
-    """Return what the analysis is doing, other than the normal loop."""
-    return "exact pass…" if analysis.phase == "exact" else f"{plain(analysis.phase, 20)}…"
+def activity_text(analysis: MutationStats, s: Summary) -> str:
+    """Return what the analysis is doing, other than the normal loop; of a pass, what is left."""
+    if analysis.phase != "exact" or s.unsettled < 0:
+        return "exact pass…" if analysis.phase == "exact" else f"{plain(analysis.phase, 20)}…"
+    left = f", {format.span(s.left_s)}" if s.left_s >= 0 else ""
+    return f"exact pass: {format.count(s.unsettled)} pairs{left} left"
 
 
 def state_bar(s: Summary, width: int) -> list[TextSpan]:

@@ -53,8 +53,8 @@ class MutationLine(OverviewLine):
         line = [TextSpan(" last kill ", "muted"), TextSpan(s.when(s.last_kill_t))]
         if analysis is None:
             return [line]
-        if analysis.phase:
-            line.append(TextSpan(f"  {activity_text(analysis)}", "bold pending"))
+        if analysis.phase and not s.over:
+            line.append(TextSpan(f"  {activity_text(analysis, s.mutants)}", "bold pending"))
         return [with_audits([*line, TextSpan(" "), *brief_times(analysis)], analysis, width)]
 
 

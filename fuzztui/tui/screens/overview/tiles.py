@@ -86,10 +86,12 @@ def _killed(s: Status, m: Summary) -> Tile:
     """Killed mutants; in fuzz-first, of those with a verdict."""
     if s.first is not None:
         value = f"{format.count(s.first.killed)}/{format.count(s.first.judged)}"
-        score = s.first.score
-        return Tile("killed", value, "killed", (format.score(score),), score or 0.0)
+        part = s.first.score
+        return Tile("killed", value, "killed", (format.score(part),), part or 0.0)
     value = f"{format.count(m.killed)}/{format.count(m.total - m.invalid)}"
-    return Tile("killed", value, "killed", (format.score(m.score),), m.score or 0.0)
+    score = format.score(m.score)
+    below = (f"at least {score}", f"≥{score}") if m.at_least else (score,)
+    return Tile("killed", value, "killed", below, m.score or 0.0)
 
 
 def _rate(s: Status) -> Tile:

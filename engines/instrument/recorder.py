@@ -1,0 +1,127 @@
+"""Record the operands of one execution, with variants of the application's functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fuzztui.engines.inputs.operands import Operands
+from fuzztui.engines.instrument.comparisons import OperandHooks, OperandLog
+from fuzztui.engines.instrument.importer import Application, InstrumentedModule
+from fuzztui.engines.instrument.instrument import Instrumenter
+from fuzztui.engines.instrument.markers import compile_with
+from fuzztui.engines.instrument.variants import Variants
+
+_FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(slots=True)
+class _Function:
+    """An outermost function that was not compiled yet."""
+
+    node: ast.stmt
+    classes: tuple[ast.ClassDef, ...]
+    """The classes around it, outermost first."""
+    cells: tuple[int, int]
+    """Its first cell, and the one after its last."""
+
+
+class OperandRecorder:
+    """Compiles each function with hooks once it has been covered, and records operands."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._log = OperandLog()
+        self._variants = Variants()
+        self._left: dict[str, list[_Function]] = {}
+        """The functions of each module that are not compiled yet."""
+        self._covered = 0
+        self._runs = 0
+
+    def prepare(self, covered: int) -> None:
+        """Compile what was covered since the last call, which may take seconds.
+
+        ``covered``: the cells that any input has covered.
+        """
+        if covered != self._covered:
+            self._covered = covered
+            self._compile_covered(covered)
+        self._runs += 1
+        if self._runs & (self._runs - 1) == 0:  # programs make functions in their first runs
+            self._variants.find(m.file for m in self._application.loaded)
+
+    def run(self, call: Callable[[], object]) -> Sequence[Operands]:
+        """Call ``call``, which runs the target, with hooks. Returns the recorded operands."""
+        self._log.begin()
+        try:
+            with self._variants.installed():
+                call()
+        finally:
+            pairs = self._log.take()
+        return pairs
+
+    def place(self, pair: Operands) -> str:
+        """The place of the comparison: ``module:line``."""
+        site = self._log.sites[pair.site]
+        return f"{site.module}:{site.line}"
+
+    def _compile_covered(self, covered: int) -> None:
+        application = self._application
+        cells = covered.to_bytes(
+            max(application.coverage.size, covered.bit_length() + 7 >> 3), "little"
+        )
+        for module in application.loaded:
+            left = self._left.get(module.name)
+            if left is None:
+                left = self._left[module.name] = _functions(module)
+            ready = [f for f in left if any(cells[f.cells[0] : f.cells[1]])]
+            if ready:
+                self._left[module.name] = [f for f in left if f not in ready]
+                self._compile(module, ready)
+
+    def _compile(self, module: InstrumentedModule, functions: Sequence[_Function]) -> None:
+        names: dict[str, Any] = {**self._application.constants, **self._log.hooks}
+        for function in functions:
+            tree = ast.Module([_shelled(function)], [])
+            try:
+                Instrumenter(function.cells[0]).visit(function.node)
+                OperandHooks(module.name, self._log.sites).visit(function.node)
+                code = compile_with(tree, module.file, names, module.flags)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue  # its comparisons are not recorded
+            self._variants.add(code)
+
+
+def _functions(module: InstrumentedModule) -> list[_Function]:
+    try:
+        tree = ast.parse(module.source, module.file)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [*_in(tree.body, (), module)]
+
+
+def _in(
+    body: Sequence[ast.AST], classes: tuple[ast.ClassDef, ...], module: InstrumentedModule
+) -> Iterator[_Function]:
+    """The outermost functions in the statements of a module or class."""
+    for node in body:
+        if isinstance(node, _FUNCTION):
+            span = module.spans.get((node.lineno, node.col_offset))
+            if span is not None:
+                yield _Function(node, classes, span.cells)
+        elif isinstance(node, ast.ClassDef):
+            yield from _in(node.body, (*classes, node), module)
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from _in([*ast.iter_child_nodes(node)], classes, module)
+
+
+def _shelled(function: _Function) -> ast.stmt:
+    """The function inside empty copies of its classes, for private names and ``super()``."""
+    inner = function.node
+    for around in reversed(function.classes):
+        shell: Any = ast.ClassDef(around.name, [], [], [inner], [])
+        shell.type_params = getattr(around, "type_params", [])
+        inner = ast.copy_location(shell, around)
+    return inner

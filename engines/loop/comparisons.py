@@ -1,0 +1,201 @@
+"""The stage that puts operands of comparisons into inputs (CmpLog, RedQueen, for Python).
+
+Each new entry of the corpus runs once more with recorded operands. Its children have one operand
+in the place of the other. How many of the trials they get depends on how many of them are kept,
+compared with other children; a small share always remains.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import Any, Final
+
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.rescue import UNRECORDED, Unsafe
+from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.inputs.drawn import RecordingInput
+from fuzztui.engines.inputs.inputs import GeneratedInput
+from fuzztui.engines.inputs.operands import Edit, Operands, Scalar, edits_of_bytes, edits_of_choices
+from fuzztui.engines.instrument.recorder import OperandRecorder
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
+from fuzztui.engines.loop.feedback import CoverageFeedback
+from fuzztui.wire.events import ComparisonsReported
+
+OPERATION: Final = "compare"
+"""The operation in the names of entries that this stage has made."""
+_CHILDREN: Final = 200
+"""Most children of one entry."""
+_TRIES: Final = 6
+"""Children that get the same operand of the same comparison, over all entries."""
+_LEAST: Final = 0.05
+"""Least share of the trials, as long as there are children."""
+_PERIOD: Final = 2000
+"""Trials after which the results that the share depends on count half."""
+_RECORDING: Final = 10
+"""What a recorded run costs, in trials."""
+_MAX_LEARNT: Final = 1024
+"""Most tokens that the dictionary gets in addition to the application's constants."""
+_LEARNT_AT_ONE: Final = 64
+"""Most tokens of one comparison: a cache that has inputs as keys must not fill the dictionary."""
+_LONGEST_TOKEN: Final = 32
+_SHOWN: Final = 80
+"""Characters of an operand in an event."""
+
+
+class Share:
+    """The share of trials of one source of children, by how many of them are kept."""
+
+    def __init__(self) -> None:
+        self._tried = [0.0, 0.0]
+        self._kept = [0.0, 0.0]
+
+    def add(self, own: bool, tried: int, kept: int) -> None:
+        """Count trials of this source (``own``) or of others."""
+        self._tried[own] += tried
+        self._kept[own] += kept
+        if sum(self._tried) >= _PERIOD:
+            self._tried = [n / 2 for n in self._tried]
+            self._kept = [n / 2 for n in self._kept]
+
+    @property
+    def share(self) -> float:
+        """The share of trials, from :data:`_LEAST` to 1."""
+        other, own = ((k + 1) / (t + 100) for k, t in zip(self._kept, self._tried, strict=True))
+        return max(_LEAST, own / (own + other))
+
+
+class Comparisons:
+    """Proposes children that pass comparisons which their parents do not pass."""
+
+    def __init__(
+        self, context: Context, corpus: Corpus, scheduler: Steerable, coverage: CoverageFeedback
+    ) -> None:
+        self._corpus, self._rng, self._text = corpus, context.rng, context.text
+        self._limit = context.spec.engine.max_size
+        self._scheduler = scheduler
+        self._coverage, self._journal = coverage, context.journal
+        self._recorder = OperandRecorder(context.application)
+        form, self._executor = context.executor.form, context.executor
+        self._form = RecordingInput.of(form) if isinstance(form, GeneratedInput) else None
+        if self._form is not None:
+            self._executor = context.executor.with_form(self._form)
+        directory = context.spec.dir
+        self._unsafe = Unsafe(directory).load() | Unsafe(directory, UNRECORDED).load()
+        self._tokens, self._learn_tokens = context.tokens, context.learn
+        self._learnt: Counter[int] = Counter()
+        """Tokens by comparison."""
+        self._known = 0
+        self._earlier = frozenset(context.reported.entries)
+        """Entries of earlier workers, which are not recorded: a child may have killed one."""
+        self._entries: list[CorpusEntry] = []
+        self._children: deque[tuple[CorpusEntry, Edit]] = deque()
+        self._tries: Counter[tuple[Scalar, int]] = Counter()
+        self._share = Share()
+        self._own = self._trials = 0
+        self._proposed = ("", "")
+        """Place and operand of the last child."""
+        self._log = context.log
+        if tokens := list(dict.fromkeys(context.reported.tokens))[:_MAX_LEARNT]:
+            context.learn([token.encode("utf-8", "replace") for token in tokens])
+
+    def propose(self) -> Candidate | None:
+        """A child in a share of the trials; None in other trials, and without children."""
+        self._count()
+        if not (self._children or self._entries) or self._rng.random() >= self._share.share:
+            return None
+        found = self._next()
+        if found is None:
+            return None
+        entry, edit = found
+        self._own += 1
+        self._tries[edit.wanted, edit.operands.site] += 1
+        self._proposed = self._recorder.place(edit.operands), repr(edit.wanted)[:_SHOWN]
+        return Candidate(edit.data[: self._limit], OPERATION, entry.id)
+
+    def _next(self) -> tuple[CorpusEntry, Edit] | None:
+        """The next child of an entry that is neither skipped nor demoted."""
+        steer_of = self._scheduler.steer_of
+        while self._children or self._entries:
+            if self._children:
+                entry, edit = self._children.popleft()
+                if steer_of(entry.id) not in ("skipped", "demoted"):
+                    return entry, edit
+                continue
+            entry = self._entries.pop()
+            if entry.id not in self._unsafe and steer_of(entry.id) not in ("skipped", "demoted"):
+                self._share.add(True, _RECORDING, 0)
+                self._plan(entry)
+        return None
+
+    def _count(self) -> None:
+        """Count the trials and the new entries since the last call."""
+        entries, trials = self._corpus.entries, self._journal.counters[j.TRIAL]
+        own = other = 0
+        for entry in entries[self._known :]:
+            if entry.id in self._earlier:
+                continue
+            self._entries.append(entry)
+            if f",op:{OPERATION}" not in entry.name:
+                other += 1
+                continue
+            own += 1
+            if self._own:
+                self._report(entries={str(entry.id): list(self._proposed)})
+        self._known = len(entries)
+        self._share.add(True, self._own, own)
+        self._share.add(False, max(0, trials - self._trials - self._own), other)
+        self._own, self._trials = 0, trials
+
+    def _plan(self, entry: CorpusEntry) -> None:
+        data, rng = entry.data, self._rng
+        pairs = self._record(entry)
+        if self._form is None:
+            edits = edits_of_bytes(data, pairs, rng, text=self._text)
+        else:
+            edits = edits_of_choices(data, self._form.draws, pairs, rng)
+        made: dict[bytes, Edit] = {}
+        for edit in edits:
+            if edit.data != data and self._tries[edit.wanted, edit.operands.site] < _TRIES:
+                made.setdefault(edit.data, edit)
+        children = list(made.values())
+        rng.shuffle(children)
+        self._children.extend((entry, edit) for edit in children[:_CHILDREN])
+        if self._form is None:
+            self._learn(data, pairs)
+        else:
+            self._form.forget()
+
+    def _record(self, entry: CorpusEntry) -> Sequence[Operands]:
+        """The operands of one run of the entry, which is no trial."""
+        again = Candidate(entry.data, j.RECORD, entry.id)
+        self._recorder.prepare(self._coverage.seen)  # the time limit of a trial does not hold
+        self._journal.begin(time.monotonic_ns(), again, counts=False)
+        pairs = self._recorder.run(lambda: self._executor.call(entry.data))
+        self._journal.end()
+        return pairs
+
+    def _learn(self, data: bytes, pairs: Sequence[Operands]) -> None:
+        """Add texts that the input does not have to the dictionary."""
+        known = set(self._tokens)
+        new: dict[bytes, str] = {}
+        for pair in pairs:
+            for operand in (pair.value, pair.wanted):
+                token = operand.encode("utf-8", "replace") if isinstance(operand, str) else operand
+                if not isinstance(token, bytes) or not 1 < len(token) <= _LONGEST_TOKEN:
+                    continue
+                if token in known or token in data or self._learnt.total() >= _MAX_LEARNT:
+                    continue
+                if self._learnt[pair.site] < _LEARNT_AT_ONE:
+                    known.add(token)
+                    new[token] = self._recorder.place(pair)
+                    self._learnt[pair.site] += 1
+        if new:
+            self._learn_tokens([*new])
+            report = {t.decode("utf-8", "backslashreplace"): place for t, place in new.items()}
+            self._report(tokens=report)
+
+    def _report(self, **what: Any) -> None:
+        self._log.write(ComparisonsReported(instance=self._log.instance, **what))

@@ -1,0 +1,116 @@
+"""Import the modules of the application that the target would import only when it is called.
+
+Otherwise their mutants would be found during the campaign, or never: run, score and list would
+count different mutants, and what these modules contain before any input has run would be unknown.
+A forked child runs the seeds once and reports the modules; this process imports them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import random
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from fuzztui.engines.base.errors import CannotStart
+from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
+from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.loop.stages import BUILTIN, list_seeds
+
+_MAX_SEEDS: Final = 64
+_FRESH: Final = 16
+"""Inputs that are made for a generator without seeds."""
+_FRESH_BYTES: Final = 4096
+_MAX_DEATHS: Final = 3
+
+
+def first_inputs(spec: Spec, *, choices: bool, most: int = _MAX_SEEDS) -> list[bytes]:
+    """At most ``most`` inputs with which a campaign starts: the same ones in run, score and list.
+
+    ``choices``: whether inputs are choices of a generator. Missing seeds are left out: the run
+    may have been moved to another machine.
+    """
+    limit = spec.engine.max_size
+    found: list[bytes] = []
+    seeds = []
+    for path in spec.engine.seeds:
+        with contextlib.suppress(CannotStart):
+            seeds += list_seeds([path], limit, lambda level, text: None)
+    for seed in _spread(seeds or (() if choices else BUILTIN), most):
+        with contextlib.suppress(OSError):
+            found.append(seed.read(limit))
+    if not found and choices:
+        rng = random.Random(0)
+        found = [rng.randbytes(min(limit, _FRESH_BYTES)) for _ in range(min(most, _FRESH))]
+    return found
+
+
+def import_late_modules(
+    spec: Spec,
+    executor: Executor,
+    application: Application,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
+    """Import the modules that the first inputs import, and those of earlier runs of the instance.
+
+    Must be called after the target was loaded and before its mutants are enumerated. Errors of
+    these imports are ignored: the target gets them again when it is called. ``meanwhile`` is
+    called while the inputs run.
+    """
+    earlier = EdgeTable(spec.dir / "edges.json").known_names()
+    names = [*_reported(spec, executor, application, meanwhile), *earlier]
+    import_modules(filter(application.has, names))
+
+
+def import_modules(names: Iterable[str]) -> None:
+    """Import those that are not imported yet. Errors are ignored."""
+    for name in names:
+        if name not in sys.modules:
+            with contextlib.suppress(BaseException):  # sys.exit() at import is a BaseException
+                importlib.import_module(name)
+
+
+def _reported(
+    spec: Spec, executor: Executor, application: Application, meanwhile: Callable[[], None]
+) -> Iterable[str]:
+    """The names of the modules that the first inputs import, in the order of these imports."""
+    inputs = first_inputs(spec, choices=executor.form.choices)
+    modules = application.table.modules
+    at = deaths = 0
+    found: list[str] = []
+
+    def work(send: Tell) -> None:
+        executor.in_child()
+        known = set(modules)
+        for number in range(at, len(inputs)):
+            executor.call(inputs[number])
+            send({"next": number + 1, "modules": [name for name in modules if name not in known]})
+            known.update(modules)
+
+    def answer(message: dict[str, Any]) -> bool:
+        nonlocal at
+        at = int(message["next"])
+        found.extend(map(str, message["modules"]))
+        return True
+
+    def ended(death: Death) -> None:
+        nonlocal at, deaths
+        deaths += 1
+        at = at + 1 if death.how != "exited" else len(inputs)  # that input killed the child
+
+    host = ChildHost.of(spec.target, "")
+    host = ChildHost("", host.silence_s, meanwhile=meanwhile)
+    for _ in host.series(lambda: at < len(inputs) and deaths < _MAX_DEATHS, work, answer, ended):
+        pass
+    return dict.fromkeys(found)
+
+
+def _spread(items: Sequence[Any], most: int) -> list[Any]:
+    """At most ``most`` of the items, evenly spread."""
+    step = max(1.0, len(items) / most)
+    return [items[int(n * step)] for n in range(min(len(items), most))]

@@ -1,0 +1,79 @@
+"""``fuzztui comparisons``: what the target's comparisons have brought, by place."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fuzztui.base.text import several, visible
+from fuzztui.cli.output import DONE, CliError, at_terminal
+from fuzztui.cli.runs import find_run, none_left, standing
+from fuzztui.model.comparisons import ComparisonRow, comparison_rows
+
+_SHOWN: Final = 40
+"""Places in the table, on a terminal without --all."""
+_EXAMPLES: Final = 4
+"""Operands and tokens of a place in the table."""
+_WIDTH: Final = 24
+
+
+def comparisons(options: argparse.Namespace) -> int:
+    """Print a table of places, or one JSON object."""
+    run = find_run(options.run)
+    seen = standing(run)
+    rows = comparison_rows(seen.state)
+    if options.json:
+        places = [_row_dict(row) for row in rows]
+        print(json.dumps({"places": places, "problems": [*seen.problems]}, indent=1))
+    if not rows and seen.is_lower_bound:
+        raise none_left(run, seen, "comparisons")
+    if options.json:
+        return DONE
+    if not rows:
+        raise CliError(
+            f"{run}: no engine has reported comparisons: only in-process engines record them"
+            " (docs/zest.md), unless engine.comparisons = false"
+        )
+    most = _SHOWN if at_terminal() and not options.all else len(rows)
+    for line in table(rows[:most]):
+        print(visible(line))
+    if len(rows) > most:
+        print(f"(and {several(len(rows) - most, 'more place')}: --all)")
+    print()
+    print(summary(rows))
+    return DONE
+
+
+def summary(rows: Sequence[ComparisonRow]) -> str:
+    """The sums in one line; the same as in ``status``."""
+    entries = several(sum(len(row.entries) for row in rows), "queue entry", "queue entries")
+    tokens = several(sum(len(row.tokens) for row in rows), "token")
+    return f"{entries} and {tokens} from comparisons at {several(len(rows), 'place')}"
+
+
+def table(rows: Sequence[ComparisonRow]) -> Iterator[str]:
+    """Yield a title line, and a line for each place."""
+    cells = [("place", "entries", "tokens", "operands and tokens")]
+    for row in rows:
+        operands = dict.fromkeys(entry.operand for entry in row.entries)
+        examples = [*operands, *map(repr, row.tokens)]
+        brief = [e if len(e) <= _WIDTH else e[: _WIDTH - 1] + "…" for e in examples[:_EXAMPLES]]
+        more = " …" if len(examples) > _EXAMPLES else ""
+        numbers = f"{len(row.entries):,}", f"{len(row.tokens):,}"
+        cells.append((row.place, *numbers, ", ".join(brief) + more))
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for place, entries, tokens, examples_text in cells:
+        yield f"{place:<{wide[0]}}  {entries:>{wide[1]}}  {tokens:>{wide[2]}}  {examples_text}"
+
+
+def _row_dict(row: ComparisonRow) -> dict[str, object]:
+    return {
+        "place": row.place,
+        "entries": [
+            {"entry": e.key, "operand": e.operand, "edges": e.edges if e.edges >= 0 else None}
+            for e in row.entries
+        ],
+        "tokens": row.tokens,
+    }

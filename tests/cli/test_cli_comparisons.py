@@ -1,0 +1,55 @@
+"""``fuzztui comparisons``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from random_logs import write_log
+
+from fuzztui.cli import main
+from fuzztui.wire.events import CampaignStarted, ComparisonsReported, EntrySaved, Event, Record
+
+
+def run_of(root: Path, *events: Event) -> str:
+    """A run directory with a log of these events."""
+    (root / "log").mkdir(parents=True)
+    records = [Record(n, float(n), event) for n, event in enumerate(events, 1)]
+    write_log(root / "log" / "tail-000000000001.jsonl", records)
+    return str(root)
+
+
+START = CampaignStarted("c", "zest", "m:f")
+REPORTS = (
+    EntrySaved("main", 3, "queue/id:000003"),
+    ComparisonsReported("main", {"\x1b[31mred": "m:7"}, {"3": ["m:7", "'\x1b]0;title'"]}),
+)
+
+
+def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["comparisons", run_of(tmp_path / "run", START, *REPORTS)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out, "text from the target is escaped"
+    row = out.splitlines()[1].split()
+    assert row[:3] == ["m:7", "1", "1"]
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["comparisons", run_of(tmp_path / "run", START, *REPORTS), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert found["places"] == [
+        {
+            "place": "m:7",
+            "entries": [{"entry": "main/3", "operand": "'\x1b]0;title'", "edges": None}],
+            "tokens": ["\x1b[31mred"],
+        }
+    ]
+
+
+def test_nothing_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["comparisons", run_of(tmp_path / "run", START)]) == 1
+    assert "engine.comparisons" in capsys.readouterr().err
+    assert main(["comparisons", run_of(tmp_path / "two", START), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["places"] == []

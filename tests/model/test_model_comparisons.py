@@ -1,0 +1,73 @@
+"""What comparisons have brought, in the state."""
+
+from __future__ import annotations
+
+from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.comparisons import (
+    MAX_TEXT,
+    MAX_TOKENS,
+    comparison_rows,
+    comparisons_dict,
+    comparisons_reported,
+)
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.wire.events import ComparisonsReported, EntryDescribed, EntrySaved, Event, Record
+
+
+def fold(*events: Event) -> State:
+    state = State()
+    apply(state, [Record(n, float(n), event) for n, event in enumerate(events, 1)])
+    return state
+
+
+REPORTS = (
+    EntrySaved("main", 3, "queue/id:000003"),
+    ComparisonsReported("main", {"table": "m:7", "svg": "m:7", "end": "m:9"}),
+    ComparisonsReported("main", entries={"3": ["m:7", "'table'"], "4": ["m:7", "'svg'"]}),
+    ComparisonsReported("main", entries={"5": ["n:1", "12"]}),
+    EntryDescribed("main", 3, ["edge"], edges=9),
+)
+
+
+def test_rows_by_place() -> None:
+    state = fold(*REPORTS)
+    rows = comparison_rows(state)
+    assert [(r.place, [e.key for e in r.entries], r.tokens) for r in rows] == [
+        ("m:7", ["main/3", "main/4"], ["table", "svg"]),
+        ("n:1", ["main/5"], []),
+        ("m:9", [], ["end"]),
+    ]
+    assert state.entries["main/3"].operand == "'table'"
+    assert state.entries["main/3"].edges == 9, "a later description does not drop the operand"
+    assert comparisons_dict(state) == {"entries": 3, "places": 3, "tokens": 3}
+
+
+def test_the_same_report_again_changes_nothing() -> None:
+    once, twice = fold(*REPORTS), fold(*REPORTS, *REPORTS[1:4])
+    assert once.learnt == twice.learnt
+    assert comparisons_dict(once) == comparisons_dict(twice)
+
+
+def test_a_checkpoint_keeps_them() -> None:
+    state = fold(*REPORTS)
+    again = from_json(to_json(state))
+    assert again.learnt == state.learnt
+    assert again.entries == state.entries
+
+
+def test_nothing_was_reported() -> None:
+    assert comparisons_dict(fold(REPORTS[0])) is None
+
+
+def test_whatever_an_engine_writes_is_bounded() -> None:
+    tokens = {f"{n}" + "x" * 500: "m:1" for n in range(MAX_TOKENS + 5)}
+    odd = {"-1": ["m:1", "a"], "²": ["m:1", "a"], "9" * 30: ["m:1", "a"], "7": "m:1", "8": [1, 2],
+           "6": ["m" * 999, "o" * 999]}  # fmt: skip
+    state = State()
+    comparisons_reported(state, ComparisonsReported("main", tokens, odd), ChangesBuilder())
+    assert len(state.learnt) == MAX_TOKENS
+    assert {len(token) for token in state.learnt} == {MAX_TEXT}
+    (entry,) = state.entries.values()
+    assert (entry.key, len(entry.compared_at), len(entry.operand)) == ("main/6", MAX_TEXT, MAX_TEXT)

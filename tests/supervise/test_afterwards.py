@@ -1,0 +1,125 @@
+"""Verdicts about mutants of a campaign that has ended: in the log, and for a resumed campaign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.cli import main
+from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE
+from fuzztui.cli.runs import standing
+from fuzztui.engines.directory.events import read_reported
+from fuzztui.log.reader import LogReader
+from fuzztui.log.writer import LogWriter
+from fuzztui.model.state import State
+from fuzztui.observe.relay import Offsets, Relay, relayed
+from fuzztui.remote.lock import RunLock
+from fuzztui.supervise.afterwards import judge
+from fuzztui.supervise.command_router import sent_commands
+from fuzztui.wire.commands import MarkEquivalent
+from fuzztui.wire.events import (
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    Event,
+    InstanceHello,
+    InstanceState,
+    MutantsFound,
+    MutantState,
+)
+
+KINDS = ["skip-mutants", "mark-equivalent"]
+MUTANTS = [{"id": f"m:f:math:{n}:-", "line": n, "operator": "math"} for n in range(4)]
+
+
+def a_run(path: Path, *, engine: str = "mu2", ended: bool = True) -> Path:
+    """Three mutants: the first is killed, the second alive; two instances, the second passive."""
+    (path / "supervisor").mkdir()
+    (path / "campaign.toml").touch()
+    (path / "out" / "main").mkdir(parents=True)
+    (path / "out" / "main" / "events.jsonl").write_text('{"k":"torn')
+    events: list[Event] = [
+        CampaignStarted("c", engine=engine),
+        InstanceHello("main", engine, "1", "3.11", 1, KINDS),
+        InstanceHello("added", "", "1", "3.11", 1, []),
+        CampaignState("running"),
+        MutantsFound("main", "m", "m.py", "/m.py", MUTANTS),
+        MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"),
+        MutantState("main", "m:f:math:1:-", "alive"),
+        InstanceState("main", "finished"),
+        *[CampaignEnded("finished", "")] * ended,
+    ]
+    writer = LogWriter(path / "log")
+    for t, event in enumerate(events):
+        writer.append(event, float(t))
+    writer.close(at_rest=True)
+    return path
+
+
+def ctl(run: Path, *words: str) -> int:
+    return main(["ctl", str(run), *words])
+
+
+def states(state: State) -> str:
+    return " ".join(m.state for m in state.mutants.values())
+
+
+def test_a_verdict_after_the_end_is_in_the_log_and_reaches_the_engine(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    before = standing(run).state
+    assert ctl(run, "mark-equivalent", "operator=math", "--because", "no input can") == DONE
+    now = standing(run)
+    assert states(now.state) == "killed equivalent equivalent equivalent"
+    assert now.state.mutants["m:f:math:1:-"].reason == "no input can"
+    assert (now.state_name, now.pid, now.state.t) == ("finished", None, before.t)
+    (command,) = now.state.commands.values()
+    assert (command.state, command.instance) == ("applied", "main")
+    assert command.by
+    # The engine that continues the run knows the verdict, and does not execute the command again.
+    directory = run / "out" / "main"
+    reported = read_reported(directory / "events.jsonl")
+    assert reported.mutants["m:f:math:1:-"].state == "equivalent"
+    assert set(sent_commands(directory / "control.jsonl")) <= reported.answered
+    # The supervisor that continues it does not log the same events again.
+    offsets = Offsets.load(RunDir(run).offsets, now.state.seq, 0)
+    done = relayed(LogReader(run).records(after_seq=offsets.seq))
+    relay = Relay(directory / "events.jsonl", "main", offsets.bytes.get("main", 0), done["main"])
+    assert [e for e in relay.read(last=True) if not e.kind.startswith("message")] == []
+    assert ctl(run, "skip-mutants", "m:f:math:2:-") == DONE
+    assert states(standing(run).state) == "killed equivalent skipped equivalent"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["mark-equivalent", "m:f:math:0:-"], FAILED),
+        (["mark-equivalent", "operator=negate"], USAGE),
+        (["mark-equivalent", "operator=math", "--instance", "s7"], FAILED),
+        (["promote-mutants", "operator=math"], NOT_RUNNING),
+    ],
+)
+def test_what_cannot_be_judged_changes_nothing(tmp_path: Path, words: list[str], code: int) -> None:
+    run = a_run(tmp_path)
+    seq = standing(run).state.seq
+    assert ctl(run, *words) == code
+    assert standing(run).state.seq == seq
+    assert not (run / "out" / "main" / "control.jsonl").exists()
+
+
+@pytest.mark.parametrize("how", [{"engine": "zest"}, {"ended": False}])
+def test_only_an_ended_campaign_of_mu2_has_verdicts(tmp_path: Path, how: dict[str, object]) -> None:
+    run = a_run(tmp_path, **how)  # type: ignore[arg-type]
+    assert ctl(run, "mark-equivalent", "operator=math") == NOT_RUNNING
+    with pytest.raises(SupervisorError):
+        judge(run, MarkEquivalent("operator=math"), "me")
+
+
+def test_a_supervisor_that_has_the_run_is_not_disturbed(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    lock = RunLock(run)
+    with pytest.raises(SupervisorError):
+        judge(run, MarkEquivalent("operator=math"), "me")
+    lock.release()
+    assert judge(run, MarkEquivalent("operator=math"), "me")
