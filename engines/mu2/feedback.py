@@ -102,7 +102,8 @@ class KillFeedback:
         return ("infection",) if self._infected_promoted else ()
 
     def _sample(self, execution: Execution) -> None:
-        turns = self._runner.measure(execution)
+        # Without probes, a trial begins with the state that the last one has left.
+        turns = self._runner.measure(execution, cold=self._probes.installed is not None)
         if turns:  # else it is flaky
             self._sampled = True
             self._schedule.sample(turns)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
@@ -91,11 +92,14 @@ class MutantExecutor:
         self._program.enter(mutant)
         return self._run(original, mutant.index, fuel)[1]
 
-    def measure(self, original: Execution) -> int:
+    def measure(self, original: Execution, *, cold: bool = True) -> int:
         """The iterations and calls of the original on this input, all of them counted.
 
-        A deterministic measure of the cost of a run. Raises :class:`Unstable`.
+        A deterministic measure of the cost of a run. ``cold``: whether ``original`` began with the
+        state of a fresh process; if not, its value may be another one. Raises :class:`Unstable`.
         """
+        if not cold:
+            original = self._cold(original)
         with self._quiet(original):
             self._program.clear_caches()  # as before each mutant: cached results cost nothing
             measured, other = self._run(original, -1, 0)
@@ -136,6 +140,16 @@ class MutantExecutor:
             yield
         finally:
             self._program.end_quiet()
+
+    def _cold(self, original: Execution) -> Execution:
+        """Run the original with the state of a fresh process."""
+        try:
+            self._begin(-1)
+            self._program.clear_caches()
+            again = self._executor.call(original.data)
+        finally:
+            self._end()
+        return replace(again, observed=original.observed, lacks=original.lacks)
 
     def repeats(self, original: Execution) -> bool:
         """Whether the original still behaves on this input as before."""

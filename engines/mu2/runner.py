@@ -175,15 +175,18 @@ class Runner:
             self.on_void(void)
         return True
 
-    def measure(self, original: Execution) -> int:
-        """The cost of a run in iterations and calls; 0 if flaky. Raises ``RestartWorker``."""
+    def measure(self, original: Execution, *, cold: bool = True) -> int:
+        """The cost of a run in iterations and calls; 0 if flaky. Raises ``RestartWorker``.
+
+        ``cold``: whether ``original`` began with the state of a fresh process.
+        """
         turns = 0
         with self.timed():
             try:
-                turns = self._mutant_executor.measure(original)
+                turns = self._mutant_executor.measure(original, cold=cold)
             except Unstable:
                 if self.put_back():
-                    return self.measure(original)
+                    return self.measure(original, cold=cold)
                 self._examine_change(original)
             finally:
                 self._journal.judging()
