@@ -30,12 +30,18 @@ _CHILDREN: Final = 200
 """Most children of one entry."""
 _TRIES: Final = 6
 """Children that get the same operand of the same comparison, over all entries."""
+_LATER_TRIES: Final = 50
+"""The same in each later round."""
 _LEAST: Final = 0.05
 """Least share of the trials, as long as there are children."""
 _PERIOD: Final = 2000
 """Trials after which the results that the share depends on count half."""
 _RECORDING: Final = 10
-"""What a recorded run costs, in trials."""
+"""What a recorded run costs at least, in trials."""
+_OPERANDS_OF_A_TRIAL: Final = 8
+"""Recorded operands that cost as much as a trial."""
+_LATER_PRIOR: Final = 0.01
+"""In later rounds, the share is small until children are kept."""
 _MAX_LEARNT: Final = 1024
 """Most tokens that the dictionary gets in addition to the application's constants."""
 _LEARNT_AT_ONE: Final = 64
@@ -60,10 +66,13 @@ class Share:
             self._tried = [n / 2 for n in self._tried]
             self._kept = [n / 2 for n in self._kept]
 
-    @property
-    def share(self) -> float:
-        """The share of trials, from :data:`_LEAST` to 1."""
-        other, own = ((k + 1) / (t + 100) for k, t in zip(self._kept, self._tried, strict=True))
+    def share(self, prior: float) -> float:
+        """The share of trials, from :data:`_LEAST` to 1.
+
+        ``prior``: children that count as kept, without results; those of others: 1.
+        """
+        other = (self._kept[0] + 1) / (self._tried[0] + 100)
+        own = (self._kept[1] + prior) / (self._tried[1] + 100)
         return max(_LEAST, own / (own + other))
 
 
@@ -90,9 +99,17 @@ class Comparisons:
         self._known = 0
         self._earlier = frozenset(context.reported.entries)
         """Entries of earlier workers, which are not recorded: a child may have killed one."""
-        self._entries: list[CorpusEntry] = []
+        self._new: list[CorpusEntry] = []
+        """Entries that were not recorded."""
+        self._again: list[CorpusEntry] = []
+        """Entries that are recorded again in this round."""
+        self._first = True
+        """Whether the children are of an entry that was recorded for the first time."""
         self._children: deque[tuple[CorpusEntry, Edit]] = deque()
         self._tries: Counter[tuple[Scalar, int]] = Counter()
+        self._tries_allowed = _TRIES
+        self._debt = 0
+        """What recorded runs of later rounds have cost in trials, not paid yet."""
         self._share = Share()
         self._own = self._trials = 0
         self._proposed = ("", "")
@@ -104,7 +121,14 @@ class Comparisons:
     def propose(self) -> Candidate | None:
         """A child in a share of the trials; None in other trials, and without children."""
         self._count()
-        if not (self._children or self._entries) or self._rng.random() >= self._share.share:
+        if self._new and not self._first:
+            self._children.clear()  # a new entry comes first
+            self._first = True
+        share = self._share.share(1.0 if self._first else _LATER_PRIOR)
+        if self._rng.random() >= share:
+            return None
+        if self._debt > 0 and not self._first:
+            self._debt -= 1
             return None
         found = self._next()
         if found is None:
@@ -116,19 +140,36 @@ class Comparisons:
         return Candidate(edit.data[: self._limit], OPERATION, entry.id)
 
     def _next(self) -> tuple[CorpusEntry, Edit] | None:
-        """The next child of an entry that is neither skipped nor demoted."""
-        steer_of = self._scheduler.steer_of
-        while self._children or self._entries:
-            if self._children:
-                entry, edit = self._children.popleft()
-                if steer_of(entry.id) not in ("skipped", "demoted"):
-                    return entry, edit
-                continue
-            entry = self._entries.pop()
-            if entry.id not in self._unsafe and steer_of(entry.id) not in ("skipped", "demoted"):
-                self._share.add(True, _RECORDING, 0)
+        """The next child of an entry that is neither skipped nor demoted.
+
+        Records at most one entry, and returns None if that has no children.
+        """
+        if not self._children:
+            self._first = bool(self._new)
+            if not self._first and not self._again:
+                self._begin_round()
+            entries = self._new or self._again
+            if entries and self._allowed(entry := entries.pop()):
                 self._plan(entry)
+        while self._children:
+            entry, edit = self._children.popleft()
+            if self._allowed(entry):
+                return entry, edit
         return None
+
+    def _begin_round(self) -> None:
+        """Record all entries again: an operand may have been tried before there was an entry with
+        the right place for it, such as a call with as many arguments.
+        """
+        self._again = [e for e in self._corpus.entries if e.id not in self._earlier]
+        self._rng.shuffle(self._again)
+        self._tries.clear()
+        self._tries_allowed = _LATER_TRIES
+
+    def _allowed(self, entry: CorpusEntry) -> bool:
+        if entry.id in self._unsafe:
+            return False
+        return self._scheduler.steer_of(entry.id) not in ("skipped", "demoted")
 
     def _count(self) -> None:
         """Count the trials and the new entries since the last call."""
@@ -137,7 +178,7 @@ class Comparisons:
         for entry in entries[self._known :]:
             if entry.id in self._earlier:
                 continue
-            self._entries.append(entry)
+            self._new.append(entry)
             if f",op:{OPERATION}" not in entry.name:
                 other += 1
                 continue
@@ -152,13 +193,20 @@ class Comparisons:
     def _plan(self, entry: CorpusEntry) -> None:
         data, rng = entry.data, self._rng
         pairs = self._record(entry)
+        cost = _RECORDING + len(pairs) // _OPERANDS_OF_A_TRIAL
+        self._share.add(True, cost, 0)
+        if not self._first:
+            self._debt += cost
         if self._form is None:
             edits = edits_of_bytes(data, pairs, rng, text=self._text)
         else:
             edits = edits_of_choices(data, self._form.draws, pairs, rng)
         made: dict[bytes, Edit] = {}
         for edit in edits:
-            if edit.data != data and self._tries[edit.wanted, edit.operands.site] < _TRIES:
+            if (
+                edit.data != data
+                and self._tries[edit.wanted, edit.operands.site] < self._tries_allowed
+            ):
                 made.setdefault(edit.data, edit)
         children = list(made.values())
         rng.shuffle(children)
