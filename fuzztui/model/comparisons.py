@@ -68,7 +68,7 @@ def comparison_rows(state: State) -> list[ComparisonRow]:
     rows: dict[str, ComparisonRow] = {}
     for entry in made_for_comparisons(state):
         rows.setdefault(entry.compared_at, ComparisonRow(entry.compared_at)).entries.append(entry)
-    for token, place in state.learnt.items():
+    for token, place in list(state.learnt.items()):
         rows.setdefault(place, ComparisonRow(place)).tokens.append(token)
     return sorted(rows.values(), key=lambda r: (-len(r.entries), -len(r.tokens), r.place))
 
@@ -117,7 +117,7 @@ def totals_of(yields: Iterable[OperationYield]) -> tuple[int, int]:
 
 def made_for_comparisons(state: State) -> Iterable[Entry]:
     """The entries that were made for a comparison."""
-    return (entry for entry in state.entries.values() if entry.compared_at)
+    return (entry for entry in list(state.entries.values()) if entry.compared_at)
 
 
 def comparisons_dict(state: State) -> dict[str, Any] | None:

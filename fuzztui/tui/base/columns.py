@@ -16,6 +16,9 @@ NEVER = sys.maxsize
 
 T = TypeVar("T")
 
+HIDDEN = 2
+"""Cells at the end of a table for the sign of columns that a wider one would have."""
+
 Cell = tuple[str, str]
 """Text (untrusted: the table makes it plain) and style."""
 
@@ -108,6 +111,8 @@ class Layout(Generic[T]):
         self._wanted: dict[str, int] = {}
         self.cells: list[tuple[Column[T], int]] = []
         """The visible columns with their widths."""
+        self.hidden = False
+        """Whether a wider table would have further columns."""
 
     def forget(self, column: str = "") -> None:
         """Measure again, because the rows changed; or only the column with this id."""
@@ -133,6 +138,8 @@ class Layout(Generic[T]):
             for column in columns:
                 self._measure(column, row)
         columns = [c for c in columns if not c.spare or self._wanted.get(c.id) or c is sorted_by]
+        wider = (c for c in self._columns if room < c.needs < NEVER and not c.spare)
+        self.hidden = any(wider)
         cells = self._fitted(columns, room, sorted_by)
         if cells == self.cells:
             return False
@@ -144,11 +151,13 @@ class Layout(Generic[T]):
     ) -> list[tuple[Column[T], int]]:
         while True:
             wanted = [self._wanted.get(c.id, 0) for c in columns]
-            cells = list(zip(columns, widths(columns, wanted, room - 1, sorted_by), strict=True))
+            free = room - HIDDEN * self.hidden
+            cells = list(zip(columns, widths(columns, wanted, free - 1, sorted_by), strict=True))
             spared = [c for c in columns if c.drop and c is not sorted_by]
-            if not spared or _total(cells) <= room:
+            if not spared or _total(cells) <= free:
                 return cells
             columns.remove(spared[-1])
+            self.hidden = True
 
     def _measure(self, column: Column[T], row: T) -> None:
         want = self._wanted.setdefault(column.id, 0)

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from fuzztui.tui.base.columns import GAP, Column, Layout
+from fuzztui.tui.base.columns import GAP, HIDDEN, Column, Layout
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.rows import Rows
 from fuzztui.tui.base.text import fit, plain
@@ -57,8 +57,9 @@ def header_line(
 ) -> Strip:
     """Draw ``width`` cells of the header, from cell ``x`` on.
 
-    Signs at the edges mark columns out of view. The first of ``notes`` (longest first) that fits is
-    shown beside a title, never over one; none is shown if none fits.
+    Signs at the edges mark columns out of view, and those that only a wider table has.
+    The first of ``notes`` (longest first) that fits is shown beside a title, never over one; none
+    is shown if none fits.
     """
     segments = [Segment(" ", base)]
     note = notes[0] if notes else ""
@@ -81,6 +82,12 @@ def header_line(
         header = Strip([Segment("‹", sign), *header.crop(1)])
     if x + width < layout.total:
         header = Strip([*header.crop(0, width - 1), Segment("›", sign)])
+    elif layout.hidden:
+        # At the end, if no column is there, else in front of the last title.
+        blanks = [gap.end() for gap in re.finditer(" {3,}", header.text)]
+        at = width - 1 if header.text[-HIDDEN:].isspace() else max(blanks, default=0) - HIDDEN
+        if at > 0:
+            header = Strip([*header.crop(0, at), Segment("…", base), *header.crop(at + 1)])
     gaps = [gap.span() for gap in re.finditer(" +", header.text)]
     for note in filter(None, notes):
         size = cell_len(note)

@@ -7,13 +7,16 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.action_context import Action, ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID
 
 ALWAYS = ("app.quit", "app.help")
+
+MORE = "… "
+"""The sign of keys that have no room; the help shows them."""
 
 
 class Footer(Canvas):
@@ -42,12 +45,20 @@ class Footer(Canvas):
         line: list[TextSpan] = [TextSpan(" ")]
         tail = [s for id in ALWAYS for s in self._spans(BY_ID[id], now)]
         room = width - 1 - sum(cell_len(s.text) for s in tail)
-        for _, pair in groupby(actions_for(self._scopes, now), _place):
-            spans = [s for a in pair if a.id not in ALWAYS for s in self._spans(a, now)]
-            wide = sum(cell_len(s.text) for s in spans)
-            if wide > room:
+        pairs = [
+            [s for a in pair if a.id not in ALWAYS for s in self._spans(a, now)]
+            for _, pair in groupby(actions_for(self._scopes, now), _place)
+        ]
+        left = sum(width_of(spans) for spans in pairs)
+        for spans in pairs:
+            wide = width_of(spans)
+            # The sign of further keys needs room too, unless these are all.
+            if wide + (cell_len(MORE) if wide < left else 0) > room:
+                line.append(TextSpan(MORE, "muted", "app.help"))
+                room -= cell_len(MORE)
                 break
             room -= wide
+            left -= wide
             line += spans
         return [[*line, TextSpan(" " * room), *tail]]
 

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.model.mutants import (
+    RAN,
+    REACHED,
+    UNREACHED,
+    WAITS,
+    nearest,
+    survivor_group,
+)
 from fuzztui.model.state import Mutant, State
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt, substitute
@@ -109,15 +117,41 @@ def _story(mutant: Mutant) -> list[Line]:
             return lines
         case "alive":
             runs = f"run ×{mutant.runs:,}" if mutant.runs else "run"
-            words = f"{runs}, and no input has killed the mutant"
-            return [pair("alive", words, "alive")]
+            words = f"{runs}, and made no difference to the result"
+            return [pair("alive", words, "alive"), *_near(mutant)]
         case "pending":
-            return [pair("pending", "not run yet on any input of the corpus", "pending")]
+            return [pair("pending", _PENDING[survivor_group(mutant)], "pending"), *_near(mutant)]
         case _:
             words = mutant.reason or "no reason was given"
             if mutant.instance:
                 words += f"  (by {mutant.instance})"
             return [pair(mutant.state, words, sign(mutant.state).style)]
+
+
+_PENDING = {
+    RAN: "not run yet, since it was requeued",
+    WAITS: "infected, and not run yet on that input",
+    REACHED: "reached, and never infected: the expression always had the same value",
+    UNREACHED: "no input has reached the expression",
+}
+"""Text about a mutant that has not run, by its group of survivors."""
+
+_NEAR = {
+    "ran": "infected it; the mutant ran, and the infection did not reach the result",
+    "infected": "infected it: the expression had another value; the mutant has not run on it",
+    "reached": "reached it, and the expression had the same value",
+}
+
+
+def _near(mutant: Mutant) -> list[Line]:
+    """The entry that came nearest to killing the mutant."""
+    near = nearest(mutant)
+    if near is None:
+        return []
+    entry, how = near
+    # A static mutant has no probes: it is imported and run on each input.
+    words = "ran the mutant, with the same result" if mutant.static else _NEAR[how]
+    return [[*pair("nearest", entry, "corpus"), TextSpan(f"  {words}")]]
 
 
 def _figures(mutant: Mutant) -> list[Line]:
