@@ -385,7 +385,7 @@ def test_without_room_one_column_gives_then_others_are_left_out():
 
     assert at(60) == {"state": 16, "n": 5, "a": 4, "b": 4}
     assert at(30) == {"state": 10, "n": 5, "a": 4, "b": 4}
-    assert at(27) == {"state": 11, "n": 5, "a": 4}, "and two cells for the sign of it"
+    assert at(27) == {"state": 13, "n": 5, "a": 4}
     assert at(16) == {"state": 8, "n": 5}
     assert at(5) == {"state": 8, "n": 5}  # it scrolls sideways
     assert at(5, made[2]) == {"state": 8, "n": 5, "a": 4}  # what it is sorted by stays

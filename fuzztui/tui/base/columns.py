@@ -16,9 +16,6 @@ NEVER = sys.maxsize
 
 T = TypeVar("T")
 
-HIDDEN = 2
-"""Cells at the end of a table for the sign of columns that a wider one would have."""
-
 Cell = tuple[str, str]
 """Text (untrusted: the table makes it plain) and style."""
 
@@ -151,10 +148,9 @@ class Layout(Generic[T]):
     ) -> list[tuple[Column[T], int]]:
         while True:
             wanted = [self._wanted.get(c.id, 0) for c in columns]
-            free = room - HIDDEN * self.hidden
-            cells = list(zip(columns, widths(columns, wanted, free - 1, sorted_by), strict=True))
+            cells = list(zip(columns, widths(columns, wanted, room - 1, sorted_by), strict=True))
             spared = [c for c in columns if c.drop and c is not sorted_by]
-            if not spared or _total(cells) <= free:
+            if not spared or _total(cells) <= room:
                 return cells
             columns.remove(spared[-1])
             self.hidden = True

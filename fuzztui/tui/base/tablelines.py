@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from fuzztui.tui.base.columns import GAP, HIDDEN, Column, Layout
+from fuzztui.tui.base.columns import GAP, Column, Layout
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.rows import Rows
 from fuzztui.tui.base.text import fit, plain
@@ -83,10 +83,10 @@ def header_line(
     if x + width < layout.total:
         header = Strip([*header.crop(0, width - 1), Segment("›", sign)])
     elif layout.hidden:
-        # At the end, if no column is there, else in front of the last title.
-        blanks = [gap.end() for gap in re.finditer(" {3,}", header.text)]
-        at = width - 1 if header.text[-HIDDEN:].isspace() else max(blanks, default=0) - HIDDEN
-        if at > 0:
+        # In the last gap: at the end, or in front of the last title. No column pays for it.
+        start, end = ([gap.span() for gap in re.finditer(" {2,}", header.text)] or [(0, 0)])[-1]
+        if end > start:
+            at = end - 1 if end == width or end - start < 3 else end - 2
             header = Strip([*header.crop(0, at), Segment("…", base), *header.crop(at + 1)])
     gaps = [gap.span() for gap in re.finditer(" +", header.text)]
     for note in filter(None, notes):

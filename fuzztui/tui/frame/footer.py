@@ -15,7 +15,7 @@ from fuzztui.tui.frame.actions import ACTIONS, BY_ID
 
 ALWAYS = ("app.quit", "app.help")
 
-MORE = "… "
+MORE = "…"
 """The sign of keys that have no room; the help shows them."""
 
 
@@ -45,21 +45,26 @@ class Footer(Canvas):
         line: list[TextSpan] = [TextSpan(" ")]
         tail = [s for id in ALWAYS for s in self._spans(BY_ID[id], now)]
         room = width - 1 - sum(cell_len(s.text) for s in tail)
-        pairs = [
-            [s for a in pair if a.id not in ALWAYS for s in self._spans(a, now)]
-            for _, pair in groupby(actions_for(self._scopes, now), _place)
-        ]
-        left = sum(width_of(spans) for spans in pairs)
-        for spans in pairs:
+        more = False
+        for _, pair in groupby(actions_for(self._scopes, now), _place):
+            spans = [s for a in pair if a.id not in ALWAYS for s in self._spans(a, now)]
             wide = width_of(spans)
-            # The sign of further keys needs room too, unless these are all.
-            if wide + (cell_len(MORE) if wide < left else 0) > room:
-                line.append(TextSpan(MORE, "muted", "app.help"))
-                room -= cell_len(MORE)
+            more = wide > room
+            if more:
                 break
             room -= wide
-            left -= wide
             line += spans
+        if more and len(line) > 1:
+            # In the blanks after the last key: no key is left out for the sign.
+            blanks = room
+            while line[-1].text.endswith(" "):
+                blanks += 1
+                line[-1] = line[-1]._replace(text=line[-1].text[:-1])
+                if not line[-1].text:
+                    line.pop()
+            start = min(2, max(0, blanks - 2))
+            line += [TextSpan(" " * start), TextSpan(MORE, "muted", "app.help")]
+            room = blanks - start - len(MORE)
         return [[*line, TextSpan(" " * room), *tail]]
 
     @staticmethod
