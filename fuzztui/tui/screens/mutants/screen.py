@@ -36,7 +36,7 @@ from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, worklist_mutant_lin
 from fuzztui.tui.screens.fuzzfirst.strip import QueueStrip
 from fuzztui.tui.screens.mutants.columns import columns
 from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
-from fuzztui.tui.screens.mutants.steering import MutantSteering
+from fuzztui.tui.screens.mutants.steering import MutantControls
 from fuzztui.tui.screens.mutants.strip import MutantStrip
 from fuzztui.wire.commands import (
     MutantCommand,
@@ -44,7 +44,7 @@ from fuzztui.wire.commands import (
 )
 
 
-class MutantsScreen(MutantSteering):
+class MutantsScreen(MutantControls):
     """The summary of the analysis, and a row for each mutant."""
 
     TAB = "mutants"

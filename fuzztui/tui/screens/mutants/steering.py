@@ -20,7 +20,7 @@ from fuzztui.tui.screens.mutants.local_verdict import record_verdict
 from fuzztui.wire.commands import Command, ExactPass, MarkEquivalent, SkipMutants
 
 
-class MutantSteering(ListingScreen[Mutant, SourceExcerpt]):
+class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
     """Sends commands about mutants; what the table shows decides which groups are offered."""
 
     def __init__(self) -> None:
