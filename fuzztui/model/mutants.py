@@ -231,7 +231,8 @@ def mutants_summary(state: State) -> Summary:
 
 
 RAN: Final = "ran, and made no difference"
-WAITS: Final = "infected, and not run yet"
+WAITS: Final = "not run yet"
+"""Infected; or static: only a run shows whether an input reaches it."""
 REACHED: Final = "reached, and never infected"
 UNREACHED: Final = "never reached"
 UNKNOWN_REACH: Final = "never infected"
@@ -255,9 +256,14 @@ def survivor_group(m: Mutant, *, reach_known: bool = True) -> str:
         return RAN
     if m.state != "pending":
         return ""
-    if m.infected:
+    if m.infected or m.static:  # a static mutant has no probes
         return WAITS
     return REACHED if m.reached else UNREACHED if reach_known else UNKNOWN_REACH
+
+
+def is_reach_known(state: State) -> bool:
+    """Whether the log shows which pending mutants were reached; older engines did not report it."""
+    return any(f.unsettled >= 0 for f in list(state.mutation.values()))
 
 
 def nearest(m: Mutant) -> tuple[str, str] | None:

@@ -29,7 +29,7 @@ TERMS = (
      " Corpus lists them by place"),
     ("no difference", "Survivors that inputs executed with another value, and the result was the"
      " same: look at these first"),
-    ("not run yet", "Survivors that an input infected; the exact pass runs them"),
+    ("not run yet", "Survivors that an input infected, and static ones; the exact pass runs them"),
     ("not infected", "Survivors that inputs reached; the expression always had the same value"),
     ("not reached", "Survivors whose expression no input has executed"),
     ("nearest", "The entry that came nearest to killing a survivor"),

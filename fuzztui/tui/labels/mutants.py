@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from fuzztui.model.mutants import RAN, REACHED, SURVIVORS, UNREACHED, WAITS, survivor_group
+from fuzztui.model.mutants import (
+    RAN,
+    REACHED,
+    SURVIVORS,
+    UNKNOWN_REACH,
+    UNREACHED,
+    WAITS,
+    survivor_group,
+)
 from fuzztui.model.state import Mutant
 
 
@@ -65,6 +73,7 @@ GROUP_LABELS = {
     WAITS: "not run yet",
     REACHED: "not infected",
     UNREACHED: "not reached",
+    UNKNOWN_REACH: "not infected",
     SURVIVING: SURVIVING,
 }
 """Short names of the groups of survivors, the most interesting first."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.mutants import survivor_group
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column
@@ -15,8 +14,16 @@ STEER = 10
 """Cells for a command about a mutant: a glyph and a word."""
 
 
-def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
-    """Return the columns; ``steer`` returns what a user did to the mutant's position."""
+def columns(
+    steer: Callable[[Mutant], Cell], group: Callable[[Mutant], str]
+) -> Sequence[Column[Mutant]]:
+    """Return the columns; ``steer`` returns what a user did to the mutant's position, ``group`` the
+    group of a survivor.
+    """
+
+    def survivor(mutant: Mutant) -> Cell:
+        return GROUP_LABELS.get(group(mutant), ""), "muted"
+
     return (
         Column(
             # The groups of survivors in their order, the most interesting first.
@@ -32,7 +39,7 @@ def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
         ),
         Column("function", "function", _function, lambda m: m.function, max=26, needs=130),
         Column("change", "change", change_cell, None, min=18, max=120, flex=True),
-        Column("group", "survivor", _group, group_rank, max=13, needs=140),
+        Column("group", "survivor", survivor, group_rank, max=13, needs=140),
         _figure("runs", "runs", lambda m: m.runs, needs=70),
         _figure("infected", "infected", lambda m: m.infected, needs=150),
         Column("killer", "killed by", _killer, lambda m: m.killer, max=12, needs=110),
@@ -45,10 +52,6 @@ def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
 def _state(mutant: Mutant) -> Cell:
     sign_ = sign(mutant.state)
     return f"{sign_.glyph} {mutant.state}", sign_.style
-
-
-def _group(mutant: Mutant) -> Cell:
-    return GROUP_LABELS.get(survivor_group(mutant), ""), "muted"
 
 
 def _operator(mutant: Mutant) -> Cell:

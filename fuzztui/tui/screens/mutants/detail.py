@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from fuzztui.model.mutants import (
     RAN,
     REACHED,
+    UNKNOWN_REACH,
     UNREACHED,
     WAITS,
+    is_reach_known,
     nearest,
     survivor_group,
 )
@@ -43,7 +45,7 @@ def mutant_lines(
     head = head_line(mutant, sign(mutant.state), mutant.state, pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_lines(mutant, source, 1 if tight else AROUND), *gap]
-    lines += _story(mutant)
+    lines += _story(mutant, reach_known=is_reach_known(state))
     lines += _figures(mutant)
     if mutant.static:
         lines.append(pair("static", "runs at import: executed in a child that imports again"))
@@ -107,7 +109,7 @@ def _bare(mark: str, text: str, style: str) -> Line:
 # -------------------------------------------------------------------- state
 
 
-def _story(mutant: Mutant) -> list[Line]:
+def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
     """The state of the mutant, as text."""
     match mutant.state:
         case "killed":
@@ -120,7 +122,10 @@ def _story(mutant: Mutant) -> list[Line]:
             words = f"{runs}, and made no difference to the result"
             return [pair("alive", words, "alive"), *_near(mutant)]
         case "pending":
-            return [pair("pending", _PENDING[survivor_group(mutant)], "pending"), *_near(mutant)]
+            words = _PENDING[survivor_group(mutant, reach_known=reach_known)]
+            if mutant.static:
+                words = "not run yet: each run needs an import"
+            return [pair("pending", words, "pending"), *_near(mutant)]
         case _:
             words = mutant.reason or "no reason was given"
             if mutant.instance:
@@ -133,6 +138,7 @@ _PENDING = {
     WAITS: "infected, and not run yet on that input",
     REACHED: "reached, and never infected: the expression always had the same value",
     UNREACHED: "no input has reached the expression",
+    UNKNOWN_REACH: "not run yet on any input of the corpus",
 }
 """Text about a mutant that has not run, by its group of survivors."""
 

@@ -13,7 +13,7 @@ from textual import on
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.model.mutants import SURVIVORS, nearest, survivor_group
+from fuzztui.model.mutants import SURVIVORS, is_reach_known, nearest, survivor_group
 from fuzztui.model.progress import AT_WORK, PHASES, phase
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Finding, Mutant
@@ -70,6 +70,7 @@ class MutantsScreen(MutantControls):
         self._pending: dict[str, list[str]] = {}
         self._groups: dict[str, str] = {}
         """The group of each survivor, by id."""
+        self._reach_known = False
         self._turns: dict[str, str] = {}
         """In a worklist: when each mutant gets its turn, by id."""
         self._at_work: dict[str, str] = {}
@@ -85,7 +86,11 @@ class MutantsScreen(MutantControls):
 
     def make_table(self) -> BigTable[Mutant]:
         """Return the table in the order of the engine's report."""
-        return BigTable(columns(self._steer), empty="no mutants")
+        return BigTable(columns(self._steer, self._group_of), empty="no mutants")
+
+    def _group_of(self, mutant: Mutant) -> str:
+        """The group of a survivor; an empty string for other mutants."""
+        return self._groups.get(mutant.id, "")
 
     def _steer(self, mutant: Mutant) -> Cell:
         if pending := self.pending(mutant):
@@ -103,14 +108,17 @@ class MutantsScreen(MutantControls):
         turned = bool(state.stage) != self._queue
         if turned:
             self._queue = bool(state.stage)
-            columns_ = worklist_columns(self) if self._queue else columns(self._steer)
+            columns_ = (
+                worklist_columns(self) if self._queue else columns(self._steer, self._group_of)
+            )
             self.table.show_columns(columns_, columns_[0] if self._queue else None)
             self.table.keeps_line = self._queue
             self._only = self._group = ""
             self.table.rows.narrow(self._filter.words, self._accepts())
         if self._queue and (changes.reset or changes.mutants or changes.campaign):
             self._look_at_turns()
-        self._note_groups(state.mutants if changes.reset else changes.mutants, changes.reset)
+        anew = changes.reset or self._reach_known != is_reach_known(state)
+        self._note_groups(state.mutants if anew else changes.mutants, reset=anew)
         if changes.reset or turned:
             self.table.load(state.mutants)
         else:
@@ -125,13 +133,15 @@ class MutantsScreen(MutantControls):
         self.show_detail()
         self.host.refresh_footer()
 
-    def _note_groups(self, ids: Iterable[str], reset: bool) -> None:
+    def _note_groups(self, ids: Iterable[str], *, reset: bool) -> None:
         """Note the groups of changed mutants; of 100,000 they take too long for each tick."""
         if reset:
             self._groups.clear()
+            self._reach_known = is_reach_known(self.campaign)
         for id in ids:
             mutant = self.campaign.mutants.get(id)
-            if group := "" if mutant is None else survivor_group(mutant):
+            known = self._reach_known
+            if group := "" if mutant is None else survivor_group(mutant, reach_known=known):
                 self._groups[id] = group
             else:
                 self._groups.pop(id, None)
@@ -293,7 +303,7 @@ class MutantsScreen(MutantControls):
             if not group:
                 return passes
             wanted = SURVIVORS if group == SURVIVING else (group,)
-            return lambda m: survivor_group(m) in wanted and (passes is None or passes(m))
+            return lambda m: self._group_of(m) in wanted and (passes is None or passes(m))
         accepts, only = self._filter.accepts(""), self._only
         return lambda m: phase(m) == only and (accepts is None or accepts(m))
 
