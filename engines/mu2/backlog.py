@@ -93,6 +93,7 @@ class Backlog:
         """The mutant that runs in the child, and the entries whose result is not known yet."""
         self._budget = budget
         self._pass: RunningPass | None = None
+        self._last_share = -1.0
         self.cut = ""
         """Why the last exact pass ended before every pair was settled; empty if it did not."""
         self.on_kills: Callable[[CorpusEntry], None] = lambda entry: None
@@ -411,6 +412,8 @@ class Backlog:
 
     def end_exact(self, why: str = "") -> None:
         """End the exact pass. ``why``: what cuts it short; empty: every pair is settled."""
+        if self._pass is not None:
+            self._last_share = self._pass.share
         self._pass = None
         self.cut = why
         self._settled.exact_pass = ""
@@ -447,8 +450,8 @@ class Backlog:
 
     @property
     def pass_share(self) -> float:
-        """The used share of the running exact pass's budget; negative: none runs."""
-        return -1.0 if self._pass is None else self._pass.share
+        """The used share of the running or last exact pass's budget; negative: there was none."""
+        return self._last_share if self._pass is None else self._pass.share
 
     def _requeue(self, mask: int) -> None:
         waiting = {entry.id for entry in self._queue}

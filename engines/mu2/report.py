@@ -50,8 +50,6 @@ class MutationReport:
         self._was_exact = False
         self._left = Unsettled(-1, 0, 0)
         self._left_due = 0.0
-        self._pass_share = -1.0
-        """The used share of the budget of the running or last exact pass."""
 
     def tick(self) -> None:
         """Update counters, save and report when due. Called between trials."""
@@ -62,7 +60,6 @@ class MutationReport:
         self._ticked = clock
         self._count(clock)
         now = time.monotonic()
-        self._pass_share = max(self._pass_share, self._backlog.pass_share)
         if self._was_exact and not self._backlog.exact:
             self._left_due = 0.0
             self._say_score()
@@ -83,7 +80,6 @@ class MutationReport:
         if self._exact_at_end:
             self._backlog.begin_exact()
             self._was_exact = True
-            self._pass_share = 0.0
             with contextlib.suppress(Stopping):
                 while self._backlog.exact and self._backlog.pulse():
                     self._backlog.work()
@@ -162,5 +158,5 @@ class MutationReport:
             phase="exact" if self._backlog.exact else "",
             unsettled=left.pairs,
             left_s=round(self._backlog.left_s(left), 1),
-            pass_share=round(min(1.0, self._pass_share), 3),
+            pass_share=round(min(1.0, self._backlog.pass_share), 3),
         )
