@@ -96,6 +96,8 @@ class ReportedEvents:
     """Why each queue entry was kept, by id."""
     tokens: list[str] = field(default_factory=list)
     """Tokens that comparisons brought."""
+    trials: dict[str, int] = field(default_factory=dict)
+    """Trials by the operation that made their inputs."""
     mutants: dict[str, MutantState] = field(default_factory=dict)
     """The last state of each mutant, by id."""
     killed: dict[str, MutantState] = field(default_factory=dict)
@@ -104,6 +106,8 @@ class ReportedEvents:
     """The last description of each mutant."""
     runs: dict[str, list[int]] = field(default_factory=dict)
     """How often each mutant was reached, infected and run."""
+    near: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The entry that came nearest to killing a survivor, and how near, by id of the mutant."""
     targeting: TargetingStats | None = None
     """The last statistics of types; None: none were reported."""
     goals: dict[str, dict[str, Any]] | None = None
@@ -135,12 +139,17 @@ def _note(reported: ReportedEvents, event: Event) -> None:
             reported.entries[event.id] = tuple(map(str, event.reasons))
         case ComparisonsReported():
             reported.tokens += event.tokens
+            reported.trials.update({k: n for k, n in event.trials.items() if type(n) is int})
         case MutantsFound():
             reported.found.update(
                 {str(m.get("id")): m for m in event.mutants if isinstance(m, dict)}
             )
         case MutantRuns():
             reported.runs.update({k: v for k, v in event.runs.items() if isinstance(v, list)})
+            for id_, near in event.near.items():
+                match near:
+                    case [str(entry), str(how)]:
+                        reported.near[id_] = entry, how
         case TargetingStats():
             reported.targeting = event
         case GoalsUncovered():

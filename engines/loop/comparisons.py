@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from fuzztui.engines.directory import journal as j
@@ -47,6 +47,10 @@ _MAX_LEARNT: Final = 1024
 _LEARNT_AT_ONE: Final = 64
 """Most tokens of one comparison: a cache that has inputs as keys must not fill the dictionary."""
 _LONGEST_TOKEN: Final = 32
+OTHER: Final = "other"
+"""The name of all other trials in reports: seeds, imported inputs, mutators of other engines."""
+_FIRST_REPORT: Final = 500
+"""Trials until the trials by operation are reported; then whenever they have grown by a tenth."""
 _SHOWN: Final = 80
 """Characters of an operand in an event."""
 
@@ -80,8 +84,14 @@ class Comparisons:
     """Proposes children that pass comparisons which their parents do not pass."""
 
     def __init__(
-        self, context: Context, corpus: Corpus, scheduler: Steerable, coverage: CoverageFeedback
+        self,
+        context: Context,
+        corpus: Corpus,
+        scheduler: Steerable,
+        coverage: CoverageFeedback,
+        others: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
+        """``others`` returns the trials of this worker by the mutator that made their inputs."""
         self._corpus, self._rng, self._text = corpus, context.rng, context.text
         self._limit = context.spec.engine.max_size
         self._scheduler = scheduler
@@ -111,7 +121,10 @@ class Comparisons:
         self._debt = 0
         """What recorded runs of later rounds have cost in trials, not paid yet."""
         self._share = Share()
-        self._own = self._trials = 0
+        self._own = self._trials = self._all_own = 0
+        self._others = others
+        self._trials_before = {k: n for k, n in context.reported.trials.items() if k != OTHER}
+        self._report_at = _FIRST_REPORT + context.journal.counters[j.TRIAL]
         self._proposed = ("", "")
         """Place and operand of the last child."""
         self._log = context.log
@@ -188,7 +201,15 @@ class Comparisons:
         self._known = len(entries)
         self._share.add(True, self._own, own)
         self._share.add(False, max(0, trials - self._trials - self._own), other)
+        self._all_own += self._own
         self._own, self._trials = 0, trials
+        if trials >= self._report_at:
+            self._report_at = trials + trials // 10
+            done = {OPERATION: self._all_own, **self._others()}
+            before = self._trials_before
+            done = {name: n + before.get(name, 0) for name, n in done.items()}
+            done[OTHER] = max(0, trials - sum(done.values()))
+            self._report(trials={name: n for name, n in done.items() if n})
 
     def _plan(self, entry: CorpusEntry) -> None:
         data, rng = entry.data, self._rng

@@ -39,6 +39,8 @@ class YieldMutators:
         self._mutators = [mutator for _, _, mutator in parts]
         self._tried = dict.fromkeys(self._names, 0.0)
         self._kept = dict.fromkeys(self._names, 0.0)
+        self._forgotten = dict.fromkeys(self._names, 0.0)
+        """Children that no longer count, by name."""
         self._left = 0
         self._limits: list[float] = []
 
@@ -67,6 +69,11 @@ class YieldMutators:
         return name if name in self._tried else self._names[0]
 
     @property
+    def children(self) -> dict[str, int]:
+        """The number of children of each mutator, by name."""
+        return {name: round(n + self._forgotten[name]) for name, n in self._tried.items()}
+
+    @property
     def shares(self) -> dict[str, float]:
         """The probability of each mutator, by name."""
         rates = [
@@ -82,6 +89,8 @@ class YieldMutators:
 
     def _rebuild(self) -> None:
         if sum(self._tried.values()) > self.PERIOD:
+            for name, n in self._tried.items():
+                self._forgotten[name] += n / 2
             self._tried = {name: n / 2 for name, n in self._tried.items()}
             self._kept = {name: n / 2 for name, n in self._kept.items()}
         self._limits = list(accumulate(self.shares.values()))

@@ -23,6 +23,7 @@ from fuzztui.engines.mu2.isolated import IsolatedResult
 from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import FullSchedule
 from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of
+from fuzztui.engines.mu2.table import RAN
 
 _CHUNK: Final = 32
 _CHUNK_TRIALS: Final = 2
@@ -92,6 +93,7 @@ class Backlog:
         """The mutant that runs in the child, and the entries whose result is not known yet."""
         self._budget = budget
         self._pass: RunningPass | None = None
+        self._last_share = -1.0
         self.cut = ""
         """Why the last exact pass ended before every pair was settled; empty if it did not."""
         self.on_kills: Callable[[CorpusEntry], None] = lambda entry: None
@@ -202,7 +204,8 @@ class Backlog:
             self._journal.end()
             self._strike(entry)
             return None
-        seen = self._pipeline.read_probes(watch_all, self._program.units_of(original.observed))
+        entered = self._program.units_of(original.observed)
+        seen = self._pipeline.read_probes(watch_all, entered, entry.id)
         schedule = _EXACT if self.exact else self._schedule
         chosen = self._pipeline.todo(seen, schedule, saved=True, settled=settled)
         self._settled[entry.id] |= table.mask & ~bits_of(seen.infected)
@@ -255,6 +258,7 @@ class Backlog:
             self._settled[job.entry.id] |= bits_of(part)
             self._pipeline.audited(kills, job.audits.intersection(part))
             self._credit(job.entry, kills)
+            self._table.came_near(set(part).difference(job.audits), RAN, job.entry.id)
             if self._isolation.is_flaky(job.original.data):
                 self._settled[job.entry.id] = NEVER
                 job.left.clear()
@@ -336,6 +340,7 @@ class Backlog:
             return []
         self._table.ran(result.index)
         if result.verdict is None:
+            self._table.came_near([result.index], RAN, result.key)
             return []
         kills = [(result.index, result.verdict)]
         self._credit(self._corpus.by_id[result.key], kills)
@@ -407,6 +412,8 @@ class Backlog:
 
     def end_exact(self, why: str = "") -> None:
         """End the exact pass. ``why``: what cuts it short; empty: every pair is settled."""
+        if self._pass is not None:
+            self._last_share = self._pass.share
         self._pass = None
         self.cut = why
         self._settled.exact_pass = ""
@@ -440,6 +447,11 @@ class Backlog:
     def left_s(self, left: Unsettled) -> float:
         """Estimate the seconds until the exact pass ends; negative: not known, or none runs."""
         return -1.0 if self._pass is None else self._pass.left_s(left)
+
+    @property
+    def pass_share(self) -> float:
+        """The used share of the running or last exact pass's budget; negative: there was none."""
+        return self._last_share if self._pass is None else self._pass.share
 
     def _requeue(self, mask: int) -> None:
         waiting = {entry.id for entry in self._queue}

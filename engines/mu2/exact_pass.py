@@ -84,8 +84,13 @@ class RunningPass:
     @property
     def over(self) -> bool:
         """Whether the budget is used up."""
+        return self.share >= 1
+
+    @property
+    def share(self) -> float:
+        """The used share of the budget, from 0 on; 0 if the pass is not bounded."""
         most = self.budget.runs or self.budget.seconds
-        return most > 0 and self.spent >= most
+        return self.spent / most if most > 0 else 0.0
 
     def left_s(self, left: Unsettled) -> float:
         """Estimate the seconds until the pass ends; negative: not known yet."""

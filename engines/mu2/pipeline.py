@@ -15,7 +15,7 @@ from typing import Final
 
 from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import MutantSchedule
-from fuzztui.engines.mu2.table import MutantRecord, MutantTable
+from fuzztui.engines.mu2.table import INFECTED, REACHED, MutantRecord, MutantTable
 from fuzztui.engines.mutants.program import Probing, Unit
 
 _AUDIT_ONE_IN: Final = 100
@@ -55,8 +55,10 @@ class Pipeline:
         self._table, self._rng, self._say = table, rng, say
         self.tally = Tally()
 
-    def read_probes(self, probing: Probing, entered: Iterable[Unit] = ()) -> Watched:
-        """Read the probes after a run.
+    def read_probes(
+        self, probing: Probing, entered: Iterable[Unit] = (), entry: int = -1
+    ) -> Watched:
+        """Read the probes after a run. ``entry``: the queue entry that ran; -1: none.
 
         Survivors without probes in the units ``entered`` count as infected, since they may be.
         """
@@ -65,6 +67,9 @@ class Pipeline:
         rows = table.rows
         reached = [at for at in probing.reached() if at in watched]
         infected = [at for at in probing.infected() if at in watched]
+        if entry >= 0:
+            table.came_near(reached, REACHED, entry)
+            table.came_near(infected, INFECTED, entry)
         blind: list[int] = []
         if entered := set(entered):
             blind = [at for at in table.survivors - watched if rows[at].mutant.unit in entered]

@@ -158,4 +158,5 @@ class MutationReport:
             phase="exact" if self._backlog.exact else "",
             unsettled=left.pairs,
             left_s=round(self._backlog.left_s(left), 1),
+            pass_share=round(min(1.0, self._backlog.pass_share), 3),
         )

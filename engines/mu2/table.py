@@ -29,13 +29,20 @@ _FOUND_A_LINE: Final = 200
 _RUNS_A_LINE: Final = 500
 _MAX_ENERGY_GRANTS: Final = 4
 
+REACHED: Final = "reached"
+INFECTED: Final = "infected"
+RAN: Final = "ran"
+_NEARNESS: Final = ("", REACHED, INFECTED, RAN)
+"""How near an input came to killing a survivor, from far to near."""
+
 
 class MutantRecord:
     """The row of one mutant, with the attributes that :mod:`fuzztui.wire.selection` uses."""
 
     __slots__ = (
-        "base", "detail", "energy_grants", "infected", "isolated", "killer", "mutant", "oracle",
-        "order", "promoted", "reached", "reason", "reported_runs", "runs", "trial", "verdict",
+        "base", "detail", "energy_grants", "infected", "isolated", "killer", "mutant", "near",
+        "nearness", "oracle", "order", "promoted", "reached", "reason", "reported_near",
+        "reported_runs", "runs", "trial", "verdict",
     )  # fmt: skip
 
     def __init__(self, mutant: PythonMutant) -> None:
@@ -54,6 +61,10 @@ class MutantRecord:
         self.trial = -1
         self.reached = self.infected = self.runs = 0
         self.reported_runs = 0
+        self.near = ""
+        """The first entry that came as near to a kill as any ("main/12")."""
+        self.nearness = self.reported_near = 0
+        """How near it came, as an index of :data:`_NEARNESS`; and the last reported value."""
         self.energy_grants = 0
 
     @property
@@ -132,6 +143,7 @@ class MutantTable:
                 self._reported.mutants.pop(mutant.id, None)
                 self._reported.killed.pop(mutant.id, None)
                 self._reported.runs.pop(mutant.id, None)
+                self._reported.near.pop(mutant.id, None)
                 fresh.append(row)
             else:
                 self._restore(row)
@@ -150,6 +162,10 @@ class MutantTable:
         if len(counts) == 3 and all(type(n) is int for n in counts):
             row.reached, row.infected, row.runs = counts
             row.reported_runs = row.runs
+        near, how = self._reported.near.get(row.id, ("", ""))
+        if near and how in _NEARNESS:
+            row.near, row.nearness = near, _NEARNESS.index(how)
+            row.reported_near = row.nearness
         if last is None:
             return
         if last.state in (_SKIPPED, _EQUIVALENT):
@@ -236,6 +252,17 @@ class MutantTable:
             if row.infected == 1:
                 self._changed_runs.add(at)
 
+    def came_near(self, mutants: Iterable[int], how: str, entry: int) -> None:
+        """Note that an entry of this instance reached or infected the mutants, or that they ran on
+        it and made no difference.
+        """
+        nearness = _NEARNESS.index(how)
+        for at in mutants:
+            row = self.rows[at]
+            if row.nearness < nearness:
+                row.near, row.nearness = f"{self._log.instance}/{entry}", nearness
+                self._changed_runs.add(at)
+
     def kill(self, at: int, verdict: KillEvidence, killer: str) -> None:
         """Record that the entry ``killer`` ("main/12") has killed the mutant."""
         row = self.rows[at]
@@ -273,12 +300,15 @@ class MutantTable:
         changed = sorted(self._changed_runs)
         self._changed_runs.clear()
         for start in range(0, len(changed), _RUNS_A_LINE):
-            figures = {}
+            figures, near = {}, {}
             for at in changed[start : start + _RUNS_A_LINE]:
                 row = self.rows[at]
                 row.reported_runs = max(1, row.runs)
                 figures[row.id] = [row.reached, row.infected, row.runs]
-            self._log.write(MutantRuns(self._log.instance, figures))
+                if row.nearness > row.reported_near and row.base != KILLED:
+                    row.reported_near = row.nearness
+                    near[row.id] = [row.near, _NEARNESS[row.nearness]]
+            self._log.write(MutantRuns(self._log.instance, figures, near))
 
     # ---------------------------------------------------------- user commands
 
@@ -332,6 +362,7 @@ class MutantTable:
             row.verdict = row.reason = row.killer = row.oracle = row.detail = ""
             row.base, row.trial, row.promoted, row.order = PENDING, -1, False, 0
             row.reached = row.infected = row.runs = row.reported_runs = 0
+            row.near, row.nearness, row.reported_near = "", 0, 0
             self._place(row)
         self._report(*rows)
 

@@ -23,7 +23,7 @@ from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestSche
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
-from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds
+from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds, Stage
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator, parts_of_text
 
 _SHRINK_RUNS: Final = 64
@@ -52,7 +52,9 @@ def build(context: Context, census: Census | None = None) -> Parts:
         words[j.SEEDS_DONE] = number
 
     coverage = CoverageFeedback(executor.coverage)
-    compare = [Comparisons(context, corpus, scheduler, coverage)] if spec.engine.comparisons else []
+    compare: list[Stage] = []
+    if spec.engine.comparisons:
+        compare.append(Comparisons(context, corpus, scheduler, coverage, lambda: mutator.children))
     own = census is None
     if census is None:
         census = Census(context.application)

@@ -10,13 +10,22 @@ from typing import Final
 from fuzztui.base.text import several, visible
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.model.comparisons import ComparisonRow, comparison_rows
+from fuzztui.model.comparisons import (
+    ComparisonRow,
+    OperationYield,
+    comparison_rows,
+    comparisons_dict,
+    operation_yields,
+    totals_of,
+)
 
 _SHOWN: Final = 40
 """Places in the table, on a terminal without --all."""
 _EXAMPLES: Final = 4
 """Operands and tokens of a place in the table."""
 _WIDTH: Final = 24
+_OPERATION: Final = 10
+"""Columns of the name of an operation."""
 
 
 def comparisons(options: argparse.Namespace) -> int:
@@ -26,7 +35,9 @@ def comparisons(options: argparse.Namespace) -> int:
     rows = comparison_rows(seen.state)
     if options.json:
         places = [_row_dict(row) for row in rows]
-        print(json.dumps({"places": places, "problems": [*seen.problems]}, indent=1))
+        operations = (comparisons_dict(seen.state) or {}).get("operations", [])
+        found = {"places": places, "operations": operations, "problems": [*seen.problems]}
+        print(json.dumps(found, indent=1))
     if not rows and seen.is_lower_bound:
         raise none_left(run, seen, "comparisons")
     if options.json:
@@ -43,6 +54,8 @@ def comparisons(options: argparse.Namespace) -> int:
         print(f"(and {several(len(rows) - most, 'more place')}: --all)")
     print()
     print(summary(rows))
+    for line in yield_lines(operation_yields(seen.state)):
+        print(visible(line))
     return DONE
 
 
@@ -51,6 +64,17 @@ def summary(rows: Sequence[ComparisonRow]) -> str:
     entries = several(sum(len(row.entries) for row in rows), "queue entry", "queue entries")
     tokens = several(sum(len(row.tokens) for row in rows), "token")
     return f"{entries} and {tokens} from comparisons at {several(len(rows), 'place')}"
+
+
+def yield_lines(yields: Sequence[OperationYield]) -> Iterator[str]:
+    """Yield a line for each operation: its share of entries and of trials."""
+    entries, trials = totals_of(yields)
+    for y in yields:
+        if y.trials < 0:
+            continue
+        made = f"{y.entries:,} ({y.entries / entries:.0%})" if entries else "0"
+        tried = f"{y.trials:,} ({y.trials / max(1, trials):.0%})"
+        yield f"{y.name:<{_OPERATION}}  entries {made}, trials {tried}"
 
 
 def table(rows: Sequence[ComparisonRow]) -> Iterator[str]:

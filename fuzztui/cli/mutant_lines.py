@@ -67,6 +67,7 @@ def exact_pass(s: Summary, inputs: int) -> str:
     if s.unsettled < 0:
         return f"exact pass, {several(inputs, 'input')} to go"
     left = f", about {duration(s.left_s)} left" if s.left_s >= 0 else ""
+    left += f", {s.pass_share:.0%} of its budget used" if s.pass_share > 0 else ""
     return f"exact pass, {several(s.unsettled, 'pair')} of mutants and inputs to go{left}"
 
 

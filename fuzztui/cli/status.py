@@ -29,6 +29,7 @@ from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.model.mutants import overtime
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
@@ -261,6 +262,10 @@ def status_text(run: Path, now: RunStatus) -> str:
 def _elapsed(state: State, budget: str) -> str:
     """Campaign time, as on the screens; if it differs, running time, which a time budget counts."""
     ran, whole = duration(running_time(state)), duration(state.t)
+    if over := overtime(state):
+        fuzzed = duration(running_time(state) - over)
+        pauses = "" if ran == whole else f", and {duration(state.t - running_time(state))} paused"
+        return f"{whole}: {fuzzed}{budget} fuzzed, {duration(over)} in the exact pass{pauses}"
     if ran == whole:
         return whole + budget
     if state.budget_s:
@@ -304,6 +309,8 @@ def _cover(t: Totals) -> str:
         cover += f" ({t.stats.edges / t.stats.edges_total:.1%})"
     if t.stats.edges_valid >= 0:
         cover += f", {t.stats.edges_valid:,} by valid inputs"
+    if t.stats.probes_left >= 0:
+        cover += f"; {several(t.stats.probes_left, 'probe')} left in trials"
     if t.stats.edges_third_party >= 0:
         cover += f"; {t.stats.edges_third_party:,} in libraries"
     return cover

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.progress import tally
+from fuzztui.model.selectors import running_time
 from fuzztui.model.state import MUTANT_STATES, Mutant, State
 from fuzztui.model.stats import count, finite, series
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats
@@ -29,6 +30,11 @@ _values = attrgetter(*_names)
 _index = {name: i for i, name in enumerate(_names)}
 
 _KILLED: Final = "killed"
+NEARNESS: Final = ("ran", "infected", "reached")
+"""How near an entry came to killing a mutant, the nearest first: the mutant ran on it and made no
+difference; the entry infected it; or only reached it."""
+_MAX_KEY: Final = 200
+"""Characters of an entry's key."""
 _NO_NEWS: Final = frozenset({"pending", "alive", "invalid", _KILLED})
 """States from other instances that do not change a killed mutant."""
 
@@ -138,7 +144,11 @@ def mutant_runs(state: State, e: MutantRuns, touched: ChangesBuilder) -> None:
         before = state.mutants.get(key)
         row = before or bare(state, key)
         known = [max(count(figure), 0) for figure in figures]
-        row = changed(row, {"counts": {**row.counts, e.instance: known}})
+        changes: dict[str, Any] = {"counts": {**row.counts, e.instance: known}}
+        match e.near.get(key):
+            case [str(entry), str(how)] if entry and how in NEARNESS:
+                changes["near"] = {**row.near, e.instance: [entry[:_MAX_KEY], how]}
+        row = changed(row, changes)
         put(state, row, before, touched)
 
 
@@ -153,6 +163,7 @@ def mutation_stats(state: State, e: MutationStats, touched: ChangesBuilder) -> N
     figures |= {name: max(count(getattr(e, name)), 0) for name in _whole}
     figures["share"] = finite(e.share, -1.0)
     figures["left_s"] = max(finite(e.left_s, -1.0), -1.0)
+    figures["pass_share"] = min(1.0, max(-1.0, finite(e.pass_share, -1.0)))
     figures["unsettled"] = count(e.unsettled)
     state.mutation[e.instance] = replace(e, **figures)
     touched.campaign = True
@@ -185,6 +196,9 @@ class Summary:
     """Pairs that an exact pass has still to examine; 0: the score is exact; -1: not known."""
     left_s: float = -1.0
     """Estimated seconds until the running exact pass ends; -1: not known, or none runs."""
+    pass_share: float = -1.0
+    """The used share of the exact pass's budget, of several instances the largest; 0 if the pass is
+    not bounded; -1: no pass has run."""
 
     @property
     def at_least(self) -> str:
@@ -211,12 +225,14 @@ def mutants_summary(state: State) -> Summary:
         adjusted=score_of(killed, made - counts["skipped"] - counts["equivalent"]),
         unsettled=sum(unsettled) if unsettled else -1,
         left_s=max((f.left_s for f in stats), default=-1.0),
+        pass_share=max((f.pass_share for f in stats), default=-1.0),
         **counts,
     )
 
 
 RAN: Final = "ran, and made no difference"
-WAITS: Final = "infected, and not run yet"
+WAITS: Final = "not run yet"
+"""Infected; or static: only a run shows whether an input reaches it."""
 REACHED: Final = "reached, and never infected"
 UNREACHED: Final = "never reached"
 UNKNOWN_REACH: Final = "never infected"
@@ -229,12 +245,41 @@ def survivors(rows: Iterable[Mutant], *, reach_known: bool = True) -> dict[str, 
     """The mutants that are alive or pending, by group in the order of :data:`SURVIVORS`."""
     groups: dict[str, list[Mutant]] = {name: [] for name in SURVIVORS}
     for m in rows:
-        if m.state == "alive" or (m.state == "pending" and m.runs):
-            groups[RAN].append(m)
-        elif m.state == "pending":
-            name = REACHED if m.reached else UNREACHED if reach_known else UNKNOWN_REACH
-            groups[WAITS if m.infected else name].append(m)
+        if name := survivor_group(m, reach_known=reach_known):
+            groups[name].append(m)
     return {name: those for name, those in groups.items() if those}
+
+
+def survivor_group(m: Mutant, *, reach_known: bool = True) -> str:
+    """The group of a survivor, one of :data:`SURVIVORS`; empty if it is no survivor."""
+    if m.state == "alive" or (m.state == "pending" and m.runs):
+        return RAN
+    if m.state != "pending":
+        return ""
+    if m.infected or m.static:  # a static mutant has no probes
+        return WAITS
+    return REACHED if m.reached else UNREACHED if reach_known else UNKNOWN_REACH
+
+
+def is_reach_known(state: State) -> bool:
+    """Whether the log shows which pending mutants were reached; older engines did not report it."""
+    return any(f.unsettled >= 0 for f in list(state.mutation.values()))
+
+
+def nearest(m: Mutant) -> tuple[str, str] | None:
+    """The entry that came nearest to killing a mutant and how near; None if none is known."""
+    found = [(entry, how) for entry, how in list(m.near.values()) if how in NEARNESS]
+    return min(found, key=lambda near: NEARNESS.index(near[1]), default=None)
+
+
+def overtime(state: State) -> float:
+    """Seconds of running time beyond the time budget that an exact pass has used; 0 if none has.
+
+    The pass has a budget of its own (``engine.exact_budget``).
+    """
+    passed = any(f.pass_share >= 0 for f in list(state.mutation.values()))
+    over = running_time(state) - state.budget_s
+    return over if passed and state.budget_s > 0 and over >= 1 else 0.0
 
 
 _TIMES = ("original_s", "mutants_s", "compile_s", "rest_s")
@@ -264,6 +309,7 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
         "exact": None if summary.unsettled < 0 else summary.unsettled == 0,
         "unsettled": summary.unsettled if summary.unsettled >= 0 else None,
         "exact_left_s": summary.left_s if summary.left_s >= 0 else None,
+        "exact_budget_used": summary.pass_share if summary.pass_share >= 0 else None,
         "time": {name: round(sum(getattr(f, name) for f in figures), 3) for name in _TIMES},
         "pairs": {name: sum(getattr(f, name) for f in figures) for name in _PAIRS},
         "flaky": sum(f.flaky for f in figures),

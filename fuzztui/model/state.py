@@ -217,6 +217,9 @@ class Mutant:
     """Results of its latest turn, by name (:class:`~fuzztui.wire.events.MutantProgress`)."""
     earlier_results: dict[str, int] = field(default_factory=dict)
     """Results of its turns before it was queued again, by name."""
+    near: dict[str, list[str]] = field(default_factory=dict)
+    """By instance: the first entry that came as near to killing the mutant as any, and how near:
+    reached, infected, ran."""
 
     @property
     def listed_stage(self) -> str:
@@ -355,6 +358,8 @@ class State:
     """By instance: the number of trials that were checked for the decisions that they reach."""
     learnt: dict[str, str] = field(default_factory=dict)
     """Tokens that comparisons brought, each with the place of its comparison."""
+    trials_by: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By instance: trials by the operation that made their inputs."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     lasting: dict[str, CommandStatus] = field(default_factory=dict)
     """Commands that hold for instances that start later (:mod:`fuzztui.model.commands`)."""

@@ -84,6 +84,7 @@ def _coverage_dict(of: Stats) -> dict[str, int | None]:
         "total": _or_none(of.edges_total),
         "valid": _or_none(of.edges_valid),
         "third_party": _or_none(of.edges_third_party),
+        "probes_left": _or_none(of.probes_left),
     }
 
 

@@ -221,6 +221,9 @@ class Stats(Event):
     """Executed lines (or functions) of libraries; no input is kept because of them."""
     findings_not_saved: Count = stat(-1, "findings_not_saved", "max")
     """Distinct findings beyond ``engine.max_findings``: a lower bound."""
+    probes_left: Count = stat(-1, "probes_left", "max")
+    """Cells of the coverage map that have a probe in trials; the others are covered, and trials run
+    code without their probes."""
     other: dict[str, Any] = field(default_factory=dict)
     """Numbers that have no field, by their key in ``fuzzer_stats``: shown as they are."""
 
@@ -305,13 +308,15 @@ class ComparisonsReported(Event):
     ``tokens``: texts that the dictionary got, each with the place of the comparison that had it as
     an operand, ``module:line``. ``entries``: by id of a queue entry that was made for a
     comparison, ``[place, operand]``, the operand that was put into the input. After a restart, an
-    engine may report the same again.
+    engine may report the same again. ``trials``: by operation ("compare", a mutator, "other"), the
+    trials whose inputs it has made, cumulative; reported when their sum has grown by a tenth.
     """
 
     kind: ClassVar[str] = "comparisons_reported"
     instance: str
     tokens: dict[str, Any] = field(default_factory=dict)
     entries: dict[str, Any] = field(default_factory=dict)
+    trials: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +422,10 @@ class MutantRuns(Event):
     kind: ClassVar[str] = "mutant_runs"
     instance: str
     runs: dict[str, Any] = field(default_factory=dict)
+    near: dict[str, Any] = field(default_factory=dict)
+    """By survivor: ``[entry, how]``, the first entry (``"main/12"``) that came as near to a kill
+    as any: it "reached" the mutant, "infected" it, or the mutant "ran" on it without a difference.
+    Reported again for an entry that came nearer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,6 +465,9 @@ class MutationStats(Event):
     exact; -1: not known."""
     left_s: float = -1.0
     """Estimated seconds until the exact pass ends; -1: not known, or none runs."""
+    pass_share: float = -1.0
+    """The used share of the budget of the running or last exact pass, 0 to 1; 0 if that has
+    none; -1: there was no pass."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,14 @@ from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import MAX_GROUPS, status_text
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (
     CampaignStarted,
     CampaignState,
     FindingDescribed,
     FindingSaved,
     InstanceState,
+    MutationStats,
     Record,
 )
 
@@ -68,3 +70,12 @@ def test_elapsed_is_the_time_on_the_screens_and_a_budget_is_of_running_time():
     assert elapsed(budget_s=60.0) == "57s of 1m00s"
     assert elapsed(paused_s=40.0) == "57s; 17s without pauses"
     assert elapsed(paused_s=40.0, budget_s=60.0) == "57s; 17s of 1m00s without pauses"
+
+
+def test_an_exact_pass_is_not_part_of_the_budget():
+    state = State(t=57.0, budget_s=20.0, mutation={"main": MutationStats("main", pass_share=0.4)})
+    text = status_text(Path("/run"), RunStatus(state, 1))
+    elapsed = next(line for line in text.splitlines() if line.startswith("elapsed"))
+    assert "20s of 20s" in elapsed and "37s" in elapsed and "57s of" not in elapsed
+    assert progress_line(state).startswith("20s/20s ")
+    assert status_dict(state)["running_s"] == 57.0

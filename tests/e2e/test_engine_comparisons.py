@@ -66,6 +66,11 @@ def test_keys_that_are_computed(lab: Lab) -> None:
     assert set(opened) == made != set()
     assert {place for place, _ in opened.values()} <= set(tokens.values())
     assert int(stats(directory)["auto_dict_entries"]) >= len(tokens)
+    trials = [e["trials"] for e in reports if e.get("trials")]
+    assert all(set(by) <= {"compare", "havoc", "splice", "structure", "other"} for by in trials)
+    assert [sum(by.values()) for by in trials] == sorted({sum(by.values()) for by in trials})
+    assert 18_000 < sum(trials[-1].values()) <= 20_000, "reported when they grow by a tenth"
+    assert trials[-1]["compare"] >= len(made)
 
 
 @pytest.mark.slow

@@ -150,6 +150,7 @@ def test_kills_are_saved_with_their_inputs_and_the_score_is_exact(lab: Lab, sche
     last = events(spec.parent, "mutation_stats")[-1]
     assert last.get("audit_kills", 0) == 0
     assert last["unsettled"] == 0
+    assert 0 <= last["pass_share"] < 1
     if schedule == "full":
         assert last["audits"] > 0
     assert last["runs"] > 0 and last["original_s"] > 0 and last["mutants_s"] > 0
@@ -400,6 +401,7 @@ def test_an_exact_pass_that_is_cut_short_leaves_a_lower_bound(lab: Lab) -> None:
     assert lab.run(spec) == 0, reason(spec.parent)
     last = events(spec.parent, "mutation_stats")[-1]
     assert last["unsettled"] > 0 and not last.get("phase")
+    assert last["pass_share"] == 1.0
     result = score(lab, spec, spec.parent / "queue")
     assert killed(spec.parent) <= {m["id"] for m in result["mutants"] if m["state"] == "killed"}
 

@@ -10,6 +10,8 @@ from fuzztui.model.comparisons import (
     comparison_rows,
     comparisons_dict,
     comparisons_reported,
+    operation_yields,
+    totals_of,
 )
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
@@ -41,7 +43,9 @@ def test_rows_by_place() -> None:
     ]
     assert state.entries["main/3"].operand == "'table'"
     assert state.entries["main/3"].edges == 9, "a later description does not drop the operand"
-    assert comparisons_dict(state) == {"entries": 3, "places": 3, "tokens": 3}
+    assert comparisons_dict(state) == {
+        "entries": 3, "places": 3, "tokens": 3, "operations": [],
+    }  # fmt: skip
 
 
 def test_the_same_report_again_changes_nothing() -> None:
@@ -71,3 +75,25 @@ def test_whatever_an_engine_writes_is_bounded() -> None:
     assert {len(token) for token in state.learnt} == {MAX_TEXT}
     (entry,) = state.entries.values()
     assert (entry.key, len(entry.compared_at), len(entry.operand)) == ("main/6", MAX_TEXT, MAX_TEXT)
+
+
+def test_operations_by_what_they_brought() -> None:
+    state = fold(
+        EntrySaved("main", 0, "queue/id:000000"),
+        EntrySaved("main", 1, "queue/id:000001", [0], "havoc,rep:2"),
+        EntrySaved("main", 2, "queue/id:000002", [0], "compare"),
+        EntrySaved("main", 3, "queue/id:000003", [0], "compare"),
+        EntrySaved("s1", 0, "queue/id:000000", [3], "compare", "main"),
+        ComparisonsReported("main", trials={"compare": 20, "havoc": 900, "other": 3}),
+        ComparisonsReported("main", trials={"compare": 30, "havoc": 1000, "other": 3}),
+        ComparisonsReported("main", {"table": "m:7"}),
+        ComparisonsReported("s1", trials={"compare": 10, "x" * 999: 1, "odd": "2", "less": -5}),
+    )
+    yields = operation_yields(state)
+    rows = [(y.name[:9], y.entries, y.trials) for y in yields]
+    assert rows == [
+        ("compare", 2, 40), ("havoc", 1, 1000), ("less", 0, 0), ("other", 0, 3), ("x" * 9, 0, 1),
+    ]  # fmt: skip
+    assert yields[0].rate == 50
+    assert totals_of(yields) == (3, 1044)
+    assert from_json(to_json(state)).trials_by == state.trials_by

@@ -7,7 +7,18 @@ import pytest
 from fuzztui.model import selectors
 from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.mutants import mutants_summary
+from fuzztui.model.mutants import (
+    RAN,
+    REACHED,
+    UNKNOWN_REACH,
+    UNREACHED,
+    WAITS,
+    mutants_summary,
+    nearest,
+    overtime,
+    survivor_group,
+    survivors,
+)
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (
@@ -127,6 +138,43 @@ def test_counts_are_of_each_instance():
     assert (a.reached, a.infected, a.runs) == (27, 13, 9)
     assert state.mutants["c"].counts == {"s1": [0, 0, 1]}
     assert state.mutants["d"].counts == {}
+
+
+def test_the_entry_nearest_to_a_kill():
+    state = fold(
+        FOUND,
+        MutantRuns("main", {"a": [1, 0, 0]}, {"a": ["main/3", "reached"]}),
+        MutantRuns("s1", {"a": [1, 1, 0]}, {"a": ["s1/0", "infected"]}),
+        MutantRuns("main", {"a": [2, 0, 0]}),
+        MutantRuns("main", {"b": [1, 0, 0], "c": [1, 0, 0], "d": [1, 0, 0]},
+                   {"b": ["main/3", "near"], "c": [1, 2, 3], "d": "x", "e": ["main/1", "ran"]}),
+    )  # fmt: skip
+    a = state.mutants["a"]
+    assert a.near == {"main": ["main/3", "reached"], "s1": ["s1/0", "infected"]}
+    assert nearest(a) == ("s1/0", "infected")
+    assert [nearest(state.mutants[id]) for id in "bcd"] == [None] * 3
+    assert "e" not in state.mutants
+    assert from_json(json.loads(json.dumps(to_json(state)))).mutants == state.mutants
+
+
+def test_survivors_in_groups():
+    state = fold(
+        FOUND, says("main", "alive", "a"),
+        MutantRuns("main", {"a": [4, 3, 2], "b": [4, 1, 0], "c": [1, 0, 0]}),
+    )  # fmt: skip
+    groups = survivors(state.mutants.values())
+    assert {name: [m.id for m in rows] for name, rows in groups.items()} == {
+        RAN: ["a"], WAITS: ["b"], REACHED: ["c"], UNREACHED: ["d"],
+    }  # fmt: skip
+    assert survivor_group(state.mutants["d"], reach_known=False) == UNKNOWN_REACH
+
+
+@pytest.mark.parametrize(("share", "seconds"), [(-1.0, 0.0), (0.0, 10.0), (0.5, 10.0)])
+def test_running_time_beyond_the_budget_is_the_exact_passs(share, seconds):
+    stats = {"main": MutationStats("main", pass_share=share)}
+    assert overtime(State(t=30.0, budget_s=20.0, mutation=stats)) == seconds
+    assert overtime(State(t=19.0, budget_s=20.0, mutation=stats)) == 0
+    assert overtime(State(t=30.0, mutation=stats)) == 0
 
 
 def test_what_is_no_mutant_is_passed_over():

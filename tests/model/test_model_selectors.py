@@ -169,7 +169,13 @@ def test_the_status_object():
         "corpus": 4,
         "crashes": 2,
         "hangs": 1,
-        "coverage": {"covered": 60, "total": 200, "valid": None, "third_party": 900},
+        "coverage": {
+            "covered": 60,
+            "total": 200,
+            "valid": None,
+            "third_party": 900,
+            "probes_left": None,
+        },
         "mutants": None,
         "remaining_s": 30.0,
         "pending_commands": ["c1"],
@@ -186,6 +192,7 @@ def test_the_status_object():
         "total": None,
         "valid": None,
         "third_party": None,
+        "probes_left": None,
     }
 
 

@@ -89,13 +89,14 @@ def analysis(
     phase: str = "",
     unsettled: int = -1,
     left_s: float = -1.0,
+    pass_share: float = -1.0,
 ) -> ev.MutationStats:
     """Figures that grow with time."""
     n = int(second)
     return ev.MutationStats(
         instance, 0.41 * second, 0.22 * second, 0.03 * second, 0.34 * second,
         210 * n, 6100 * n, 40 * n, 2900 * n, 1300 * n, 350 * n, 12 * n, audit_kills, 2,
-        0.12, 340, phase, unsettled, left_s,
+        0.12, 340, phase, unsettled, left_s, pass_share,
     )  # fmt: skip
 
 

@@ -315,7 +315,7 @@ def test_the_footer_has_what_a_queue_has():
         return {a.id for a in actions_for(MutantsScreen.scopes(), now)}
 
     assert labels("mutants") - labels("") == {"mutant.up", "mutant.down"}
-    assert labels("") - labels("mutants") == {"mutants.exact"}
+    assert labels("") - labels("mutants") == {"mutants.exact", "mutants.survivors"}
     queue = ActionContext(state="running", alive=True, stage="mutants", row=True, phase="waiting")
     able = replace(queue, capabilities=frozenset({"move-mutants"}))
     assert BY_ID["mutant.up"].why_not(able) == ""

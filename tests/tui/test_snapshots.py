@@ -5,9 +5,12 @@ from aimed import aimed
 from fakes import running, started
 from fleet import fleet
 from mixed import mixed
-from mutated import mutated
+from mutated import analysis, mutated
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from test_yields import compared
 from turnlog import midway, on_target
+
+from fuzztui.wire.events import CampaignStarted
 
 
 class TextFile(SingleFileSnapshotExtension):
@@ -37,6 +40,7 @@ CASES = {
 MUTATED = {
     "mutants-80x24": ((80, 24), "4"),
     "mutants-120x40": ((120, 40), "4"),
+    "survivors-80x24": ((80, 24), "v"),
     "overview-mu2-80x24": ((80, 24), "1"),
     "overview-mu2-120x40": ((120, 40), "1"),
 }
@@ -119,10 +123,12 @@ async def test_screen_of_afl(drive, picture, name):
 async def test_screen_of_mu2(drive, picture, name):
     size, key = MUTATED[name]
     async with drive(mutated(), size=size, run=None) as d:
-        await d.press(key)
+        await d.press(*{"v": "4v"}.get(key, key))
         if key == "4":
             await d.press("j", "j", "j", "j")
             await d.until(lambda: "18 │" in d.text())
+        if key == "v":
+            await d.until(lambda: "28 │" in d.text())
         await d.until(lambda: "0:10:00" in d.text())
         await d.still()
         assert d.text() + "\n" == picture
@@ -154,6 +160,29 @@ async def test_screen(drive, picture, name):
         if replay_at is not None:
             await d.until(lambda: d.app.marks)
         await d.until(lambda: "0:10:00" in d.text())
+        await d.still()
+        assert d.text() + "\n" == picture
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+async def test_yields(drive, picture, size):
+    async with drive(compared(), size=size, run=None) as d:
+        await d.press("2", "v")
+        await d.until(lambda: "m:7" in d.text())
+        await d.still()
+        assert d.text() + "\n" == picture
+
+
+@pytest.mark.slow
+async def test_an_exact_pass(drive, picture):
+    log = mutated()
+    log.add(CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
+    stats = analysis("main", 600, phase="exact", unsettled=1234, left_s=95.0, pass_share=0.25)
+    log.add(stats, dt=1.0)
+    async with drive(log, size=(120, 40), run=None) as d:
+        await d.press("4")
+        await d.until(lambda: "5 │" in d.text())
         await d.still()
         assert d.text() + "\n" == picture
 

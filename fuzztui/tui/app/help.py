@@ -22,6 +22,24 @@ PLACES = {
 """Where the actions of a scope are available, if not on the screen that their group names."""
 
 
+TERMS = (
+    ("probes left", "Cells of the coverage map that trials still record; the others are covered,"
+     " and trials run code without their probes"),
+    ("comparisons", "Inputs into which an operand of the target's comparisons was put; v in the"
+     " Corpus lists them by place"),
+    ("no difference", "Survivors that inputs executed with another value, and the result was the"
+     " same: look at these first"),
+    ("not run yet", "Survivors that an input infected, and static ones; the exact pass runs them"),
+    ("not infected", "Survivors that inputs reached; the expression always had the same value"),
+    ("not reached", "Survivors whose expression no input has executed"),
+    ("nearest", "The entry that came nearest to killing a survivor"),
+    ("exact pass", "Runs every survivor on every entry that infects it; has a budget of its own,"
+     " engine.exact_budget"),
+    ("…", "In a table's title or in the footer: a wider terminal shows more"),
+)  # fmt: skip
+"""Terms on the screens that need more than their label."""
+
+
 class HelpScreen(BoxScreen):
     """A scrolling list of all keys."""
 
@@ -64,6 +82,9 @@ def help_lines(now: ActionContext, scopes: Sequence[str]) -> list[Line]:
                 lines.append(
                     [TextSpan(" " * (KEYS + 2 + LABEL)), TextSpan(f"({plain(reason)})", "pending")]
                 )
+    lines += [[], [TextSpan("Terms", "bold primary")]]
+    for term, text in TERMS:
+        lines.append([TextSpan(fit(term, KEYS + 2, "right") + "  ", "bold"), TextSpan(text)])
     return lines
 
 

@@ -108,6 +108,8 @@ class Layout(Generic[T]):
         self._wanted: dict[str, int] = {}
         self.cells: list[tuple[Column[T], int]] = []
         """The visible columns with their widths."""
+        self.hidden = False
+        """Whether a wider table would have further columns."""
 
     def forget(self, column: str = "") -> None:
         """Measure again, because the rows changed; or only the column with this id."""
@@ -133,6 +135,8 @@ class Layout(Generic[T]):
             for column in columns:
                 self._measure(column, row)
         columns = [c for c in columns if not c.spare or self._wanted.get(c.id) or c is sorted_by]
+        wider = (c for c in self._columns if room < c.needs < NEVER and not c.spare)
+        self.hidden = any(wider)
         cells = self._fitted(columns, room, sorted_by)
         if cells == self.cells:
             return False
@@ -149,6 +153,7 @@ class Layout(Generic[T]):
             if not spared or _total(cells) <= room:
                 return cells
             columns.remove(spared[-1])
+            self.hidden = True
 
     def _measure(self, column: Column[T], row: T) -> None:
         want = self._wanted.setdefault(column.id, 0)

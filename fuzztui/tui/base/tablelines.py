@@ -57,8 +57,9 @@ def header_line(
 ) -> Strip:
     """Draw ``width`` cells of the header, from cell ``x`` on.
 
-    Signs at the edges mark columns out of view. The first of ``notes`` (longest first) that fits is
-    shown beside a title, never over one; none is shown if none fits.
+    Signs at the edges mark columns out of view, and those that only a wider table has.
+    The first of ``notes`` (longest first) that fits is shown beside a title, never over one; none
+    is shown if none fits.
     """
     segments = [Segment(" ", base)]
     note = notes[0] if notes else ""
@@ -81,6 +82,12 @@ def header_line(
         header = Strip([Segment("‹", sign), *header.crop(1)])
     if x + width < layout.total:
         header = Strip([*header.crop(0, width - 1), Segment("›", sign)])
+    elif layout.hidden:
+        # In the last gap: at the end, or in front of the last title. No column pays for it.
+        start, end = ([gap.span() for gap in re.finditer(" {2,}", header.text)] or [(0, 0)])[-1]
+        if end > start:
+            at = end - 1 if end == width or end - start < 3 else end - 2
+            header = Strip([*header.crop(0, at), Segment("…", base), *header.crop(at + 1)])
     gaps = [gap.span() for gap in re.finditer(" +", header.text)]
     for note in filter(None, notes):
         size = cell_len(note)

@@ -253,6 +253,24 @@ def why_killed(now: ActionContext) -> str:
     )
 
 
+def judges_ended(now: ActionContext) -> bool:
+    """Whether mutants of a campaign that has ended can be judged: a command records the verdict."""
+    return without_supervisor(now) and now.state in ENDED and now.engine == "mu2"
+
+
+def why_not_select_mutants(now: ActionContext) -> str:
+    """Why no command about several mutants is possible."""
+    return why_no_row(now) if judges_ended(now) else why_not_steer_mutants(now)
+
+
+def _why_not_judge(now: ActionContext) -> str:
+    """Why a mutant that is not in a worklist cannot get a verdict."""
+    if not judges_ended(now):
+        return why_killed(now)
+    open_ = now.mutant in ("", "alive", "pending", "skipped", "equivalent")
+    return why_no_row(now) or ("" if open_ else f"the mutant is {now.mutant}")
+
+
 def why_not_steer_mutants(now: ActionContext) -> str:
     """Why mutants cannot be steered; in fuzz-first: only during the mutant phase they can."""
     reason = why_not_steer(now) or ("" if now.row else "no mutant under the cursor")
@@ -293,7 +311,7 @@ def why_not_move_step(now: ActionContext) -> str:
 def why_not_skip(now: ActionContext) -> str:
     """Why the mutant cannot be skipped. A mutant that is being fuzzed can be."""
     if not now.stage:
-        return why_killed(now)
+        return _why_not_judge(now)
     ending = {"collecting": _AT_WORK["collecting"]}
     return why_not_steer_mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
 
@@ -309,7 +327,9 @@ def why_not_promote(now: ActionContext) -> str:
 
 def why_not_equivalent(now: ActionContext) -> str:
     """Why the mutant cannot be marked equivalent."""
-    dropped = {"dropped": _NEVER["dropped"]} if now.stage else {}
+    if not now.stage:
+        return _why_not_judge(now)
+    dropped = {"dropped": _NEVER["dropped"]}
     return why_not_steer_mutants(now) or why_killed(now) or dropped.get(now.phase, "")
 
 

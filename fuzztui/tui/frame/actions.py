@@ -203,6 +203,11 @@ _LOOKING = (
         scope="corpus", check=why_no_row, footer=14,
     ),
     Action(
+        "corpus.yields", ("v",), "Yield",
+        "What comparisons and mutators have brought, by place", "Corpus",
+        scope="corpus", footer=12,
+    ),
+    Action(
         "finding.copy", ("c",), "Copy repro",
         "Copy the command line that reproduces this finding", "Findings",
         scope="findings", check=why_no_row, footer=10,

@@ -7,13 +7,16 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.action_context import Action, ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID
 
 ALWAYS = ("app.quit", "app.help")
+
+MORE = "…"
+"""The sign of keys that have no room; the help shows them."""
 
 
 class Footer(Canvas):
@@ -42,13 +45,26 @@ class Footer(Canvas):
         line: list[TextSpan] = [TextSpan(" ")]
         tail = [s for id in ALWAYS for s in self._spans(BY_ID[id], now)]
         room = width - 1 - sum(cell_len(s.text) for s in tail)
+        more = False
         for _, pair in groupby(actions_for(self._scopes, now), _place):
             spans = [s for a in pair if a.id not in ALWAYS for s in self._spans(a, now)]
-            wide = sum(cell_len(s.text) for s in spans)
-            if wide > room:
+            wide = width_of(spans)
+            more = wide > room
+            if more:
                 break
             room -= wide
             line += spans
+        if more and len(line) > 1:
+            # In the blanks after the last key: no key is left out for the sign.
+            blanks = room
+            while line[-1].text.endswith(" "):
+                blanks += 1
+                line[-1] = line[-1]._replace(text=line[-1].text[:-1])
+                if not line[-1].text:
+                    line.pop()
+            start = min(2, max(0, blanks - 2))
+            line += [TextSpan(" " * start), TextSpan(MORE, "muted", "app.help")]
+            room = blanks - start - len(MORE)
         return [[*line, TextSpan(" " * room), *tail]]
 
     @staticmethod

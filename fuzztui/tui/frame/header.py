@@ -160,6 +160,12 @@ class Header(StatusCanvas):
         s = self._status
         limit, percent = self._limit(), format.percent(share, 1)
         used = TextSpan(f"{percent:>5} ", "bold")
+        if s.overtime_s and s.by_time:
+            over = f"exact pass {format.span(s.overtime_s)} "
+            yield [TextSpan(f" {limit} ", "muted"), used, TextSpan(over, "pending")], 4
+            yield [TextSpan(f" {limit} + ", "muted"), TextSpan(over, "pending")], 1
+            yield [TextSpan(" + ", "muted"), TextSpan("exact pass ", "pending")], 1
+            return
         if not (s.paused_s and s.by_time):
             yield [TextSpan(f" {limit} ", "muted"), used], 4
             return

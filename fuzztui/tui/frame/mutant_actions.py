@@ -13,8 +13,8 @@ from fuzztui.tui.frame.action_context import (
     why_not_pause,
     why_not_promote,
     why_not_requeue,
+    why_not_select_mutants,
     why_not_skip,
-    why_not_steer_mutants,
 )
 from fuzztui.wire.commands import (
     MarkEquivalent,
@@ -85,7 +85,7 @@ MUTANTS = (
     Action(
         "mutant.many", ("m",), "Many",
         "Do this for all of a function, file, operator, or the filter", "Mutants",
-        scope="mutants", check=why_not_steer_mutants, footer=12, mode="live",
+        scope="mutants", check=why_not_select_mutants, footer=12, mode="live",
     ),
     Action(
         "mutants.exact", ("E",), "Exact pass",
@@ -100,8 +100,13 @@ MUTANTS = (
         scope="mutants", footer=17,
     ),
     Action(
+        "mutants.survivors", ("v",), "Survivors",
+        "Show only the survivors, by groups; then one group", "Mutants",
+        scope="mutants", footer=9, queue=False,
+    ),
+    Action(
         "mutant.killer", ("backspace",), "Killer",
-        "Go to the entry that killed the mutant", "Mutants",
+        "Go to the entry that killed the mutant, or came nearest", "Mutants",
         scope="mutants", check=why_no_row, footer=22,
     ),
     Action(

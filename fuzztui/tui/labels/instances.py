@@ -216,6 +216,9 @@ def whole(
         ("last new", last_new_cell(i, status)[0] or "none yet"),
         ("cycles", _of(stats.cycles, ("now at entry", stats.cur_item), ("depth", stats.max_depth))),
     ]
+    if stats.probes_left >= 0:
+        of = f"{format.count(stats.probes_left)} of the coverage map's cells, in trials"
+        figures_.insert(4, ("probes left", of))
     if stats.stability >= 0:
         figures_.append(("stability", format.percent(stats.stability, 100.0)))
     if stats.other:

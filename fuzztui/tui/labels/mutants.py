@@ -5,6 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from fuzztui.model.mutants import (
+    RAN,
+    REACHED,
+    SURVIVORS,
+    UNKNOWN_REACH,
+    UNREACHED,
+    WAITS,
+    survivor_group,
+)
 from fuzztui.model.state import Mutant
 
 
@@ -54,6 +63,26 @@ def sign(state: str) -> MutantGlyph:
 def rank(state: str) -> int:
     """Return the sort key of a state: survivors first, excluded mutants last."""
     return _RANKS.get(state, len(_RANKS))
+
+
+SURVIVING = "survivors"
+"""The filter that shows the survivors of all groups."""
+
+GROUP_LABELS = {
+    RAN: "no difference",
+    WAITS: "not run yet",
+    REACHED: "not infected",
+    UNREACHED: "not reached",
+    UNKNOWN_REACH: "not infected",
+    SURVIVING: SURVIVING,
+}
+"""Short names of the groups of survivors, the most interesting first."""
+
+
+def group_rank(mutant: Mutant) -> int:
+    """Return the sort key of a survivor's group; mutants that are no survivors come last."""
+    group = survivor_group(mutant)
+    return SURVIVORS.index(group) if group else len(SURVIVORS)
 
 
 def steer_text(steer: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
-from fuzztui.model.mutants import Summary, mutants_summary
+from fuzztui.model.mutants import Summary, mutants_summary, overtime
 from fuzztui.model.mutators import MixtureSummary, mixture_summary
 from fuzztui.model.selectors import (
     ENDED,
@@ -61,6 +61,8 @@ class Status:
     """Records that were lost before the log was repaired."""
     budget_s: float = 0.0
     budget_trials: int = 0
+    overtime_s: float = 0.0
+    """Seconds of running time after the budget, in the exact pass, which has its own budget."""
     stats_age: float = -1.0
     """Age of the oldest statistics that should be renewed; -1: there are none."""
     stats: Stats = NO_STATS
@@ -203,6 +205,7 @@ def status_of(
         running_s=running_time(state, now),
         budget_s=state.budget_s,
         budget_trials=state.budget_trials,
+        overtime_s=overtime(state),
         stats_age=_age(instances, now),
         stats=sums.stats,
         execs_per_sec=throughput(state),
@@ -227,7 +230,7 @@ def status_of(
 _SUMS = tuple(
     f.name
     for f in fields(MutationStats)
-    if f.name not in ("instance", "share", "phase", "unsettled", "left_s")
+    if f.name not in ("instance", "share", "phase", "unsettled", "left_s", "pass_share")
 )
 
 

@@ -170,6 +170,7 @@ def test_mutators_are_used_by_their_yield() -> None:
         drawn[child.op[0]] += 1
         if child.op[0] == "b" and drawn["b"] % 50 == 0:
             mutators.saved(child, "queue")
+    assert mutators.children == drawn
     assert drawn["b"] > drawn["a"] > drawn["c"] > 20_000 * 0.04
     assert min(mutators.shares.values()) >= YieldMutators.LEAST
 

@@ -128,6 +128,10 @@ def test_the_exact_pass_kills_what_brute_force_kills(make: Any, name: str, seed:
         if row.base == "killed":
             number = int(row.killer.removeprefix("main/"))
             assert lab.corpus.by_id[number].data in truth[row.id]
+        else:
+            # Every infected mutant has run, so the nearest entry is one on which it ran.
+            assert row.near.startswith("main/") == (row.nearness > 0) == (row.reached > 0)
+            assert (row.nearness == 3) == (row.infected > 0)
     assert lab.pipeline.tally.audit_kills == 0
 
 

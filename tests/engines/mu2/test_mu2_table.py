@@ -15,6 +15,8 @@ from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
 from fuzztui.engines.mu2.table import MutantTable
+from fuzztui.wire.codec import decode_event
+from fuzztui.wire.events import MutantRuns
 
 SOURCE = """
 def other(n):
@@ -175,3 +177,29 @@ def test_whatever_happens_a_restart_goes_on_from_there(
     after = restarted(lab)
     check(after)
     assert words(after) == words(table)
+
+
+def test_the_entry_nearest_to_a_kill(lab: Lab) -> None:
+    table = restarted(lab)
+    table.came_near([0, 1], "reached", 3)
+    table.came_near([0], "infected", 4)
+    table.came_near([0, 1], "reached", 5)
+    table.came_near([2], "ran", 6)
+    table.kill(2, VALUE, "main/6")
+    table.report_runs()
+    table.came_near([0], "ran", 7)
+    table.report_runs()
+    table.report_runs()
+    instance = lab.log.instance
+    ids = [row.id for row in table.rows]
+    written = map(decode_event, (lab.directory / "events.jsonl").read_bytes().splitlines())
+    assert [e.near for e in written if isinstance(e, MutantRuns)] == [
+        {ids[0]: [f"{instance}/4", "infected"], ids[1]: [f"{instance}/3", "reached"]},
+        {ids[0]: [f"{instance}/7", "ran"]},
+    ], "only of survivors, and only when an entry came nearer"
+    again = restarted(lab)
+    assert again.rows[0].near == f"{instance}/7"
+    again.came_near([0], "infected", 9)
+    assert again.rows[0].near == f"{instance}/7"
+    again.requeue([again.rows[0]])
+    assert not again.rows[0].near

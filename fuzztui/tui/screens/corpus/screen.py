@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from textual.geometry import Size
+from textual.widget import Widget
 
+from fuzztui.model.comparisons import comparison_rows, operation_yields
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Changes, Entry
+from fuzztui.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
@@ -21,6 +23,8 @@ from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import place_of
+from fuzztui.tui.labels.yields import yield_lines
+from fuzztui.tui.screens.corpus.yields import YieldScreen, YieldStrip
 
 
 class CorpusScreen(ListingScreen[Entry, Preview]):
@@ -32,6 +36,13 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
+        self._counted = (-1, -1)
+        """The numbers of entries and of reports of trials for which yields were counted."""
+
+    def body(self) -> Iterable[Widget]:
+        """Yield what comparisons and mutators have brought, the table and the details."""
+        yield YieldStrip()
+        yield from super().body()
 
     def make_table(self) -> BigTable[Entry]:
         """Return the table of entries, oldest first."""
@@ -94,6 +105,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     def show(self, changes: Changes) -> None:
         """Show new and changed entries, and commands that came or went."""
         state = self.campaign
+        self._show_yields(state)
         before, self._pending = self._pending, pending_for(state)
         self._update_empty()
         if changes.reset:
@@ -108,6 +120,15 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
                 return
         self.show_detail()
         self.host.refresh_footer()
+
+    def _show_yields(self, state: State) -> None:
+        """Count entries by operation, unless a large corpus has hardly grown."""
+        entries, _ = self._counted
+        now = len(state.entries), sum(map(sum, map(dict.values, state.trials_by.values())))
+        if now == self._counted or 0 < now[0] - entries < entries // 1000:
+            return
+        self._counted = now
+        self.query_one(YieldStrip).show(operation_yields(state))
 
     def narrow(self, text: str) -> None:
         """Apply the filter."""
@@ -144,6 +165,19 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         return replace(row_context(instance), row=True, instance=entry.instance)
 
     # ------------------------------------------------------------- actions
+
+    def do_corpus_yields(self) -> None:
+        """Show what each operation and each comparison of the target has brought."""
+
+        def look() -> Sequence[Line]:
+            state = self.campaign
+            width = int(min(96, 0.96 * self.app.size.width)) - 6  # of the dialog's pane
+            return yield_lines(operation_yields(state), comparison_rows(state), width)
+
+        def show() -> None:
+            self.app.push_screen(YieldScreen(look))
+
+        self.host.when_free(show)
 
     def do_corpus_command(self, action: Action) -> None:
         """Send the command of an action."""

@@ -8,16 +8,27 @@ from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.labels.mutant_details import PLACE, change_cell, cut_place
-from fuzztui.tui.labels.mutants import place, rank, sign
+from fuzztui.tui.labels.mutants import GROUP_LABELS, group_rank, place, rank, sign
 
 STEER = 10
 """Cells for a command about a mutant: a glyph and a word."""
 
 
-def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
-    """Return the columns; ``steer`` returns what a user did to the mutant's position."""
+def columns(
+    steer: Callable[[Mutant], Cell], group: Callable[[Mutant], str]
+) -> Sequence[Column[Mutant]]:
+    """Return the columns; ``steer`` returns what a user did to the mutant's position, ``group`` the
+    group of a survivor.
+    """
+
+    def survivor(mutant: Mutant) -> Cell:
+        return GROUP_LABELS.get(group(mutant), ""), "muted"
+
     return (
-        Column("state", "state", _state, lambda m: rank(m.state), min=9, max=12),
+        Column(
+            # The groups of survivors in their order, the most interesting first.
+            "state", "state", _state, lambda m: (rank(m.state), group_rank(m)), min=9, max=12
+        ),
         Column(
             # Always shown, with a fixed width: a command moves no other column.
             "steer", "steer", steer, lambda m: m.steer, min=STEER, max=STEER, descending=True
@@ -28,6 +39,7 @@ def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
         ),
         Column("function", "function", _function, lambda m: m.function, max=26, needs=130),
         Column("change", "change", change_cell, None, min=18, max=120, flex=True),
+        Column("group", "survivor", survivor, group_rank, max=13, needs=140),
         _figure("runs", "runs", lambda m: m.runs, needs=70),
         _figure("infected", "infected", lambda m: m.infected, needs=150),
         Column("killer", "killed by", _killer, lambda m: m.killer, max=12, needs=110),

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.model.mutants import (
+    RAN,
+    REACHED,
+    UNKNOWN_REACH,
+    UNREACHED,
+    WAITS,
+    is_reach_known,
+    nearest,
+    survivor_group,
+)
 from fuzztui.model.state import Mutant, State
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt, substitute
@@ -35,7 +45,7 @@ def mutant_lines(
     head = head_line(mutant, sign(mutant.state), mutant.state, pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_lines(mutant, source, 1 if tight else AROUND), *gap]
-    lines += _story(mutant)
+    lines += _story(mutant, reach_known=is_reach_known(state))
     lines += _figures(mutant)
     if mutant.static:
         lines.append(pair("static", "runs at import: executed in a child that imports again"))
@@ -99,7 +109,7 @@ def _bare(mark: str, text: str, style: str) -> Line:
 # -------------------------------------------------------------------- state
 
 
-def _story(mutant: Mutant) -> list[Line]:
+def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
     """The state of the mutant, as text."""
     match mutant.state:
         case "killed":
@@ -109,15 +119,45 @@ def _story(mutant: Mutant) -> list[Line]:
             return lines
         case "alive":
             runs = f"run ×{mutant.runs:,}" if mutant.runs else "run"
-            words = f"{runs}, and no input has killed the mutant"
-            return [pair("alive", words, "alive")]
+            words = f"{runs}, and made no difference to the result"
+            return [pair("alive", words, "alive"), *_near(mutant)]
         case "pending":
-            return [pair("pending", "not run yet on any input of the corpus", "pending")]
+            words = _PENDING[survivor_group(mutant, reach_known=reach_known)]
+            if mutant.static:
+                words = "not run yet: each run needs an import"
+            return [pair("pending", words, "pending"), *_near(mutant)]
         case _:
             words = mutant.reason or "no reason was given"
             if mutant.instance:
                 words += f"  (by {mutant.instance})"
             return [pair(mutant.state, words, sign(mutant.state).style)]
+
+
+_PENDING = {
+    RAN: "not run yet, since it was requeued",
+    WAITS: "infected, and not run yet on that input",
+    REACHED: "reached, and never infected: the expression always had the same value",
+    UNREACHED: "no input has reached the expression",
+    UNKNOWN_REACH: "not run yet on any input of the corpus",
+}
+"""Text about a mutant that has not run, by its group of survivors."""
+
+_NEAR = {
+    "ran": "infected it; the mutant ran, and the infection did not reach the result",
+    "infected": "infected it: the expression had another value; the mutant has not run on it",
+    "reached": "reached it, and the expression had the same value",
+}
+
+
+def _near(mutant: Mutant) -> list[Line]:
+    """The entry that came nearest to killing the mutant."""
+    near = nearest(mutant)
+    if near is None:
+        return []
+    entry, how = near
+    # A static mutant has no probes: it is imported and run on each input.
+    words = "ran the mutant, with the same result" if mutant.static else _NEAR[how]
+    return [[*pair("nearest", entry, "corpus"), TextSpan(f"  {words}")]]
 
 
 def _figures(mutant: Mutant) -> list[Line]:

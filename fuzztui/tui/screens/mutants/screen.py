@@ -5,33 +5,29 @@ In a fuzz-first campaign the table is the worklist, in the order of turns.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from textual import on
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.base.text import several
+from fuzztui.model.mutants import SURVIVORS, is_reach_known, nearest, survivor_group
 from fuzztui.model.progress import AT_WORK, PHASES, phase
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Finding, Mutant
 from fuzztui.tui.base import shell, source_excerpt
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell
-from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
-from fuzztui.tui.frame.action_context import Action, ActionContext
-from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.command_sender import pending_mutants
-from fuzztui.tui.frame.listing import ListingScreen
-from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, one, parse_filter, scopes
-from fuzztui.tui.labels.mutants import SIGNS, steer_text
+from fuzztui.tui.labels.mutant_groups import parse_filter
+from fuzztui.tui.labels.mutants import GROUP_LABELS, SIGNS, SURVIVING, steer_text
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist import progress_label
 from fuzztui.tui.labels.worklist_text import spent_text, turn_text, used_text
@@ -40,12 +36,15 @@ from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, worklist_mutant_lin
 from fuzztui.tui.screens.fuzzfirst.strip import QueueStrip
 from fuzztui.tui.screens.mutants.columns import columns
 from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
-from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
+from fuzztui.tui.screens.mutants.steering import MutantControls
 from fuzztui.tui.screens.mutants.strip import MutantStrip
-from fuzztui.wire.commands import ExactPass, MarkEquivalent, MutantCommand, SkipMutants, names_of
+from fuzztui.wire.commands import (
+    MutantCommand,
+    names_of,
+)
 
 
-class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
+class MutantsScreen(MutantControls):
     """The summary of the analysis, and a row for each mutant."""
 
     TAB = "mutants"
@@ -69,11 +68,9 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
-        self._filter = Filter()
-        self._only = ""
-        """The one state (worklist: progress) that is shown; an empty string: all."""
-        self._queue = False
-        """Whether the table is a worklist."""
+        self._groups: dict[str, str] = {}
+        """The group of each survivor, by id."""
+        self._reach_known = False
         self._turns: dict[str, str] = {}
         """In a worklist: when each mutant gets its turn, by id."""
         self._at_work: dict[str, str] = {}
@@ -89,7 +86,11 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     def make_table(self) -> BigTable[Mutant]:
         """Return the table in the order of the engine's report."""
-        return BigTable(columns(self._steer), empty="no mutants")
+        return BigTable(columns(self._steer, self._group_of), empty="no mutants")
+
+    def _group_of(self, mutant: Mutant) -> str:
+        """The group of a survivor; an empty string for other mutants."""
+        return self._groups.get(mutant.id, "")
 
     def _steer(self, mutant: Mutant) -> Cell:
         if pending := self.pending(mutant):
@@ -107,13 +108,17 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         turned = bool(state.stage) != self._queue
         if turned:
             self._queue = bool(state.stage)
-            columns_ = worklist_columns(self) if self._queue else columns(self._steer)
+            columns_ = (
+                worklist_columns(self) if self._queue else columns(self._steer, self._group_of)
+            )
             self.table.show_columns(columns_, columns_[0] if self._queue else None)
             self.table.keeps_line = self._queue
-            self._only = ""
+            self._only = self._group = ""
             self.table.rows.narrow(self._filter.words, self._accepts())
         if self._queue and (changes.reset or changes.mutants or changes.campaign):
             self._look_at_turns()
+        anew = changes.reset or self._reach_known != is_reach_known(state)
+        self._note_groups(state.mutants if anew else changes.mutants, reset=anew)
         if changes.reset or turned:
             self.table.load(state.mutants)
         else:
@@ -128,10 +133,24 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         self.show_detail()
         self.host.refresh_footer()
 
+    def _note_groups(self, ids: Iterable[str], *, reset: bool) -> None:
+        """Note the groups of changed mutants; of 100,000 they take too long for each tick."""
+        if reset:
+            self._groups.clear()
+            self._reach_known = is_reach_known(self.campaign)
+        for id in ids:
+            mutant = self.campaign.mutants.get(id)
+            known = self._reach_known
+            if group := "" if mutant is None else survivor_group(mutant, reach_known=known):
+                self._groups[id] = group
+            else:
+                self._groups.pop(id, None)
+
     def tick(self, status: Status) -> None:
         """Update summary and waiting times."""
         super().tick(status)
         strip, queue = self.query_one(MutantStrip), self.query_one(QueueStrip)
+        strip.groups = Counter(self._groups.values())
         strip.display = status.mutants is not None and status.first is None
         queue.display = status.first is not None
         strip.show(status)
@@ -209,8 +228,8 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
     def _count(self) -> None:
         super()._count()
         rows = self.table.rows
-        narrowed = bool(self._only or rows.filter_text or self._filter.selection)
-        words = progress_label(self._only) or "shown"
+        narrowed = bool(self._only or self._group or rows.filter_text or self._filter.selection)
+        words = GROUP_LABELS.get(self._group) or progress_label(self._only) or "shown"
         passing = f"{len(rows):,}/{rows.total:,}"
         self.table.empty = "no mutant passes the filter" if rows.total else "no mutants"
         self.table.set_caption(*((f"{words} {passing}", passing, words) if narrowed else ()))
@@ -257,8 +276,9 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         if self._queue:
             return _in_queue(self.table.current)
         able: set[str] | None = None
+        over = self.campaign.state in ENDED  # then mutants can be judged
         for instance in list(self.campaign.instances.values()):
-            if instance.state not in ENDED and (instance.capabilities or instance.engine):
+            if (over or instance.state not in ENDED) and (instance.capabilities or instance.engine):
                 able = (able or set()) | set(instance.capabilities)
         mutant = self.table.current
         return ActionContext(
@@ -279,7 +299,11 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     def _accepts(self) -> Callable[[Mutant], bool] | None:
         if not (self._queue and self._only):
-            return self._filter.accepts(self._only)
+            passes, group = self._filter.accepts(self._only), self._group
+            if not group:
+                return passes
+            wanted = SURVIVORS if group == SURVIVING else (group,)
+            return lambda m: self._group_of(m) in wanted and (passes is None or passes(m))
         accepts, only = self._filter.accepts(""), self._only
         return lambda m: phase(m) == only and (accepts is None or accepts(m))
 
@@ -292,6 +316,22 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         at = choices.index(self._only) if self._only in choices else 0
         self._show_only(choices[(at + 1) % len(choices)])
 
+    def do_mutants_survivors(self) -> None:
+        """Show the survivors in the order of their groups, then each group alone, then all."""
+        here = set(self._groups.values())
+        choices = ["", SURVIVING, *(group for group in SURVIVORS if group in here)]
+        at = choices.index(self._group) if self._group in choices else 0
+        self._show_group(choices[(at + 1) % len(choices)])
+
+    def _show_group(self, group: str) -> None:
+        by_state = self.table.columns[0]
+        if bool(group) != bool(self._group):
+            self.table.sort_by(by_state if group else None)
+        self._group = group
+        self._show_only("")
+        if group:
+            self.host.when_free(lambda: self.table.move_to(0))  # the most interesting ones
+
     @property
     def _states(self) -> Iterable[str]:
         """The states to which the table can be filtered."""
@@ -299,7 +339,10 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:
-        self._show_only("" if event.state == self._only else event.state)
+        if event.state in SURVIVORS:
+            self._show_group("" if event.state == self._group else event.state)
+        else:
+            self._show_only("" if event.state == self._only else event.state)
 
     def _show_only(self, state: str) -> None:
         self._only = state
@@ -308,106 +351,23 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
 
     def do_table_unfilter(self) -> None:
         """Remove the filter; without a filter, show all states again."""
-        if self._only and self.focused is not self.pane and not self.query_one(FilterBar).text:
+        free = self.focused is not self.pane and not self.query_one(FilterBar).text
+        if self._group and free:
+            self._show_group("")
+        elif self._only and free:
             self._show_only("")
         else:
             super().do_table_unfilter()
 
-    # ------------------------------------------------------------- steering
-
-    def do_mutants_command(self, action: Action) -> None:
-        """Send the command of an action for the mutant under the cursor."""
-        mutant = self.table.current
-        if mutant is None:
-            return
-        scope = one(mutant)
-        if scope is None:
-            self._notify_unsendable()
-        else:
-            self._send(action, scope)
-
-    def _move_on_from(self, mutant_id: str) -> None:
-        """Move the cursor on if its row is about to leave the worklist."""
-        if self._queue and self.table.cursor == mutant_id:
-            self.table.move_on()
-
-    def _notify_unsendable(self) -> None:
-        self.notify("This mutant's id cannot be sent: it looks like a selection.", markup=False)
-
-    def do_mutant_many(self) -> None:
-        """Ask for a group of mutants and an action."""
-        self.host.when_free(self._ask_which)
-
-    def _ask_which(self) -> None:
-        mutant = self.table.current
-        if mutant is None or not self.may_take_focus:
-            return
-        # A selection cannot express progress in a worklist.
-        sayable = not (self._queue and self._only)
-        narrowed = self._filter.as_selection(self._only) if sayable else ""
-        found = scopes(mutant, self.campaign.mutants.values(), narrowed)
-        if not found:  # without file and function, too
-            self._notify_unsendable()
-            return
-        verbs = [a for a in MUTANTS if a.command and a.queue in (None, self._queue)]
-        verbs.sort(key=_needs_reason)
-
-        def chosen(answer: tuple[str, MutantGroup] | None) -> None:
-            if answer is not None:
-                self._send(BY_ID[answer[0]], answer[1])
-
-        self.app.push_screen(ScopeScreen(found, verbs, self._why_not), chosen)
-
-    def _why_not(self, action: Action, scope: MutantGroup) -> str:
-        state = next(iter(scope.states)) if len(scope.states) == 1 else ""
-        now = self.host.action_context()
-        alone = scope.count == 1
-        return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
-
-    def _send(self, action: Action, scope: MutantGroup) -> None:
-        whom = scope.select if scope.count == 1 else f"{scope.count:,} mutants ({scope.select})"
-        if action.command is not None and not _needs_reason(action):
-            command = action.command(scope.select)
-            self.host.steer(command, f"{action.label.lower()} {whom}")
-            if isinstance(command, SkipMutants):
-                self._move_on_from(scope.select)
-            return
-
-        def answered(because: str | None) -> None:
-            if because:
-                self.host.steer(MarkEquivalent(scope.select, because), f"equivalent {whom}")
-                self._move_on_from(scope.select)
-
-        question = (
-            f"Why can no input distinguish {whom} from the original? The reason is stored in "
-            "the log. Equivalent mutants are not run any more and are counted separately."
-        )
-        self.app.push_screen(AskScreen("Equivalent", question, "because …"), answered)
-
-    def do_mutants_exact(self) -> None:
-        """Ask for confirmation, because the pass may take long."""
-        s = self.host.status
-        living = s.mutants.alive + s.mutants.pending if s.mutants is not None else 0
-        entries = several(s.stats.corpus, "input")
-        question = (
-            f"Run {several(living, 'survivor')} on all of the {entries} that "
-            "infect them? Fuzzing is slower meanwhile. The score is exact afterwards, unless "
-            "engine.exact_budget is used up before. The engine does this at the end of the "
-            "campaign anyway, if engine.exact is on."
-        )
-
-        def answer(yes: bool | None) -> None:
-            if yes:
-                self.host.steer(ExactPass(), "exact pass")
-
-        self.app.push_screen(ConfirmScreen("Exact pass", question, "Run", "Cancel"), answer)
-
     # -------------------------------------------------------------- looking
 
     def do_mutant_killer(self) -> None:
-        """Go to the entry that killed the mutant."""
+        """Go to the entry that killed the mutant, or came nearest to it."""
         mutant = self.table.current
-        if mutant is None or not mutant.killer:
+        near = None if mutant is None or mutant.killer else nearest(mutant)
+        if near is not None:
+            self.host.go_to_row("corpus", near[0])
+        elif mutant is None or not mutant.killer:
             self.notify("No entry has killed this mutant.", markup=False)
         else:
             is_finding = mutant.killer in self.campaign.findings
@@ -422,10 +382,6 @@ class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
         """Copy path and line."""
         if (mutant := self.table.current) is not None:
             self.host.copy(shell.path(f"{mutant.path or mutant.file}:{mutant.line}"), "location")
-
-
-def _needs_reason(action: Action) -> bool:
-    return action.command is MarkEquivalent
 
 
 _QUEUE_COMMANDS = frozenset(names_of(MutantCommand))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fuzztui.base.text import several
 from fuzztui.model.mutants import Summary
 from fuzztui.tui.base import format
@@ -9,7 +11,7 @@ from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import ChoiceStrip
-from fuzztui.tui.labels.mutants import SIGNS
+from fuzztui.tui.labels.mutants import GROUP_LABELS, SIGNS
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import MutationStats
 
@@ -36,6 +38,11 @@ class MutantStrip(ChoiceStrip):
 
     DEFAULT_CSS = "MutantStrip { height: 5; }"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: Mapping[str, int] = {}
+        """The number of survivors in each group."""
+
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw score, bar and legend, then time and pairs in two lines or one."""
         status, analysis = self._status, self._status.analysis
@@ -43,7 +50,7 @@ class MutantStrip(ChoiceStrip):
             return []
         lines: list[Line] = [_score(status, status.mutants, width)]
         lines.append([TextSpan(" "), *state_bar(status.mutants, width - 2)])
-        lines.append(_legend(status.mutants))
+        lines.append(_legend(status.mutants, self.groups, width))
         if analysis is None:
             lines.append(
                 [TextSpan(" waiting for the first statistics of mutation analysis…", "muted")]
@@ -63,18 +70,29 @@ def _score(status: Status, s: Summary, width: int) -> Line:
     ]
     if status.lost:
         left.append(TextSpan(", as far as known", "muted"))
+    adjusted: list[TextSpan] = []
     if s.skipped or s.equivalent:
-        left += [
+        adjusted = [
             TextSpan("  (adjusted: ", "muted"),
             TextSpan(format.score(s.adjusted), "bold"),
             TextSpan(")", "muted"),
         ]
-    note = []
+    last: list[TextSpan] = []
     if status.last_kill_t >= 0:
-        note.append(TextSpan(f"last kill {status.when(status.last_kill_t)} ", "muted"))
-    if status.analysis is not None and status.analysis.phase and not status.over:
-        note.insert(0, TextSpan(f"{activity_text(status.analysis, s)}  ", "bold pending"))
-    return spread(left, note, width)
+        last = [TextSpan(f"last kill {status.when(status.last_kill_t)} ", "muted")]
+    if status.analysis is None or not status.analysis.phase or status.over:
+        return spread([*left, *adjusted], last, width)
+    activity = [TextSpan(f"{activity_text(status.analysis, s)}  ", "bold pending")]
+    # What runs now matters more than the last kill and the adjusted score.
+    for start, note in (
+        ([*left, *adjusted], [*activity, *last]),
+        ([*left, *adjusted], activity),
+        (left, activity),
+        (left[:2], activity),
+    ):
+        if width_of([*start, *note]) < width:
+            return spread(start, note, width)
+    return activity
 
 
 def activity_text(analysis: MutationStats, s: Summary) -> str:
@@ -82,7 +100,8 @@ def activity_text(analysis: MutationStats, s: Summary) -> str:
     if analysis.phase != "exact" or s.unsettled < 0:
         return "exact pass…" if analysis.phase == "exact" else f"{plain(analysis.phase, 20)}…"
     left = f", {format.span(s.left_s)}" if s.left_s >= 0 else ""
-    return f"exact pass: {format.count(s.unsettled)} pairs{left} left"
+    used = f", {format.percent(s.pass_share, 1)} of its budget" if s.pass_share > 0 else ""
+    return f"exact pass: {format.count(s.unsettled)} pairs{left} left{used}"
 
 
 def state_bar(s: Summary, width: int) -> list[TextSpan]:
@@ -96,7 +115,8 @@ def state_bar(s: Summary, width: int) -> list[TextSpan]:
     ]
 
 
-def _legend(s: Summary) -> Line:
+def _legend(s: Summary, groups: Mapping[str, int], width: int) -> Line:
+    """The states and, as far as there is room, the groups of survivors."""
     line = [TextSpan(" ")]
     for sign in SIGNS.values():
         count = getattr(s, sign.state)
@@ -106,9 +126,14 @@ def _legend(s: Summary) -> Line:
                 TextSpan(f"{sign.state} {count:,}", "", sign.state),
                 TextSpan("  "),
             ]
-    if s.static:
-        line.append(TextSpan(f"({s.static:,} static)", "muted"))
-    return line
+    static = [TextSpan(f"({s.static:,} static)", "muted")] if s.static else []
+    mark: list[TextSpan] = [TextSpan(" survivors:", "muted")]
+    for name, label in GROUP_LABELS.items():
+        if n := groups.get(name):
+            mark += [TextSpan(" "), TextSpan(f"{label} {n:,}", "", name), TextSpan(" ")]
+    if len(mark) > 1 and width_of(line) + width_of(mark) < width:
+        line += mark
+    return [*line, *static] if width_of([*line, *static]) < width else line
 
 
 def _times(a: MutationStats, width: int) -> Line:

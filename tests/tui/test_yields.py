@@ -1,0 +1,93 @@
+"""What comparisons and mutators have brought, and the probes that are left, on the screens."""
+
+from fakes import running
+from mutated import analysis, mutated
+
+from fuzztui.tui.frame.footer import MORE, Footer
+from fuzztui.tui.screens.corpus.yields import YieldScreen, YieldStrip
+from fuzztui.wire import events as ev
+from fuzztui.wire.events import Stats
+
+
+def compared():
+    """A campaign with entries made for comparisons; one place has markup in its name."""
+    log = running()
+    log.add(
+        ev.EntrySaved("main", 900, "queue/id:000900", [0], "compare"),
+        ev.EntrySaved("main", 901, "queue/id:000901", [0], "compare"),
+        ev.ComparisonsReported(
+            "main",
+            {"svg": "m:7", "\x1b[31mred": "[/x]:9"},
+            {"900": ["m:7", "'table'"], "901": ["m:7", "'svg'"]},
+            {"compare": 250, "havoc": 9750},
+        ),
+    )
+    return log
+
+
+async def test_the_strip_is_there_if_comparisons_are(drive):
+    async with drive(running()) as d:
+        await d.press("2")
+        assert not d.screen.query_one(YieldStrip).display
+    for size in ((80, 24), (120, 40)):
+        async with drive(compared(), size=size) as d:
+            await d.press("2")
+            assert d.screen.query_one(YieldStrip).display
+            assert "2.5%" in d.text()
+
+
+async def test_operations_and_places(drive):
+    for size in ((80, 24), (120, 40), (200, 50)):
+        async with drive(compared(), size=size) as d:
+            await d.press("2", "v")
+            await d.until(lambda d=d: isinstance(d.app.screen, YieldScreen))
+            await d.until(lambda d=d: "m:7" in d.text())
+            text = d.text()
+            assert "2.5%" in text and "'table', 'svg'" in text and "[/x]:9" in text
+            assert "\x1b" not in text
+            await d.press("escape")
+            await d.until(lambda d=d: not isinstance(d.app.screen, YieldScreen))
+
+
+async def test_the_dialog_without_anything(drive):
+    async with drive(running()) as d:
+        await d.press("2", "v")
+        await d.until(lambda: "engine.comparisons" in d.text())
+
+
+async def test_probes_left(drive):
+    log = running()
+    log.add(Stats("main", 10**6, 2000.0, 5, edges=300, edges_total=900, probes_left=777))
+    async with drive(log, size=(200, 50)) as d:
+        assert "777 probes" in d.text()
+        await d.press("tab", "enter")
+        await d.until(lambda: "probes left" in d.text())
+
+
+async def test_the_footer_says_that_keys_are_left_out(drive):
+    async with drive(mutated(), size=(80, 24)) as d:
+        await d.press("4")
+        (line,) = d.screen.query_one(Footer).paint(80, 1)
+        assert MORE in [span.text for span in line]
+        assert sum(len(span.text) for span in line) == 80
+        (line,) = d.screen.query_one(Footer).paint(900, 1)
+        assert MORE not in [span.text for span in line]
+
+
+async def test_a_hidden_column_leaves_a_sign(drive):
+    for size, hidden in (((80, 24), True), ((400, 40), False)):
+        async with drive(mutated(), size=size) as d:
+            await d.press("4")
+            header = next(line for line in d.lines() if "operator" in line and "where" in line)
+            assert ("…" in header) == hidden
+
+
+async def test_an_exact_pass_is_not_in_the_budget(drive):
+    log = mutated()
+    log.add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
+    log.add(analysis("main", 600, phase="exact", unsettled=9, pass_share=0.25), dt=1.0)
+    for size in ((80, 24), (120, 40), (200, 50)):
+        async with drive(log, size=size) as d:
+            await d.press("4")
+            assert "25%" in d.text(), "of the budget of the pass"
+            assert "exact pass" in d.lines()[1]
