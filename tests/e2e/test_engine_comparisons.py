@@ -103,3 +103,11 @@ def test_a_target_that_dies_when_it_is_recorded(lab: Lab) -> None:
     assert (directory / "queue" / name).read_bytes() == b"0"
     assert not (directory / ".unsafe").exists()
     assert len(events(directory, "message")) == 1
+
+
+@pytest.mark.slow
+def test_entries_are_recorded_again_in_a_small_share_of_the_trials(lab: Lab) -> None:
+    lab.write("app.py", 'def target(text: str) -> bool:\n    return "needle" in text\n')
+    _, directory = outcome(lab, "main")
+    trials = [e["trials"] for e in events(directory, "comparisons_reported") if e.get("trials")]
+    assert 50 < trials[-1]["compare"] < 2_000
