@@ -36,6 +36,8 @@ _LEAST: Final = 0.05
 """Least share of the trials, as long as there are children."""
 _PERIOD: Final = 2000
 """Trials after which the results that the share depends on count half."""
+_COUNT_EVERY: Final = 64
+"""Trials after which they are counted."""
 _RECORDING: Final = 10
 """What a recorded run costs at least, in trials."""
 _OPERANDS_OF_A_TRIAL: Final = 8
@@ -93,6 +95,7 @@ class Comparisons:
     ) -> None:
         """``others`` returns the trials of this worker by the mutator that made their inputs."""
         self._corpus, self._rng, self._text = corpus, context.rng, context.text
+        self._random = context.rng.random
         self._limit = context.spec.engine.max_size
         self._scheduler = scheduler
         self._coverage, self._journal = coverage, context.journal
@@ -121,6 +124,10 @@ class Comparisons:
         self._debt = 0
         """What recorded runs of later rounds have cost in trials, not paid yet."""
         self._share = Share()
+        self._now = 0.0
+        """The share of trials now."""
+        self._uncounted = 0
+        """Trials until they are counted again if there is no new entry."""
         self._own = self._trials = self._all_own = 0
         self._others = others
         self._trials_before = {k: n for k, n in context.reported.trials.items() if k != OTHER}
@@ -133,17 +140,17 @@ class Comparisons:
 
     def propose(self) -> Candidate | None:
         """A child in a share of the trials; None in other trials, and without children."""
-        self._count()
-        if self._new and not self._first:
-            self._children.clear()  # a new entry comes first
-            self._first = True
-        share = self._share.share(1.0 if self._first else _LATER_PRIOR)
-        if self._rng.random() >= share:
+        if self._uncounted > 0 and len(self._corpus.entries) == self._known:
+            self._uncounted -= 1
+        else:
+            self._count()
+        if self._random() >= self._now:
             return None
         if self._debt > 0 and not self._first:
             self._debt -= 1
             return None
         found = self._next()
+        self._now = self._share.share(1.0 if self._first else _LATER_PRIOR)
         if found is None:
             return None
         entry, edit = found
@@ -185,7 +192,8 @@ class Comparisons:
         return self._scheduler.steer_of(entry.id) not in ("skipped", "demoted")
 
     def _count(self) -> None:
-        """Count the trials and the new entries since the last call."""
+        """Count the trials and the new entries since the last call, and set the share."""
+        self._uncounted = _COUNT_EVERY
         entries, trials = self._corpus.entries, self._journal.counters[j.TRIAL]
         own = other = 0
         for entry in entries[self._known :]:
@@ -203,6 +211,10 @@ class Comparisons:
         self._share.add(False, max(0, trials - self._trials - self._own), other)
         self._all_own += self._own
         self._own, self._trials = 0, trials
+        if self._new and not self._first:
+            self._children.clear()  # a new entry comes first
+            self._first = True
+        self._now = self._share.share(1.0 if self._first else _LATER_PRIOR)
         if trials >= self._report_at:
             self._report_at = trials + trials // 10
             done = {OPERATION: self._all_own, **self._others()}

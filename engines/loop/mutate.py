@@ -219,9 +219,15 @@ class Havoc:
 
     def edit(self, data: bytearray) -> int:
         """Apply a stack of edits in place. Returns the number of edits."""
-        times = self._stack[int(self._random() * len(self._stack))]
+        random = self._random
+        times = self._stack[int(random() * len(self._stack))]
+        ops = self._ops_with_tokens if self.tokens else self._ops
+        count = len(ops)
         for _ in range(times):
-            self._edit(data)
+            if data:
+                ops[int(random() * count)](data)
+            else:
+                self._edit(data)
         if len(data) > self.limit:
             del data[self.limit :]
         return times
