@@ -40,6 +40,8 @@ _METHODS: Final[dict[str, Kind]] = {
 
 _PER_SITE: Final = 64
 """Different pairs after which nothing more is recorded at a site in one execution."""
+_SUBJECTS: Final = 4
+"""Different subjects of a ``match`` that are recorded with all cases."""
 _MAX_PAIRS: Final = 2048
 """Pairs that are recorded in one execution."""
 _MAX_VISITS: Final = 256
@@ -127,8 +129,16 @@ class OperandLog:
         return self._left(operand, after)
 
     def _subject(self, operand: object, site: int) -> object:
-        for constant in self.sites[site].constants if self._on else ():
-            self._record(operand, constant, "equal", site)
+        if not self._on:
+            return operand
+        visits = self._visits.get(site, 0)
+        self._visits[site] = visits + 1
+        constants = self.sites[site].constants
+        if visits < _MAX_VISITS and self._recorded.get(site, 0) < max(
+            _PER_SITE, _SUBJECTS * len(constants)
+        ):
+            for constant in constants:
+                self._record(operand, constant, "equal", site)
         return operand
 
     # ---------------------------------------------------------------- recording
@@ -151,6 +161,8 @@ class OperandLog:
         if kind == "length":
             if type(right) is int and type(left) is not int:
                 self._record(left, right, kind, site)
+            elif type(left) is int and type(right) is not int:
+                self._record(right, left, kind, site)
         elif kind == "member":
             self._look_up(left, right, site)
         elif kind == "key":
@@ -358,10 +370,10 @@ class OperandHooks(ast.NodeTransformer):
             site: ast.Constant | None = None
             first, second = operands[at], operands[at + 1]
             if isinstance(op, _COMPARED) and not (_constant(first) and _constant(second)):
-                if lengths[at] and len(node.ops) == 1 and isinstance(first, ast.Call):
+                if len(node.ops) == 1 and (lengths[0] or lengths[1]):
                     site = self._site("length", node)
-                    first.args[0] = self._hook("left", first.args[0], site)
-                    operands[1] = self._hook("right", second, site)
+                    operands[0] = self._length("left", first, site, lengths[0])
+                    operands[1] = self._length("right", second, site, not lengths[0])
                     break
                 member = isinstance(op, ast.In | ast.NotIn)
                 equal = isinstance(op, ast.Eq | ast.NotEq)
@@ -372,6 +384,13 @@ class OperandHooks(ast.NodeTransformer):
             operands[-1] = self._operand(operands[-1], before, None)
         node.left, node.comparators = operands[0], operands[1:]
         return node
+
+    def _length(self, hook: str, operand: ast.expr, site: ast.expr, is_length: bool) -> ast.expr:
+        """Hook an operand; of ``len(x)``, hook x."""
+        if is_length and isinstance(operand, ast.Call):
+            operand.args[0] = self._hook(hook, operand.args[0], site)
+            return operand
+        return self._hook(hook, operand, site)
 
     def _operand(
         self, operand: ast.expr, before: ast.Constant | None, after: ast.Constant | None

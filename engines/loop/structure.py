@@ -30,7 +30,7 @@ _MAX_PARTS: Final = 512
 
 
 class StructureMutator:
-    """Edits the parts of an entry, once or a few times, then applies another mutator or not."""
+    """Changes one part of an entry; an entry without parts goes to another mutator."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class StructureMutator:
         then: Mutator,
         limit: int,
     ) -> None:
-        """``parts_of`` finds an entry's parts; it is called once for each entry.
+        """``parts_of`` finds an entry's parts, which are kept for the last 512 entries.
 
         ``then``: makes the child of an entry without parts. ``limit``: bytes of a child.
         """
@@ -111,7 +111,8 @@ class ChoiceParts:
 
 # ------------------------------------------------------------------------- parts of a text
 
-_CLOSING: Final = {b"("[0]: b")"[0], b"["[0]: b"]"[0], b"{"[0]: b"}"[0], b"<"[0]: b">"[0]}
+_CLOSING: Final = dict(zip(b"([{<", b")]}>", strict=True))
+"""The closing bracket of each opening one."""
 _QUOTED: Final = re.compile(rb'"[^"\n]{0,200}"|\'[^\'\n]{0,200}\'')
 _LOOKED_AT: Final = 1 << 16
 """Bytes of an entry that are looked at."""

@@ -68,12 +68,12 @@ class KillFeedback:
         self._schedule.trial(covered=covers)
         self._kills = []
         self._infected_promoted.clear()
-        if not self._sampled or self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
-            self._sample(execution)
         if not self._criterion.judges(execution.outcome) or self._isolation.is_flaky(
             execution.data
         ):
             return ()
+        if not self._sampled or self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
+            self._sample(execution)
         if self._probes.installed is None:
             self._pipeline.count_unprobed()
             return ()

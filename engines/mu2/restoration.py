@@ -93,8 +93,8 @@ class RestorationCheck:
     ) -> list[tuple[int, dict[str, Any]]]:
         """By number of the input, how a second run in the same process compares to the first one.
 
-        ``differs``: whether it behaves differently. ``after``: the cells that it covers if they are
-        fewer, else None.
+        ``differs``: whether it behaves differently because state was put back. ``after``: the cells
+        that it covers if it lacks any of the first run, else None.
         """
         criterion = self._criterion
         at = deaths = 0
@@ -130,7 +130,22 @@ class RestorationCheck:
             lambda: at < len(inputs) and deaths < _MAX_DEATHS, work, answer, ended
         ):
             pass
+        for number, compared in found:
+            if compared["differs"]:
+                compared["differs"] = not self._changes_itself(inputs[number][1], fresh=fresh)
         return found
+
+    def _changes_itself(self, data: bytes, *, fresh: bool) -> bool:
+        """Whether the first two runs in a process differ even if nothing is put back."""
+
+        def work(send: Tell) -> None:
+            executor = self._in_child()
+            if not fresh:
+                executor = self._reload(None)
+            first, second = executor.call(data), executor.call(data)
+            send(self._criterion.verdict(first, second) is not None)
+
+        return self._host.ask(work) is True
 
     def _alone(self, data: bytes, *, imported: bool = False) -> set[int]:
         """The cells that this input covers in a separate process. ``imported``: when it runs

@@ -7,7 +7,8 @@ reached nor killed, and what a mutant leaves there would change later runs.
 When the program is loaded and before any input runs, :class:`LastingState` takes shallow copies of
 the containers that can be reached from its modules: dicts, lists, sets, deques, bytearrays, closure
 cells, and the attributes of classes, functions and instances of its classes. :meth:`look` compares
-them by identity, so it runs no code of the program; containers that differ are put back from then
+them by identity, so it runs no code of the program (but ``__eq__`` of members of a set that has
+changed, if their hashes are equal); containers that differ are put back from then
 on. A program without such state pays for looking only.
 
 Not covered: state in C objects (iterators, ``itertools.count``, files, context variables), in

@@ -57,6 +57,8 @@ def pairs(body: str, argument: object) -> set[tuple[object, object, str]]:
         ("return 1 < x < 9", 5, {(1, 5, "order"), (5, 9, "order")}),
         ("return 7 < x < 9", 5, {(7, 5, "order")}),
         ("return len(x) == 3", "abcdef", {("abcdef", 3, "length")}),
+        ("return 3 < len(x)", "abcdef", {("abcdef", 3, "length")}),
+        ("return len(x) == len('ab')", "abcdef", {("abcdef", 2, "length")}),
         ("return x in ('k', 'v')", "abc", {("abc", "k", "member"), ("abc", "v", "member")}),
         ("return x not in {1, 2}", 3, {(3, 1, "member"), (3, 2, "member")}),
         ("return 'key' in x", "abc", {("abc", "key", "inside")}),
@@ -157,6 +159,14 @@ def test_functions_that_the_program_makes_later() -> None:
 def test_equal_lambdas_are_left_alone() -> None:
     program = Program("A, B = (lambda x: x == 'k'), (lambda x: x != 'v')\n")
     assert program.pairs("A('a')") == set()
+
+
+def test_a_match_leaves_room_for_other_comparisons() -> None:
+    cases = "".join(f"            case {n}:\n                pass\n" for n in range(1000, 1040))
+    source = (
+        f"def f(x):\n    for n in range(100):\n        match n:\n{cases}    return x == 'key'\n"
+    )
+    assert ("abc", "key", "equal") in Program(source).pairs("f('abc')")
 
 
 def test_the_record_is_bounded() -> None:

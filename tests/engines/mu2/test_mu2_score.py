@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -272,6 +273,27 @@ def test_the_exact_pass_kills_what_score_kills(tmp_path: Path, name: str) -> Non
     scored = json.loads(output.splitlines()[-1])["result"]["mutants"]
     assert states(tmp_path, "killed") == {m["id"] for m in scored if m["state"] == "killed"}
     assert not warnings(tmp_path)
+
+
+ANOTHER_FIRST_RUN = (
+    "_lines = iter(['x'])\n_cache = {}\n"
+    "def first():\n    for line in _lines:\n        return len(line) + 41\n    return 0\n"
+    "def size(data):\n"
+    "    if data not in _cache:\n        _cache[data] = len(data) * 2\n"
+    "    return _cache[data]\n"
+    "def parse(data):\n"
+    "    if data[:2] == b'ab':\n        return size(data)\n    return first() > 1\n"
+)
+
+
+@pytest.mark.slow
+def test_an_input_whose_first_run_differs_does_not_end_the_campaign(tmp_path: Path) -> None:
+    engine(tmp_path, ANOTHER_FIRST_RUN, inputs=(b"x", b"abc"), trials=300)
+    # The cache is put back, so that its mutants are judged in place.
+    assert "prog:size:math:0://" in states(tmp_path, "killed")
+    assert not any("size" in warning for warning in warnings(tmp_path))
+    plotted = (tmp_path / "fuzzer_stats").read_text()
+    assert re.search(r"^execs_done +: 3\d\d$", plotted, re.M)
 
 
 KEPT_BY_MUTANTS = (
