@@ -70,26 +70,24 @@ def edits_of_choices(
     data: bytes, draws: Sequence[DrawnValue], pairs: Sequence[Operands], rng: random.Random
 ) -> Iterator[Edit]:
     """Choices in which the draw that made one operand makes the other instead."""
+    drawn: dict[tuple[type, Scalar], list[DrawnValue]] = {}
+    for draw in draws:
+        drawn.setdefault((type(draw.value), draw.value), []).append(draw)
+    texts = [value for kind, value in drawn if kind is not int and value]
     for pair in pairs:
         for value, wanted, spelled in _changes(pair):
-            if type(value) is not type(spelled):
+            kind = type(value)
+            if kind is not type(spelled):
                 continue
-            made = [
-                (d, whole) for d in draws if (whole := _put(d.value, value, spelled)) is not None
-            ]
+            made = [(draw, spelled) for draw in drawn.get((kind, value), ())]
+            if kind is not int and value:
+                for text in texts:
+                    if type(text) is kind and text != value and value in text:  # type: ignore[operator]
+                        whole = text.replace(value, spelled, 1)  # type: ignore[union-attr,arg-type]
+                        made += [(draw, whole) for draw in drawn[kind, text]]
             for draw, whole in made if len(made) <= _PLACES else rng.sample(made, _PLACES):
                 if (new := draw.encode(whole)) is not None:
                     yield Edit(data[: draw.start] + new + data[draw.end :], pair, wanted)
-
-
-def _put(drawn: Scalar, old: Scalar, new: Scalar) -> Scalar | None:
-    """What must be drawn to have ``new`` in place of ``old``; None if ``old`` is not there."""
-    if drawn != old and old:
-        if isinstance(drawn, str) and isinstance(old, str) and isinstance(new, str):
-            return drawn.replace(old, new, 1) if old in drawn else None
-        if isinstance(drawn, bytes) and isinstance(old, bytes) and isinstance(new, bytes):
-            return drawn.replace(old, new, 1) if old in drawn else None
-    return new if type(drawn) is type(old) and drawn == old else None
 
 
 def _changes(pair: Operands) -> Iterator[tuple[Scalar, Scalar, Scalar]]:
