@@ -230,9 +230,10 @@ def _engine(table: _Table, plugin: _Table) -> EngineSpec:
     if max_size < 1:
         raise CannotStart(f"{table.file}: engine.max_size = {max_size} must be at least 1 byte")
     options = dict(table.data)
-    if targets := table.get("targets", str, ""):
-        # Relative to the spec, because a run may be moved; not resolved, because of symlinks.
-        options["targets"] = os.path.normpath(table.file.parent / targets)
+    for key in ("targets", "constants_file"):
+        if file := table.get(key, str, ""):
+            # Relative to the spec, because a run may be moved; not resolved, because of symlinks.
+            options[key] = os.path.normpath(table.file.parent / file)
     return EngineSpec(
         kind=kind.name,
         module=kind.module,

@@ -97,11 +97,11 @@ def form_of(
     """The input form of the target. Raises :class:`CannotStart`.
 
     If a generator needs more choices, ``draw(n)`` returns n bytes, and ``on_fresh`` is called with
-    them. ``generated``: the form for a generator. If the spec names an analysis file, choices may
-    select constants in it.
+    them. ``generated``: the form for a generator. If the spec names an analysis, or a file of
+    constants, choices may select those constants.
     """
     if target.generator is None:
         return TextInput() if target.text else BytesInput()
-    file = engine.options.get("targets")
+    file = engine.options.get("targets") or engine.options.get("constants_file")
     magic = ConstantPool.read(Path(file)) if file and engine.constants else None
     return generated(target.generator, engine.max_size, draw, on_fresh, magic)

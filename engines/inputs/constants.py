@@ -13,6 +13,10 @@ from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart
 
+_RESTORE: Final = (
+    "; the choices of all queue entries refer to its constants: restore it from a copy, or start a"
+    " new run"
+)
 _MAX_CACHED: Final = 1024
 """Cached results for texts: a generator that draws its bounds makes many different requests."""
 
@@ -37,7 +41,10 @@ class ConstantPool:
 
     @classmethod
     def read(cls, file: Path) -> ConstantPool:
-        """Read the part ``constants`` of ``targets.json``. Raises :class:`CannotStart`."""
+        """Read the part ``constants`` of ``targets.json`` or ``constants.json``.
+
+        Raises :class:`CannotStart`.
+        """
         try:
             constants = json.loads(file.read_bytes()).get("constants", {})
             return cls(
@@ -46,9 +53,9 @@ class ConstantPool:
                 [_a(int, row["value"]) for row in constants.get("int", ())],
             )
         except OSError as e:
-            raise CannotStart(f"{file}: {e.strerror or e}") from None
+            raise CannotStart(f"{file}: {e.strerror or e}{_RESTORE}") from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-            raise CannotStart(f"{file}: constants: {type(e).__name__}: {e}") from None
+            raise CannotStart(f"{file}: constants: {type(e).__name__}: {e}{_RESTORE}") from None
 
     def texts(self, alphabet: Container[str], low: int, high: int) -> list[str]:
         """Texts of ``low`` to ``high`` characters, all of them in the alphabet.

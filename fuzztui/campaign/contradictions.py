@@ -182,14 +182,7 @@ def refuse_idle_keys(loaded: FrozenCampaign) -> None:
 def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
     """Yield dotted keys without effect, given or not: the reason and what to do."""
     campaign = loaded.campaign
-    target, engine, mutants = campaign.target, campaign.engine, campaign.mutants
-    # spoton draws constants as choices of a generator; other engines use them in bytes and text.
-    if campaign.kind != "spoton" and target.get("generator") and engine.get("constants"):
-        yield (
-            "engine.constants",
-            "makes a dictionary for byte and text inputs, but target.generator makes the input "
-            'from choices; remove it, or use engine.kind = "spoton", which draws constants',
-        )
+    target, mutants = campaign.target, campaign.mutants
     if mutants and mutants["weights"] and mutants["order"] != "fpf":
         yield (
             "mutants.weights",

@@ -259,6 +259,9 @@ class _Loader:
         if "timeout" in target:
             target["timeout_s"] = target.pop("timeout")
             target["memory_bytes"] = target.pop("memory")
+        chosen = engine["kind"] == "spoton" or "constants" in frozen["engine"]
+        if "constants" in engine and target.get("generator") and not chosen:
+            engine["constants"] = False  # else queues of earlier runs would be read differently
         here = str(self._file_dir())
         for key_name, default in (("python", sys.executable), ("cwd", here), ("source", here)):
             if key_name in target:

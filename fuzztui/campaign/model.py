@@ -86,6 +86,15 @@ class Campaign:
         return shlex.join([Path(program).name, *arguments])
 
     @property
+    def draws_constants(self) -> bool:
+        """Whether a generator draws constants from the run's ``constants.json``; spoton's come
+        from its analysis.
+        """
+        if self.kind == "spoton" or not self.target.get("generator"):
+            return False
+        return bool(self.engine.get("constants"))
+
+    @property
     def build_directory(self) -> Path:
         """The directory in which ``target.build`` is run."""
         return self.output / "build"

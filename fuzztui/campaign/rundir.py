@@ -90,6 +90,13 @@ class RunDir:
         return self.path / "targets.json"
 
     @property
+    def constants(self) -> Path:
+        """The application's constants when the run began, if a generator draws them. The choices in
+        queue entries select constants by their number, so this file never changes.
+        """
+        return self.path / "constants.json"
+
+    @property
     def mutants(self) -> Path:
         """The directory of all mutants' files, in a fuzz-first campaign."""
         return self.path / "mutants"

@@ -217,7 +217,8 @@ PYTHON_ENGINE = (
         "constants",
         "boolean",
         "Use the strings, bytes and numbers in the application's code as a dictionary for byte and "
-        "text inputs. With a generator only spoton uses constants.",
+        "text inputs. With `target.generator` the default is false; if it is true, half of the "
+        "strings, bytes and integers that the generator draws are constants, if one fits.",
         default=True,
     ),
     Key(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import loads
@@ -13,9 +14,16 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.process.library import text_library
 
+CONSTANTS_FILE: Final = "constants_file"
+"""The key of ``engine`` for the constants that a generator draws (zest, mu2)."""
+
 
 def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
     """Write the ``spec.json`` of the instance in ``directory`` to ``path``. Raises OSError."""
+    engine = campaign.engine
+    if (constants := _constants_of(campaign, directory)) is not None:
+        # Relative, because runs can be moved.
+        engine = {**engine, CONSTANTS_FILE: os.path.relpath(constants, path.parent)}
     spec = {
         "proto": 1,
         "instance": directory.name,
@@ -24,7 +32,7 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         "seed": campaign.seed,
         "budget_trials": budget_trials,
         "budget_s": 0,
-        "engine": campaign.engine,
+        "engine": engine,
         "target": campaign.target,
     }
     tables = {"text": _text(campaign), "oracle": campaign.oracle}
@@ -33,6 +41,17 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         row = kind_named(campaign.kind)
         spec["plugin"] = {"module": row.module, "commands": list(row.commands)}
     replace_text(path, json.dumps(spec, indent=1))
+
+
+def _constants_of(campaign: Campaign, directory: Path) -> Path | None:
+    """The ``constants.json`` of an instance's run, if its generator draws from one."""
+    if not campaign.draws_constants:
+        return None
+    home = directory.parent.parent
+    if home.parent.name == "slots" and home.parent.parent.name == "mutants":  # one mutant's turn
+        home = home.parent.parent.parent
+    file = RunDir(home).constants
+    return file if file.is_file() else None
 
 
 def _text(campaign: Campaign) -> dict[str, Any]:

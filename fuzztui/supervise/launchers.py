@@ -31,6 +31,7 @@ from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.state import Instance, State
 from fuzztui.observe.stats_reader import FileStats, StatsSource
 from fuzztui.targeting.run_analysis import analyse, analyse_again
+from fuzztui.targeting.run_constants import keep_constants
 from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message
 
@@ -51,10 +52,12 @@ class InProcess:
     def setup(
         self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
-        """With fuzz-first: gather the seeds from which all mutants and the target start.
-
-        Without seeds the engine starts from its built-in ones.
+        """Write the constants that a generator draws, if it does. With fuzz-first: gather the seeds
+        from which all mutants and the target start; without seeds the engine starts from its
+        built-in ones.
         """
+        if campaign.draws_constants:
+            keep_constants(campaign, run_dir, progress)
         if not campaign.mutants:
             return ()
         if seeds := campaign.engine["seeds"]:

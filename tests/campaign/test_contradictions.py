@@ -45,8 +45,6 @@ def sets(overrides):
 
 
 REFUSED = [
-    ("zest", [GENERATOR, "engine.constants=true"], "engine.constants"),
-    ("mu2", [GENERATOR, "engine.constants=true"], "engine.constants"),
     ("zest", [MUTANTS, "mutants.order=random", "mutants.weights={edit=2.0}"], "mutants.weights"),
     ("zest", [MUTANTS, "mutants.use=parallel", "mutants.returns=true"], "mutants.returns"),
     ("afl", ["target.source=."], "target.source"),
@@ -54,7 +52,8 @@ REFUSED = [
 ]
 
 TAKEN = [
-    ("zest", [GENERATOR]),  # the default says nothing of what is wanted
+    ("zest", [GENERATOR]),
+    ("mu2", [GENERATOR, "engine.constants=true"]),
     ("zest", [GENERATOR, "engine.constants=false"]),
     ("zest", ["engine.constants=true"]),
     ("text", ["engine.constants=true"]),
@@ -93,9 +92,20 @@ def test_a_key_that_does_something_is_taken(home, kind, overrides):
 
 def test_line_and_key_are_told(home, capsys):
     file = home / "zest.toml"
-    file.write_text(file.read_text() + "constants = true\n")
-    assert main(["check", str(file), "--no-run", "--set", GENERATOR]) == USAGE
-    assert f"{file}:7: engine.constants: " in capsys.readouterr().err
+    file.write_text(file.read_text() + '[mutants]\norder = "random"\nweights = {edit = 2.0}\n')
+    assert main(["check", str(file), "--no-run", "--set", MUTANTS]) == USAGE
+    assert f"{file}:9: mutants.weights: " in capsys.readouterr().err
+
+
+def test_with_a_generator_constants_are_drawn_only_if_the_file_says_so(home):
+    file = home / "zest.toml"
+    assert load(file, []).campaign.engine["constants"]
+    for overrides, drawn in (([GENERATOR], False), ([GENERATOR, "engine.constants=true"], True)):
+        campaign = load(file, overrides).campaign
+        assert campaign.engine["constants"] == drawn == campaign.draws_constants
+    spoton = load(home / "spoton.toml", [GENERATOR]).campaign
+    assert spoton.engine["constants"]
+    assert not spoton.draws_constants
 
 
 @pytest.mark.parametrize(("kind", "overrides", "key"), REFUSED)
