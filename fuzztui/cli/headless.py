@@ -13,9 +13,9 @@ from fuzztui.cli.mutant_lines import exact_pass, grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
 from fuzztui.cli.status import status_object, status_text
-from fuzztui.model.mutants import mutants_summary, overtime
+from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.progress import tally
-from fuzztui.model.selectors import ENDED, listed, running_time, tallies, totals
+from fuzztui.model.selectors import ENDED, fuzzing_time, listed, tallies, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError
 from fuzztui.remote.lock import running, trouble
@@ -91,7 +91,7 @@ def progress_line(state: State) -> str:
         killed, judged = tally(state.mutants.values())
         mutants = f"  {brief(state.stage)}: {killed} of {judged} killed"
     found = "  ".join(f"{kind.label} {grouped(tally)}" for kind, tally in listed(tallies(state)))
-    ran = running_time(state) - overtime(state)  # the exact pass has its own estimate
+    ran = fuzzing_time(state)  # the exact pass has its own estimate
     return (
         f"{duration(ran)}{of}{word}  execs {t.execs:,}  {speed(t.execs_per_sec)}  "
         f"corpus {t.corpus}{edges}{mutants}  {found}"

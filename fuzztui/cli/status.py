@@ -29,15 +29,16 @@ from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.mutants import overtime
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
     Totals,
     files_of,
+    fuzzing_time,
     groups,
     instance_throughput,
     other_text,
+    overtime,
     running_time,
     tallies,
     throughput,
@@ -230,7 +231,7 @@ def status_text(run: Path, now: RunStatus) -> str:
     found = tallies(state)
     for i in shown:
         rate = instance_throughput(
-            i, running_time(state), over=state.state in ENDED, lost=state.lost
+            i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost
         )
         files = [(kind, files_of(kind, i, found)) for kind in KINDS if kind.folder == CRASHES]
         crashes = "".join(f" {n:,} {kind.label}" for kind, n in files if n and kind is not CRASH)

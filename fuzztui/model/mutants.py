@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.progress import tally
-from fuzztui.model.selectors import running_time
 from fuzztui.model.state import MUTANT_STATES, Mutant, State
 from fuzztui.model.stats import count, finite, series
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats
@@ -270,16 +269,6 @@ def nearest(m: Mutant) -> tuple[str, str] | None:
     """The entry that came nearest to killing a mutant and how near; None if none is known."""
     found = [(entry, how) for entry, how in list(m.near.values()) if how in NEARNESS]
     return min(found, key=lambda near: NEARNESS.index(near[1]), default=None)
-
-
-def overtime(state: State) -> float:
-    """Seconds of running time beyond the time budget that an exact pass has used; 0 if none has.
-
-    The pass has a budget of its own (``engine.exact_budget``).
-    """
-    passed = any(f.pass_share >= 0 for f in list(state.mutation.values()))
-    over = running_time(state) - state.budget_s
-    return over if passed and state.budget_s > 0 and over >= 1 else 0.0
 
 
 _TIMES = ("original_s", "mutants_s", "compile_s", "rest_s")

@@ -97,15 +97,30 @@ def running_time(state: State, now: float | None = None) -> float:
     return (until if state.paused_at < 0 else state.paused_at) - state.paused_s
 
 
+def overtime(state: State) -> float:
+    """Seconds of running time beyond the time budget that an exact pass has used; 0 if none has.
+
+    The pass has a budget of its own (``engine.exact_budget``).
+    """
+    passed = any(f.pass_share >= 0 for f in list(state.mutation.values()))
+    over = running_time(state) - state.budget_s
+    return over if passed and state.budget_s > 0 and over >= 1 else 0.0
+
+
+def fuzzing_time(state: State) -> float:
+    """Seconds of running time without an exact pass beyond the time budget: it runs no trials."""
+    return running_time(state) - overtime(state)
+
+
 def throughput(state: State) -> float:
-    """Executions a second: now, or over all the running time once the campaign has ended.
+    """Executions a second: now, or over :func:`fuzzing_time` once the campaign has ended.
 
     -1 where it is not known: not yet, or because the log has lost records.
     """
     t = totals(state)
     if state.state not in ENDED:
         return t.stats.execs_per_sec
-    return _average_rate(t.stats.execs, running_time(state), state.lost)
+    return _average_rate(t.stats.execs, fuzzing_time(state), state.lost)
 
 
 def tree_of(instance: Instance) -> str:
@@ -125,8 +140,8 @@ def instance_throughput(
     """The share of ``instance`` in :func:`throughput`; -1 where it is not known.
 
     Where several campaigns are watched, each ran in a time of its own: then it is the average of
-    that time. ``running_s``: the running time of the campaign, in seconds. ``over``: the campaign
-    has ended. ``lost``: records that the log has lost.
+    that time. ``running_s``: the :func:`fuzzing_time` of the campaign, in seconds. ``over``: the
+    campaign has ended. ``lost``: records that the log has lost.
     """
     if over and tree_of(instance) and (own := own_time(instance, running_s)) >= 0:
         running_s = own

@@ -14,6 +14,7 @@ from fuzztui.model.selectors import (
     FindingTally,
     Group,
     files_of,
+    fuzzing_time,
     groups,
     instance_throughput,
     pending_commands,
@@ -109,7 +110,7 @@ def _group_dict(group: Group) -> dict[str, Any]:
 def _instance_dict(i: Instance, state: State, found: Mapping[str, FindingTally]) -> dict[str, Any]:
     over = state.state in ENDED or i.state in ENDED
     per_second = instance_throughput(
-        i, running_time(state), over=state.state in ENDED, lost=state.lost
+        i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost
     )
     return {
         "id": i.id,

@@ -15,11 +15,11 @@ from fuzztui.model.mutants import (
     WAITS,
     mutants_summary,
     nearest,
-    overtime,
     survivor_group,
     survivors,
 )
-from fuzztui.model.state import State
+from fuzztui.model.selectors import overtime, throughput
+from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (
     CommandApplied,
@@ -31,6 +31,7 @@ from fuzztui.wire.events import (
     MutantState,
     MutationStats,
     Record,
+    Stats,
 )
 
 FOUND = MutantsFound(
@@ -175,6 +176,13 @@ def test_running_time_beyond_the_budget_is_the_exact_passs(share, seconds):
     assert overtime(State(t=30.0, budget_s=20.0, mutation=stats)) == seconds
     assert overtime(State(t=19.0, budget_s=20.0, mutation=stats)) == 0
     assert overtime(State(t=30.0, mutation=stats)) == 0
+
+
+def test_the_exact_passs_time_does_not_count_in_the_rate():
+    stats = {"main": MutationStats("main", pass_share=0.5)}
+    ran = {"main": Instance("main", stats=Stats("main", execs=4000))}
+    ended = State(t=30.0, state="finished", budget_s=20.0, mutation=stats, instances=ran)
+    assert throughput(ended) == 200
 
 
 def test_what_is_no_mutant_is_passed_over():

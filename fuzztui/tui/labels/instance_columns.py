@@ -158,7 +158,8 @@ def rate_cell(instance: Instance, status: Status) -> Cell:
 
 def per_second(instance: Instance, status: Status) -> float:
     """Return executions per second: current, or on average once the campaign has ended."""
-    return instance_throughput(instance, status.running_s, over=status.over, lost=status.lost)
+    fuzzing_s = status.running_s - status.overtime_s
+    return instance_throughput(instance, fuzzing_s, over=status.over, lost=status.lost)
 
 
 def age_cell(instance: Instance, status: Status) -> Cell:

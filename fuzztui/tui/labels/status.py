@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
-from fuzztui.model.mutants import Summary, mutants_summary, overtime
+from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.mutators import MixtureSummary, mixture_summary
 from fuzztui.model.selectors import (
     ENDED,
     FindingTally,
+    overtime,
     pending_commands,
     running_time,
     tallies,
