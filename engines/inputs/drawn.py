@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from fuzztui.engines.inputs import inputs, source
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.inputs.source import MIN_RANGE, Repeat, Source
 
@@ -51,6 +52,8 @@ class RecordingSource(Source):
 
     __slots__ = ("_calls", "_depth", "draws", "items")
 
+    recording: ClassVar[bool] = True
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.draws: list[DrawnValue] = []
@@ -88,7 +91,10 @@ class RecordingSource(Source):
         kind = caller.f_code.co_filename, caller.f_lineno
         return _RecordingRepeat(self, low, high, continues, kind)
 
-    def _record(self, draw: Callable[[], _T], encode: Callable[[Any], bytes | None]) -> _T:
+    def record(self, draw: Callable[[], _T], encode: Callable[[Any], bytes | None]) -> _T:
+        """Draw a value by ``draw`` and record it as a whole. ``encode``: as in
+        :class:`DrawnValue`.
+        """
         if self._depth:
             return draw()  # a part of a draw that is recorded as a whole
         start = self._pos
@@ -103,12 +109,14 @@ class RecordingSource(Source):
 
     def below(self, n: int) -> int:
         """Draw an integer from 0 to ``n - 1``."""
-        return self._record(lambda: Source.below(self, n), lambda v: _below(v, n))
+        return self.record(lambda: Source.below(self, n), lambda v: _below(v, n))
 
     def integer(self, low: int, high: int) -> int:
         """Draw an integer from ``low`` to ``high``, both included."""
-        constants = high - low >= MIN_RANGE and self._has(lambda pool: pool.integers(low, high))
-        return self._record(
+        constants = high - low >= MIN_RANGE and self.has_constants(
+            lambda pool: pool.integers(low, high)
+        )
+        return self.record(
             lambda: Source.integer(self, low, high),
             lambda v: _after(constants, _below(v - low, high - low + 1)),
         )
@@ -120,7 +128,7 @@ class RecordingSource(Source):
             same = (at for at, o in enumerate(options) if type(o) is type(value) and o == value)
             return _below(next(same, -1), len(options))
 
-        return self._record(lambda: Source.choose(self, options), encode)
+        return self.record(lambda: Source.choose(self, options), encode)
 
     def weighted(self, options: Sequence[tuple[int, _T]]) -> _T:
         """Draw an option from pairs ``(weight, option)``, with probability by weight."""
@@ -133,19 +141,19 @@ class RecordingSource(Source):
                 at += weight
             return None
 
-        return self._record(lambda: Source.weighted(self, options), encode)
+        return self.record(lambda: Source.weighted(self, options), encode)
 
     def bytes(self, n: int, *, each: bool = False) -> bytes:
         """Draw ``n`` bytes."""
-        constants = n > 1 and self._has(lambda pool: pool.blocks(n, n))
-        return self._record(
+        constants = n > 1 and self.has_constants(lambda pool: pool.blocks(n, n))
+        return self.record(
             lambda: Source.bytes(self, n, each=each),
             lambda v: _after(constants, v) if len(v) == n else None,
         )
 
     def text(self, alphabet: str, low: int, high: int) -> str:
         """Draw a text of ``low`` to ``high`` characters of the alphabet."""
-        constants = self._has(lambda pool: pool.texts(alphabet, low, high))
+        constants = self.has_constants(lambda pool: pool.texts(alphabet, low, high))
 
         def encode(value: str) -> bytes | None:
             numbers = [alphabet.index(c) if c in alphabet else -1 for c in value]
@@ -154,9 +162,9 @@ class RecordingSource(Source):
             whole = None if None in parts else b"".join(p for p in parts if p is not None)
             return _after(constants, whole)
 
-        return self._record(lambda: Source.text(self, alphabet, low, high), encode)
+        return self.record(lambda: Source.text(self, alphabet, low, high), encode)
 
-    def _has(self, fitting: Callable[[Any], Sequence[object]]) -> bool:
+    def has_constants(self, fitting: Callable[[ConstantPool], Sequence[object]]) -> bool:
         """Whether a draw first chooses between these constants and a value of its own."""
         return self._magic is not None and bool(fitting(self._magic))
 

@@ -46,6 +46,8 @@ class Source:
     """Whether generators announce their calls to the source (``engines/generators``)."""
     noting: ClassVar[bool] = False
     """Whether the source notes each draw (``inputs/draws.py``)."""
+    recording: ClassVar[bool] = False
+    """Whether the source records how to draw other values (``inputs/drawn.py``)."""
 
     def __init__(
         self,

@@ -48,6 +48,8 @@ _MAX_VISITS: Final = 256
 """Comparisons at one site in one execution that are looked at."""
 _LONGEST: Final = 256
 """Characters of an operand; of a longer one, nothing is recorded."""
+_BITS: Final = 160
+"""Size of an integer; of a larger one, nothing is recorded."""
 _MEMBERS: Final = 64
 """Values of a container that are recorded for one comparison."""
 _LOOKED_AT: Final = 4096
@@ -241,7 +243,7 @@ def scalar(operand: object) -> Scalar | None:
     """
     kind = type(operand)
     if kind is int:
-        return operand if operand.bit_length() <= 64 else None  # type: ignore[attr-defined,return-value]
+        return operand if operand.bit_length() <= _BITS else None  # type: ignore[attr-defined,return-value]
     if issubclass(kind, str):
         return str.__str__(operand) if str.__len__(operand) <= _LONGEST else None  # type: ignore[arg-type]
     if issubclass(kind, bytes):

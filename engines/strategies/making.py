@@ -8,7 +8,7 @@ as much. They are imported only here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from hypothesis import strategies as st
@@ -25,6 +25,8 @@ from fuzztui.engines.strategies import values
 if TYPE_CHECKING:
     from hypothesis.internal.intervalsets import IntervalSet
 
+    from fuzztui.engines.inputs.constants import ConstantPool
+    from fuzztui.engines.inputs.drawn import RecordingSource
     from fuzztui.engines.inputs.draws import NotingSource
     from fuzztui.engines.inputs.typed import GeneratorCall, Typed
 
@@ -173,6 +175,75 @@ class NotingBackend(SpanBackend):
         return value
 
 
+class RecordingBackend(Backend):
+    """Draws from a source that records each draw as a whole, with the choices of other values."""
+
+    def __init__(self, data: ConjectureData | None, /, *, source: Source) -> None:
+        super().__init__(data, source=source)
+        self._recording = cast("RecordingSource", source)
+
+    def draw_boolean(self, p: float = 0.5) -> bool:
+        return self._recording.record(lambda: values.boolean(self._source, p), _no_other)
+
+    def draw_float(
+        self,
+        *,
+        min_value: float = -float("inf"),
+        max_value: float = float("inf"),
+        allow_nan: bool = True,
+        smallest_nonzero_magnitude: float,
+    ) -> float:
+        smallest = smallest_nonzero_magnitude
+        return self._recording.record(
+            lambda: values.real(self._source, min_value, max_value, allow_nan, smallest),
+            _no_other,
+        )
+
+    def draw_integer(
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        weights: dict[int, float] | None = None,
+        shrink_towards: int = 0,
+    ) -> int:
+        least, most = values.bounds(min_value, max_value)
+        prefix = self._prefix(lambda pool: pool.integers(least, most))
+        return self._recording.record(
+            lambda: values.integer(self._source, min_value, max_value, weights, shrink_towards),
+            lambda v: values.integer_bytes(v, min_value, max_value, shrink_towards, prefix),
+        )
+
+    def draw_string(
+        self, intervals: IntervalSet, *, min_size: int = 0, max_size: int = _MOST
+    ) -> str:
+        prefix = self._prefix(
+            lambda pool: pool.texts(values.alphabet_of(intervals), min_size, max_size)
+        )
+        return self._recording.record(
+            lambda: values.text(self._source, intervals, min_size, max_size),
+            lambda v: values.text_bytes(v, intervals, min_size, max_size, prefix),
+        )
+
+    def draw_bytes(self, min_size: int = 0, max_size: int = _MOST) -> bytes:
+        def encode(value: bytes) -> bytes | None:
+            if self._prefix(lambda pool: pool.blocks(min_size, max_size)):
+                return None  # one of the block's length may have been chosen
+            return values.block_bytes(value, min_size, max_size)
+
+        return self._recording.record(
+            lambda: values.block(self._source, min_size, max_size), encode
+        )
+
+    def _prefix(self, fitting: Callable[[ConstantPool], Sequence[object]]) -> str:
+        """The choice, in hex, that says "no constant", if there is such a choice."""
+        return "00" if self._recording.has_constants(fitting) else ""
+
+
+def _no_other(value: object) -> None:
+    """Truth values and real numbers are no operands that are recorded."""
+
+
 class _Data(ConjectureData):
     """The data of a test case; reports to a typed source the type of each value that is made."""
 
@@ -183,7 +254,8 @@ class _Data(ConjectureData):
         self.reported_depth = 0
         """Depth of the values for ``on_draw``; 0: values that are not parts of others."""
         # `random` is only used by other backends.
-        kind = NotingBackend if source.noting else SpanBackend if source.typed else Backend
+        plain = RecordingBackend if source.recording else Backend
+        kind = NotingBackend if source.noting else SpanBackend if source.typed else plain
         super().__init__(random=None, provider=kind, provider_kw={"source": source})
 
     def draw(self, strategy: SearchStrategy[Any], *args: Any, **kwargs: Any) -> Any:

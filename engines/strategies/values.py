@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,7 +74,7 @@ def integer(
             return low + source.below(high - low + 1)
         n = origin - low + source.below(high - low + 1)  # so that 0 means the origin
         return low + n % (high - low + 1)
-    least, most = _bounds(low, high)
+    least, most = bounds(low, high)
     constant = source.constant(lambda magic: magic.integers(least, most))
     if constant is not None:
         return constant
@@ -95,7 +95,8 @@ def integer(
     return value if least <= value <= most else least + (value - least) % (most - least + 1)
 
 
-def _bounds(low: int | None, high: int | None) -> tuple[int, int]:
+def bounds(low: int | None, high: int | None) -> tuple[int, int]:
+    """The smallest and the largest integer that :func:`integer` makes."""
     least = low if low is not None else min(-_UNBOUNDED, 2 * (high or 0))
     return least, high if high is not None else max(_UNBOUNDED, 2 * (low or 0))
 
@@ -180,7 +181,8 @@ class Alphabet:
 
 
 @lru_cache(256)
-def _alphabet(intervals: IntervalSet) -> Alphabet:
+def alphabet_of(intervals: IntervalSet) -> Alphabet:
+    """The alphabet of these code points."""
     return Alphabet(intervals)
 
 
@@ -189,7 +191,7 @@ def text(source: Source, intervals: IntervalSet, low: int, high: int) -> str:
 
     Each character is a choice; uncommon characters are drawn after all others.
     """
-    alphabet = _alphabet(intervals)
+    alphabet = alphabet_of(intervals)
     if not alphabet.size:
         return ""
     constant = source.constant(lambda magic: magic.texts(alphabet, low, high))
@@ -222,7 +224,7 @@ def _length(source: Source, low: int, high: int) -> int:
 # ------------------------------------------------- back: the choices from which a value is made
 
 
-def _integer_bytes(
+def integer_bytes(
     value: int, low: int | None, high: int | None, origin: int, prefix: str = ""
 ) -> bytes | None:
     """The shortest choices from which :func:`integer` makes ``value``; None if there are none.
@@ -234,7 +236,7 @@ def _integer_bytes(
     if low is not None and high is not None and high - low < _NARROW:
         first = low if origin <= low or origin > high else origin
         return bytes([(value - first) % (high - low + 1)])
-    least, most = _bounds(low, high)
+    least, most = bounds(low, high)
     near = min(max(origin, least), most)
     size = most - least + 1  # values beyond the range are drawn modulo its size
     steps = min((value - near + n * size for n in (0, 1, -1)), key=abs)
@@ -247,11 +249,11 @@ def _integer_bytes(
 
 def _integer(start: int, end: int, value: int, *details: Any) -> Draw:
     low, high, origin, prefix = details
-    least, most = _bounds(low, high)
+    least, most = bounds(low, high)
     near = min(max(origin, least), most)
 
     def encode(n: int) -> bytes | None:
-        return _integer_bytes(n, low, high, origin, prefix)
+        return integer_bytes(n, low, high, origin, prefix)
 
     return Draw(start, end, f"integer {low} {high}", value, encode, near, low, high)
 
@@ -269,28 +271,50 @@ def _real(start: int, end: int, value: str, *bounds: str) -> Draw:
 
 def items_of(value: str, intervals: IntervalSet) -> tuple[list[int], int, int]:
     """Each character as a number, the simplest first; of how many common ones and of how many."""
-    alphabet = _alphabet(intervals)
+    alphabet = alphabet_of(intervals)
     common = alphabet.common
     items = [common.index(c) if c in common else _LENGTHS + intervals.index(ord(c)) for c in value]
     return items, len(common), alphabet.size
+
+
+def _items_bytes(
+    length: bytes | None, items: Sequence[int], common: int, size: int
+) -> bytes | None:
+    parts = [length]
+    known = [n if n < common else _LENGTHS if n < _LENGTHS else n for n in items]
+    parts += [bytes([n if n < common else _RARE]) for n in known]
+    parts += [number_bytes(n - _LENGTHS, size) for n in known if n >= common]
+    return joined(parts)
+
+
+def text_bytes(
+    value: str, intervals: IntervalSet, low: int, high: int, prefix: str = ""
+) -> bytes | None:
+    """The choices from which :func:`text` makes ``value``; None if there are none."""
+    alphabet = alphabet_of(intervals)
+    if not all(c in alphabet for c in value):
+        return None
+    items, common, size = items_of(value, intervals)
+    return _items_bytes(_length_bytes(len(items), low, high, prefix), items, common, size)
+
+
+def block_bytes(value: bytes, low: int, high: int, prefix: str = "") -> bytes | None:
+    """The choices from which :func:`block` makes ``value``; None if there are none."""
+    return joined([_length_bytes(len(value), low, high, prefix), value])
 
 
 def _text(start: int, end: int, items: list[int], *details: Any) -> Draw:
     common, size, low, high, prefix = details
 
     def encode(items: tuple[int, ...]) -> bytes | None:
-        parts = [_length_bytes(len(items), low, high, prefix)]
-        known = [n if n < common else _LENGTHS if n < _LENGTHS else n for n in items]
-        parts += [bytes([n if n < common else _RARE]) for n in known]
-        parts += [number_bytes(n - _LENGTHS, size) for n in known if n >= common]
-        return joined(parts)
+        return _items_bytes(_length_bytes(len(items), low, high, prefix), items, common, size)
 
     return Draw(start, end, f"text {size}", tuple(items), encode, 0, low, high)
 
 
 def _block(start: int, end: int, value: str, low: int, high: int) -> Draw:
     def encode(items: tuple[int, ...]) -> bytes | None:
-        return joined([_length_bytes(len(items), low, high), bytes(items)])
+        return block_bytes(bytes(items), low, high)
 
     return Draw(start, end, "bytes", tuple(bytes.fromhex(value)), encode, 0, low, high)
 

@@ -111,3 +111,36 @@ def test_entries_are_recorded_again_in_a_small_share_of_the_trials(lab: Lab) -> 
     _, directory = outcome(lab, "main")
     trials = [e["trials"] for e in events(directory, "comparisons_reported") if e.get("trials")]
     assert 50 < trials[-1]["compare"] < 2_000
+
+
+PROPERTY = """
+import hashlib
+from hypothesis import given, strategies as st
+from app import target
+@given(st.text(), st.binary(), st.integers())
+def test_target(text, data, number):
+    target(text, data, number)
+"""
+GIVEN = """
+import hashlib
+def word(n):
+    return hashlib.sha256(b"%d" % n).hexdigest()[:12]
+def target(text, data, number):
+    if text == word(1):
+        return 1
+    if data == bytes.fromhex(word(2)):
+        return 2
+    if number == int(word(3), 16):
+        return 3
+    return 0
+"""
+
+
+@pytest.mark.slow
+def test_in_what_a_strategy_draws(lab: Lab) -> None:
+    lab.write("app.py", GIVEN)
+    lab.write("test_app.py", PROPERTY)
+    target = {"function": "test_app:test_target", "include": ["app"]}
+    without, _ = outcome(lab, "without", engine={"comparisons": False}, target=target)
+    edges, _ = outcome(lab, "main", target=target)
+    assert edges == without + 3

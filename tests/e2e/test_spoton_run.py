@@ -172,7 +172,7 @@ def test_two_runs_are_one(lab: Lab) -> None:
     constants = {"str": [{"value": "fade"}], "bytes": [], "int": [{"value": 2008}]}
     file = write(lab, constants=constants)
     for name, seed in (("a", "1"), ("b", "2")):
-        at = spec(lab, file, "main", budget_trials=1500, sync_dir=str(lab.root / name),
+        at = spec(lab, file, "main", budget_trials=4000, sync_dir=str(lab.root / name),
                   dir=str(lab.root / name / "main"))  # fmt: skip
         (lab.root / name / "main").mkdir(parents=True)
         lab.env["PYTHONHASHSEED"] = seed

@@ -167,3 +167,47 @@ def test_the_choice_that_drew_an_operand() -> None:
     found = [build(make, edit.data, None) for edit in edits]
     parts = {tuple(f[:3]) for f in found if isinstance(f, list)}
     assert parts == {(1000, "green", "klm"), (35, "blue", "klm"), (35, "green", "kkeywordm")}
+
+
+# ---------------------------------------------------------------------------- strategies
+
+STRATEGIES: list[tuple[st.SearchStrategy[Scalar], list[Scalar]]] = [
+    (st.integers(), [0, -7, 4096, 1 << 40]),
+    (st.integers(3, 100_000), [3, 4096, 100_000]),
+    (st.integers(-5, 7), [-5, 0, 7]),
+    (st.text(), ["", "need", "Ünïcode €", "a" * 20]),
+    (st.text("abc", max_size=20), ["abc", "c" * 20]),
+    (st.binary(), [b"", b"GIF8", bytes(range(20))]),
+]
+POOL = ConstantPool(["need", "abc"], [b"xy", b"long"], [0, 7, 300, -5, 1 << 40])
+
+
+@given(st.data(), st.binary(max_size=60), st.sampled_from([None, POOL]))
+def test_a_draw_of_a_strategy_can_make_another_value(
+    data: st.DataObject, choices: bytes, pool: ConstantPool | None
+) -> None:
+    strategy, values = data.draw(st.sampled_from(STRATEGIES))
+    value = data.draw(st.sampled_from(values))
+
+    def pair(source: Source) -> object:
+        return source.draw(st.tuples(st.booleans(), strategy, st.integers(0, 9)))
+
+    form = RecordingInput(pair, 4096, bytes, None, pool)
+    before = form.build(choices)
+    assert before == build(pair, choices, pool), "recording changes nothing"
+    assert isinstance(before, tuple)
+    assert [d.value for d in form.draws] == [*before[1:]]
+    encoded = form.draws[0].encode(value)
+    if encoded is None:
+        assert pool is not None
+        assert isinstance(value, bytes)
+        return
+    used = form.used(choices)
+    changed = used[: form.draws[0].start] + encoded + used[form.draws[0].end :]
+    assert build(pair, changed, pool) == (before[0], value, before[2])
+
+
+def test_what_a_strategy_cannot_make() -> None:
+    form = RecordingInput(lambda r: r.draw(st.text("abc", max_size=3)), 4096, bytes)
+    form.build(b"")
+    assert [form.draws[0].encode(value) for value in ("abcd", "x")] == [None, None]
