@@ -31,6 +31,7 @@ from fuzztui.wire.events import (
     MutantState,
     MutationStats,
     Record,
+    Stats,
 )
 
 FOUND = MutantsFound(
@@ -247,8 +248,29 @@ def test_the_status_object_adds_instances_up():
 @pytest.mark.parametrize(("left", "exact"), [([0, 0], True), ([0, 5], False), ([3, 5], False)])
 def test_the_score_is_exact_if_it_is_for_every_instance(left, exact):
     events = [MutationStats(f"s{i}", unsettled=n) for i, n in enumerate(left)]
-    mutants = status_dict(fold(FOUND, *events))["mutants"]
+    mutants = status_dict(fold(FOUND, says("s0", "alive"), *events))["mutants"]
     assert (mutants["exact"], mutants["unsettled"]) == (exact, sum(left))
+
+
+@pytest.mark.parametrize(
+    ("corpora", "flaky", "exact"),
+    [([0], 0, False), ([2], 2, False), ([2], 1, True), ([0, 1], 0, True)],
+)
+def test_no_score_is_exact_before_an_input_could_be_judged(corpora, flaky, exact):
+    events = [
+        event
+        for n, corpus in enumerate(corpora)
+        for event in (
+            Stats(f"s{n}", corpus=corpus),
+            MutationStats(f"s{n}", unsettled=0, flaky=flaky),
+        )
+    ]
+    state = fold(FOUND, *events)
+    summary = mutants_summary(state)
+    assert status_dict(state)["mutants"]["exact"] is summary.exact is exact
+    assert bool(summary.at_least) is not exact
+    assert mutants_summary(fold(says("s0", "skipped"), *events)).exact
+    assert mutants_summary(fold(FOUND, Stats("s0"), MutationStats("s0"))).exact is None
 
 
 def test_sorting_and_filtering():
