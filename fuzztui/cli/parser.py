@@ -177,7 +177,7 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--to",
         choices=["first", "last", "up", "down"],
-        help="with move-mutants: the new position in the worklist; up and down: by one",
+        help="with move-mutants: the new position (default: first); up, down: by one",
     )
     parser.add_argument(
         "--because", metavar="TEXT", help="with mark-equivalent: why the mutant is equivalent"
