@@ -279,7 +279,7 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         metavar="TIME",
         type=_seconds,
         default=0.0,
-        help="end after this time, such as 5m: the score is then a lower bound (default: no limit)",
+        help="end after this time, such as 5m: the score is then a lower bound (0: no limit)",
     )
     parser.add_argument("--survivors", action="store_true", help="list the mutants not killed")
     parser.add_argument(
@@ -439,7 +439,8 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
         "--time",
         type=_seconds,
         metavar="SECONDS",
-        help="stop after this time, 30 or 5m, with the smallest input found (10m; programs 15m)",
+        help="stop after this time, 30 or 5m, with the smallest input found (default: 10m, "
+        "programs 15m; 0: no limit)",
     )
     parser.add_argument(
         "--progress",
