@@ -15,7 +15,7 @@ from fuzztui.base.text import visible
 from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
-from fuzztui.engines.execute.failures import title_of, traceback_text
+from fuzztui.engines.execute.failures import hang_text, title_of, traceback_text
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.forks import how_it_ended
 from fuzztui.engines.execute.limits import Limits, lowered_text
@@ -27,7 +27,7 @@ from fuzztui.engines.findings.triage import UNMADE
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.instrument.guard import Guard, TrialTimeout
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.process.apart import apart
 
@@ -121,19 +121,22 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
             guard.start()
         value = target.function(argument)
         guard.stop()
+        if guard.expired:
+            return _timed_out(guard, when)
         first = Execution(Outcome.SUCCESS, data, 0, value)
         text = f"success: {value!r:.500}"
     except invalid as e:
         guard.stop()
+        if guard.expired:
+            return _timed_out(guard, when)
         if spec.target.oracle.message and MessageOracle(spec.target.oracle.message).search(e)[0]:
             return _failed(e, when)
         first = Execution(Outcome.INVALID, data, 0, None, e)
         text = f"invalid, as expected: {title_of(e, when)}"
-    except TrialTimeout:
-        return 1, f"timeout{when}: longer than {spec.target.timeout_s:g} s"
     except BaseException as e:
         guard.stop()
-        return _failed(e, when)
+        # The target may have caught the exception of the guard, and raised another one.
+        return _timed_out(guard, when) if guard.expired else _failed(e, when)
     finally:
         guard.disarm()
         faulthandler.cancel_dump_traceback_later()
@@ -141,6 +144,11 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
         return 0, visible(text)
     status, more = _contrasted(spec, target, form, first)
     return status, f"{visible(text)}\n{more}"
+
+
+def _timed_out(guard: Guard, when: str) -> tuple[int, str]:
+    text = f"timeout{when}: longer than {guard.timeout_s:g} s\n{hang_text(guard.where)}"
+    return 1, visible(text, lines=True)
 
 
 def _failed(error: BaseException, when: str) -> tuple[int, str]:

@@ -6,6 +6,7 @@ For the supervisor, the commands and the engines: standard library only.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -74,6 +75,7 @@ def _sync_folder(path: Path) -> None:
 
 def _open_part(folder: Path) -> tuple[int, Path]:
     """Open and lock the first part file that no living writer and no other user has."""
+    missing = 0
     for number in range(_MAX_PARTS):
         part = folder / f"{PART}{number}"
         try:
@@ -81,6 +83,7 @@ def _open_part(folder: Path) -> tuple[int, Path]:
         except FileNotFoundError:  # no folder, or its writer renamed it just now
             if not folder.exists():
                 raise
+            missing += 1
             continue
         except OSError as e:
             # A symlink, FIFO or directory that someone else made, or another user's part.
@@ -90,6 +93,8 @@ def _open_part(folder: Path) -> tuple[int, Path]:
         if _is_free(fd, part, new):
             return fd, part
         os.close(fd)
+    if missing == _MAX_PARTS:  # /proc
+        raise PermissionError(errno.EACCES, "no file can be created there", str(folder))
     raise FileExistsError(f"{folder}: {_MAX_PARTS} files {PART}N cannot be used; remove them")
 
 

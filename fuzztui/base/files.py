@@ -7,6 +7,7 @@ block the reader, a symlink must not be followed, an endless file must not fill 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -76,8 +77,15 @@ def remove(path: Path) -> None:
 
 def check_writable(directory: Path) -> None:
     """Raise OSError if no data can be written there: a full disk may still create empty files."""
-    with tempfile.TemporaryFile(dir=directory) as probe:
-        probe.write(b"?" * 4096)
+    try:
+        with tempfile.TemporaryFile(dir=directory) as probe:
+            probe.write(b"?" * 4096)
+    except FileNotFoundError:
+        if not directory.exists():
+            raise
+        # /proc
+        message = "no file can be created there"
+        raise PermissionError(errno.EACCES, message, str(directory)) from None
 
 
 def status(path: Path) -> os.stat_result | None:

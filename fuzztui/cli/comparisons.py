@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from fuzztui.base.text import several, visible
+from fuzztui.campaign import CampaignError, load
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
 from fuzztui.model.comparisons import (
@@ -42,10 +44,14 @@ def comparisons(options: argparse.Namespace) -> int:
         raise none_left(run, seen, "comparisons")
     if options.json:
         return DONE
+    if not rows and _switched_off(run):
+        raise CliError(
+            f"{run / 'campaign.toml'}: engine.comparisons = false: comparisons are switched off"
+        )
     if not rows:
         raise CliError(
             f"{run}: no engine has reported comparisons: only in-process engines record them"
-            " (docs/zest.md), unless engine.comparisons = false"
+            " (docs/zest.md)"
         )
     most = _SHOWN if at_terminal() and not options.all else len(rows)
     for line in table(rows[:most]):
@@ -57,6 +63,14 @@ def comparisons(options: argparse.Namespace) -> int:
     for line in yield_lines(operation_yields(seen.state)):
         print(visible(line))
     return DONE
+
+
+def _switched_off(run: Path) -> bool:
+    """Whether the campaign file of the run switches the recording of comparisons off."""
+    try:
+        return load(run / "campaign.toml").campaign.engine.get("comparisons") is False
+    except CampaignError:
+        return False
 
 
 def summary(rows: Sequence[ComparisonRow]) -> str:

@@ -43,11 +43,10 @@ from fuzztui.wire.commands import (
     Command,
     EntryCommand,
     ExactPass,
-    MarkEquivalent,
     Minimise,
     SetMixture,
-    SkipMutants,
     TypeCommand,
+    Verdict,
     names_of,
 )
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
@@ -278,7 +277,7 @@ def ctl(options: argparse.Namespace) -> int:
     try:
         client = _connect(run, min(patience, _ANSWER_S))
     except NotRunning:
-        if isinstance(asked, (MarkEquivalent, SkipMutants)) and _judge_ended(run, asked):
+        if isinstance(asked, Verdict) and _judge_ended(run, asked):
             return DONE
         raise CliError(f"{run}: {_why_not_running(run)}", NOT_RUNNING) from None
     except RemoteError as e:
@@ -305,7 +304,7 @@ def ctl(options: argparse.Namespace) -> int:
     return DONE if done else FAILED
 
 
-def _judge_ended(run: Path, command: MarkEquivalent | SkipMutants) -> bool:
+def _judge_ended(run: Path, command: Verdict) -> bool:
     """Record a verdict about mutants of a campaign that has ended. False: it has not."""
     from fuzztui.supervise.afterwards import can_judge, judge  # slow to import
 
@@ -349,13 +348,15 @@ def _answer(result: Result) -> str:
 
 def _why_not_running(run: Path) -> str:
     """Why no command can be sent; what to do if engines have outlived their supervisor."""
-    living = unsupervised(run)
-    if not living:
+    again = f"fuzztui {run / 'campaign.toml'}"
+    if living := unsupervised(run):
+        return f"the supervisor has ended, but {still_run(living)}; {again} takes over"
+    now = standing(run)
+    if now.state_name != "interrupted":
         return "no campaign is running there"
-    return (
-        f"the supervisor has ended, but {still_run(living)}; "
-        f"fuzztui {run / 'campaign.toml'} takes over"
-    )
+    if now.problems:
+        return f"the log is damaged, and its end is missing; {again} repairs it and resumes"
+    return f"the supervisor ended before the campaign; {again} resumes it"
 
 
 def _report_selection(run: Path, select: str) -> None:

@@ -84,9 +84,10 @@ def progress_line(state: State) -> str:
     edges = f"  edges {t.edges}{total}" if t.edges >= 0 else ""
     word = "" if state.state == "running" else f"  {brief(state.state)}"
     killed = state.mutant_counts.get("killed", 0)
-    mutants = f"  killed {killed}/{len(state.mutants)}" if state.mutants else ""
+    summary = mutants_summary(state)
+    mutants = f"  killed {summary.at_least}{killed}/{len(state.mutants)}" if state.mutants else ""
     if passing := [f.backlog for f in state.mutation.values() if f.phase]:
-        mutants += f"  {exact_pass(mutants_summary(state), sum(passing))}"
+        mutants += f"  {exact_pass(summary, sum(passing))}"
     if state.stage:
         killed, judged = tally(state.mutants.values())
         mutants = f"  {brief(state.stage)}: {killed} of {judged} killed"

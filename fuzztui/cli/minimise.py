@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import math
 import os
 import signal
 import sys
@@ -31,14 +32,14 @@ def minimise(options: argparse.Namespace) -> int:
     if output.is_dir():
         output /= file.name
     line = _ProgressLine(lines=options.progress)
+    longest_s = math.inf if options.time == 0 else options.time  # as elsewhere, 0: no limit
 
     def begin(stop: Callable[[], bool]) -> Awaitable[str]:
         if campaign is None:
-            longest_s = python_inputs.LONGEST_S if options.time is None else options.time
+            limit_s = python_inputs.LONGEST_S if longest_s is None else longest_s
             return minimise_by_engine(
-                run_dir, file, output, line.show, stop=stop, longest_s=longest_s
+                run_dir, file, output, line.show, stop=stop, longest_s=limit_s
             )
-        longest_s = options.time
         return minimised(campaign, run_dir, file, output, line.show, stop=stop, longest_s=longest_s)
 
     try:

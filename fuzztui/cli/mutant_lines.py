@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from textwrap import wrap
 
 from fuzztui.base.text import several
 from fuzztui.cli.output import duration
@@ -15,6 +16,10 @@ _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid"
 
 MIN_CHANGE = 12
 """Minimum number of columns in which the change of a mutant is shown."""
+
+
+_WIDTH = 68
+"""Columns of the counts in ``status``."""
 
 
 def cut(text: str, width: int) -> str:
@@ -56,10 +61,16 @@ def summary_line(s: Summary) -> str:
     if s.static:
         line += f"; {s.static:,} run only at import"
     if s.killed:
-        line += f"; score {s.at_least}{percent(s.score)}"
-        if s.adjusted != s.score:
-            line += f" ({percent(s.adjusted)} without skipped and equivalent)"
+        line += f"; score {score_text(s)}"
     return line
+
+
+def score_text(s: Summary) -> str:
+    """Format the score and, if it differs, the adjusted score."""
+    score = f"{s.at_least}{percent(s.score)}"
+    if s.adjusted == s.score:
+        return score
+    return f"{score} ({percent(s.adjusted)} without skipped and equivalent)"
 
 
 def exact_pass(s: Summary, inputs: int) -> str:
@@ -76,11 +87,10 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
     if not state.mutants or state.stage:
         return
     s = mutants_summary(state)
-    counts = _counts(s, ("killed", "alive", "pending", "invalid"))
-    yield "mutants", f"{s.total:,}: {', '.join(counts)}"
-    excluded = " and ".join(_counts(s, ("skipped", "equivalent")))
-    adjusted = f"; {percent(s.adjusted)} without {excluded}" if excluded else ""
-    yield "score", f"{s.at_least}{percent(s.score)}{adjusted}"
+    counts = f"{s.total:,}: {', '.join(_counts(s, _BY_INTEREST))}"
+    for n, line in enumerate(wrap(counts, _WIDTH)):  # very large figures
+        yield "" if n else "mutants", line
+    yield "score", score_text(s)
     stats = state.mutation.values()
     spent = [
         ("original", sum(f.original_s for f in stats)),

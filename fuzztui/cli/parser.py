@@ -177,7 +177,7 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--to",
         choices=["first", "last", "up", "down"],
-        help="with move-mutants: the new position in the worklist; up and down: by one",
+        help="with move-mutants: the new position (default: first); up, down: by one",
     )
     parser.add_argument(
         "--because", metavar="TEXT", help="with mark-equivalent: why the mutant is equivalent"
@@ -279,7 +279,7 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         metavar="TIME",
         type=_seconds,
         default=0.0,
-        help="end after this time, such as 5m: the score is then a lower bound (default: no limit)",
+        help="end after this time, such as 5m: the score is then a lower bound (0: no limit)",
     )
     parser.add_argument("--survivors", action="store_true", help="list the mutants not killed")
     parser.add_argument(
@@ -439,7 +439,8 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
         "--time",
         type=_seconds,
         metavar="SECONDS",
-        help="stop after this time, 30 or 5m, with the smallest input found (10m; programs 15m)",
+        help="stop after this time, 30 or 5m, with the smallest input found (default: 10m, "
+        "programs 15m; 0: no limit)",
     )
     parser.add_argument(
         "--progress",

@@ -52,13 +52,16 @@ def repro(options: argparse.Namespace) -> int:
 
 def finding_file(run_dir: RunDir, given: str) -> Path:
     """Return the path of a file in the current directory or the run; AFL++ may have moved it."""
-    for candidate in (Path(given), run_dir.out / given, run_dir.path / given):
+    candidates = Path(given), run_dir.out / given, run_dir.path / given
+    for candidate in candidates:
         path = candidate.absolute()
         if path.is_file():
             return path
         # AFL++ moves INSTANCE/crashes/NAME to INSTANCE/crashes.DATE/NAME.
         if found := find_file(path.parent.parent, f"{path.parent.name}/{path.name}"):
             return found
+    if any(candidate.exists() for candidate in candidates):  # a FIFO, a device, a directory
+        raise CliError(f"{given}: not a regular file", USAGE)
     raise CliError(f"{given}: there is no such file here or in {run_dir.out}", USAGE)
 
 

@@ -24,7 +24,15 @@ from fuzztui.model.fold import apply
 from fuzztui.model.mutants import mutants_summary, score_of
 from fuzztui.model.mutants import survivors as grouped_survivors
 from fuzztui.model.state import Mutant, State
-from fuzztui.wire.events import Event, MutantRuns, MutantsFound, MutantState, MutationStats, Record
+from fuzztui.wire.events import (
+    Event,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    MutationStats,
+    Record,
+    Stats,
+)
 
 _LINE_EVERY_S = 10.0
 """Seconds between two progress lines if stderr is not a terminal."""
@@ -46,7 +54,9 @@ def score(options: argparse.Namespace) -> int:
     result = _ask(campaign, run / "out" / "main", corpus, options)
     if options.json:
         folders = [str(folder) for folder in corpus]
-        print(json.dumps({**result, "corpus": folders, "problems": [*now.problems]}, indent=1))
+        exact = mutants_summary(state_of(result)).exact
+        more = {"exact": exact, "corpus": folders, "problems": [*now.problems]}
+        print(json.dumps({**result, **more}, indent=1))
     else:
         for line in report(result, corpus, survivors=options.survivors):
             print(line)
@@ -153,10 +163,17 @@ def state_of(result: dict[str, Any]) -> State:
         )
         reached[text("id")] = [int(item.get("reached") is True), 0, 0]
     events.append(MutantRuns("score", reached))
-    events.append(MutationStats("score", unsettled=int(result.get("exact") is False)))
+    events.append(Stats("score", corpus=_number(result, "inputs")))
+    unsettled = int(result.get("exact") is False)
+    events.append(MutationStats("score", unsettled=unsettled, flaky=_number(result, "flaky")))
     state = State()
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
     return state
+
+
+def _number(result: dict[str, Any], key: str) -> int:
+    number = result.get(key)
+    return number if type(number) is int else 0
 
 
 def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> Iterator[str]:

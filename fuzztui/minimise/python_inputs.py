@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import math
 import os
 import signal
 import time
@@ -52,8 +53,8 @@ async def minimise_by_engine(
     """Write a smaller input with the signature of ``file`` to ``output``. Returns a summary.
 
     ``mark``: marks the processes, so that they can be killed if this process dies. ``stop``: called
-    repeatedly; once it returns True, or after ``longest_s`` seconds, the smallest input found is
-    written.
+    repeatedly; once it returns True, or after ``longest_s`` seconds (inf: no limit), the
+    smallest input found is written.
     Raises :class:`SupervisorError` with the reason if minimising fails.
     """
 
@@ -148,8 +149,9 @@ class _Reader:
                 part = message.get("part")
                 self._began_s = self._began_s or time.monotonic()
                 left = max(0.0, self._longest_s - (time.monotonic() - self._began_s))
+                limit = f", at most {span(left)} left" if left < math.inf else ""
                 self._progress(
-                    f"{several(tries, 'try', 'tries')}, {sizes}, at most {span(left)} left",
+                    f"{several(tries, 'try', 'tries')}, {sizes}{limit}",
                     part if isinstance(part, float) and 0 <= part <= 1 else -1.0,
                 )
 

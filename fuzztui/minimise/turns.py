@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.files import read_regular
+from fuzztui.base.files import check_writable, read_regular
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.instances.launcher import Progress
@@ -108,11 +108,21 @@ async def rewrite(
     """
     try:
         data = read_regular(file, MAX_INPUT)
+        _check(output)  # the search may take minutes
         shorter, note = await shorten(data)
         _write(output, shorter)
     except OSError as e:
         raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
     return f"{len(data)} -> {several(len(shorter), 'byte')}: {output}{note}"
+
+
+def _check(output: Path) -> None:
+    """Raise OSError if the folder of ``output``, or its first existing parent, is not writable."""
+    folder = next(parent for parent in output.absolute().parents if parent.exists())
+    try:
+        check_writable(folder)
+    except OSError as e:
+        raise OSError(e.errno, e.strerror or str(e), str(folder)) from None
 
 
 def _write(output: Path, data: bytes) -> None:

@@ -198,11 +198,18 @@ class Summary:
     pass_share: float = -1.0
     """The used share of the exact pass's budget, of several instances the largest; 0 if the pass is
     not bounded; -1: no pass has run."""
+    judged: bool = True
+    """Whether mutants could run on any input: without one, nothing is left to run either."""
+
+    @property
+    def exact(self) -> bool | None:
+        """Whether the score is exact, not a lower bound; None: not known."""
+        return None if self.unsettled < 0 else self.unsettled == 0 and self.judged
 
     @property
     def at_least(self) -> str:
         """``"at least "`` in front of a score that is a lower bound, else an empty string."""
-        return "at least " if self.unsettled > 0 else ""
+        return "at least " if self.exact is False else ""
 
 
 def score_of(killed: int, of: int) -> float | None:
@@ -225,8 +232,17 @@ def mutants_summary(state: State) -> Summary:
         unsettled=sum(unsettled) if unsettled else -1,
         left_s=max((f.left_s for f in stats), default=-1.0),
         pass_share=max((f.pass_share for f in stats), default=-1.0),
+        judged=_judged(state, counts),
         **counts,
     )
+
+
+def _judged(state: State, counts: dict[str, int]) -> bool:
+    """Whether mutants have run on an input, or there is one on which they could."""
+    if counts["killed"] or counts["alive"] or not counts["pending"]:
+        return True
+    known = ((state.instances.get(name), f.flaky) for name, f in list(state.mutation.items()))
+    return any(i is not None and i.corpus > flaky for i, flaky in known)
 
 
 RAN: Final = "ran, and made no difference"
@@ -295,7 +311,7 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
         **{word: getattr(summary, word) for word in ("total", *MUTANT_STATES, "static")},
         "score": summary.score,
         "adjusted_score": summary.adjusted,
-        "exact": None if summary.unsettled < 0 else summary.unsettled == 0,
+        "exact": summary.exact,
         "unsettled": summary.unsettled if summary.unsettled >= 0 else None,
         "exact_left_s": summary.left_s if summary.left_s >= 0 else None,
         "exact_budget_used": summary.pass_share if summary.pass_share >= 0 else None,

@@ -239,8 +239,12 @@ class Mutant:
 
     @property
     def runs(self) -> int:
-        """The number of times the mutant was run, over all instances."""
-        return sum(counts[2] for counts in self.counts.values())
+        """The number of times the mutant was run, over all instances; at least 1 if it is killed.
+
+        A worker that dies takes counts with it that it has not reported, but not the kills.
+        """
+        runs = sum(counts[2] for counts in self.counts.values())
+        return runs or int(self.state == "killed" and not self.stage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A user's verdicts about survivors of a campaign that has ended.
+"""A user's verdicts about survivors of a campaign that has ended, and taking them back.
 
 The log and the directories of the instances get what they would contain if the command had been
 executed by the running campaign. So replay, `score`, and a campaign that is resumed know it.
@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.directory.events import read_reported
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Mutant, State
+from fuzztui.model.state import RECENT_COMMANDS, Mutant, State
 from fuzztui.remote.lock import LockHeld, RunLock
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.command_router import append, append_lines
 from fuzztui.wire.codec import encode_command, encode_event
-from fuzztui.wire.commands import MarkEquivalent, SkipMutants
+from fuzztui.wire.commands import MarkEquivalent, RequeueMutants, SkipMutants, Verdict
 from fuzztui.wire.events import CommandApplied, CommandIssued, Event, MutantState
 from fuzztui.wire.selection import parse_selection
 
-Verdict = MarkEquivalent | SkipMutants
-
 _OPEN = ("pending", "alive", "skipped", "equivalent")
 """States of mutants that a user can judge."""
+_EXCLUDED = ("skipped", "equivalent")
+"""Verdicts of a user, which ``requeue-mutants`` takes back."""
+_NAMES = (SkipMutants.name, MarkEquivalent.name)
+"""The commands that set them."""
 
 
 def can_judge(state: State) -> bool:
@@ -59,21 +63,30 @@ def _judge(run_dir: RunDir, log: CampaignLog, command: Verdict, by: str) -> str:
     if not can_judge(state):
         raise SupervisorError(f"{run_dir.path}: the campaign has not ended")
     rows = parse_selection(command.select).of(state.mutants.values())
-    rows = [m for m in rows if m.state in _OPEN]
+    undo = isinstance(command, RequeueMutants)
+    rows = [m for m in rows if m.state in (_EXCLUDED if undo else _OPEN)]
     names = [i.id for i in state.instances.values() if command.name in i.capabilities]
     if command.instance:
         names = [name for name in names if name == command.instance]
-    if not rows or not names:
-        what = "no such instance" if rows else "all selected mutants are killed or invalid"
-        raise SupervisorError(f"{run_dir.path}: {what}")
+    if not names:
+        raise SupervisorError(f"{run_dir.path}: no such instance")
+    if not rows:
+        none = "all selected mutants are killed or invalid"
+        if undo:
+            none = (
+                "no selected mutant is skipped or marked equivalent; results of other mutants are"
+                " discarded only while the campaign runs"
+            )
+        raise SupervisorError(f"{run_dir.path}: {none}")
     id_ = f"c{state.seq + 1}"
     log.record(*log.repairs, CommandIssued(id_, encode_command(command), by))
-    done = f"{several(len(rows), 'mutant')} skipped"
-    if isinstance(command, MarkEquivalent):
-        because = f", because {command.because}" if command.because else ""
-        done = f"{several(len(rows), 'mutant')} marked equivalent{because}"
+    done = _done(command, len(rows))
     reported = {
-        name: [*_verdicts(rows, command, name), CommandApplied(id_, name, -1, done)]
+        name: [
+            *_verdicts(run_dir, rows, command, name),
+            *(_unsettled(state, len(rows), name) if undo else ()),
+            CommandApplied(id_, name, -1, done),
+        ]
         for name in names
     }
     log.record(*(event for events in reported.values() for event in events))
@@ -86,7 +99,50 @@ def _judge(run_dir: RunDir, log: CampaignLog, command: Verdict, by: str) -> str:
     return done
 
 
-def _verdicts(rows: Sequence[Mutant], command: Verdict, instance: str) -> list[Event]:
-    if isinstance(command, MarkEquivalent):
-        return [MutantState(instance, m.id, "equivalent", reason=command.because) for m in rows]
-    return [MutantState(instance, m.id, "skipped") for m in rows]
+def _done(command: Verdict, count: int) -> str:
+    mutants = several(count, "mutant")
+    match command:
+        case RequeueMutants():
+            return f"verdict of {mutants} taken back"
+        case MarkEquivalent():
+            because = f", because {command.because}" if command.because else ""
+            return f"{mutants} marked equivalent{because}"
+        case SkipMutants():
+            return f"{mutants} skipped"
+
+
+def _verdicts(
+    run_dir: RunDir, rows: Sequence[Mutant], command: Verdict, instance: str
+) -> list[Event]:
+    match command:
+        case MarkEquivalent():
+            return [MutantState(instance, m.id, "equivalent", reason=command.because) for m in rows]
+        case SkipMutants():
+            return [MutantState(instance, m.id, "skipped") for m in rows]
+        case RequeueMutants():
+            reported = read_reported(run_dir.out / instance / "events.jsonl")
+            return [
+                reported.killed.get(m.id) or MutantState(instance, m.id, _before(m, instance))
+                for m in rows
+            ]
+
+
+def _before(mutant: Mutant, instance: str) -> str:
+    """The state that a mutant had in an instance, which has not killed it, before the verdict."""
+    *_, runs = mutant.counts.get(instance, [0])
+    return "alive" if runs else "pending"
+
+
+def _unsettled(state: State, mutants: int, instance: str) -> list[Event]:
+    """Statistics with the pairs that an exact pass may have left out because of the verdicts.
+
+    Empty if all verdicts are of after the end: the pass was made without them.
+    """
+    every = list(state.commands.values())
+    verdicts = [c for c in every if c.command.get("c") in _NAMES and c.t < state.t]
+    complete = len(every) < RECENT_COMMANDS and not state.lost
+    known = state.mutation.get(instance)
+    if known is None or known.unsettled < 0 or (complete and not verdicts):
+        return []
+    pairs = mutants * state.instances[instance].corpus
+    return [replace(known, unsettled=known.unsettled + pairs)]

@@ -428,6 +428,10 @@ class RequeueMutants(MutantCommand):
     instance: str = ""
 
 
+Verdict = MarkEquivalent | SkipMutants | RequeueMutants
+"""The commands that a user can also give after the end of a mu2 campaign."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExactPass(Command):
     """Run every survivor on every entry that infects it, now."""

@@ -12,6 +12,7 @@ import pytest
 
 from fuzztui.base import atomic
 from fuzztui.base.atomic import PART, replace_bytes, replace_text
+from fuzztui.base.files import check_writable
 
 
 def names(folder):
@@ -159,3 +160,14 @@ def test_a_content_that_must_be_on_the_disk_is_waited_for(tmp_path, monkeypatch)
     assert synced == []
     replace_bytes(tmp_path / "a", b"y", sync=True)
     assert synced == [str(tmp_path / f"{PART}0"), str(tmp_path)]
+
+
+def test_a_folder_in_which_no_file_can_be_created_is_named():
+    """Not one that is full of the parts of other writers."""
+    for write in (
+        lambda: replace_text(Path("/proc/nope"), "x"),
+        lambda: check_writable(Path("/proc")),
+    ):
+        with pytest.raises(PermissionError) as found:
+            write()
+        assert found.value.filename == "/proc"

@@ -50,6 +50,12 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_nothing_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["comparisons", run_of(tmp_path / "run", START)]) == 1
-    assert "engine.comparisons" in capsys.readouterr().err
+    assert "engine.comparisons" not in capsys.readouterr().err
+    (tmp_path / "run" / "campaign.toml").write_text(
+        '[campaign]\nname = "c"\n[target]\nfunction = "m:f"\n'
+        '[engine]\nkind = "zest"\ncomparisons = false\n'
+    )
+    assert main(["comparisons", str(tmp_path / "run")]) == 1
+    assert "engine.comparisons = false" in capsys.readouterr().err
     assert main(["comparisons", run_of(tmp_path / "two", START), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["places"] == []

@@ -35,6 +35,30 @@ def test_commands_that_print_load_no_screen(words, tmp_path):
     assert loaded & HEAVY == set()
 
 
+INTERRUPTED = """
+import builtins, os, signal, sys
+real = builtins.__import__
+def load(name, *more):
+    if name == sys.argv[1]:
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *more)
+builtins.__import__ = load
+from fuzztui.cli import main
+raise SystemExit(main(["check", "none.toml"]))
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["fuzztui.cli.output", "fuzztui.cli.parser", "fuzztui.campaign", "fuzztui.cli.help"]
+)
+def test_ctrl_c_while_modules_are_imported_prints_no_traceback(module, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 ENGINES = """
 import importlib, pkgutil, sys
 import fuzztui.engines as engines

@@ -192,11 +192,13 @@ def test_status_fits_80_columns():
 def test_status_tells_of_mutants():
     rows = dict(status_rows(big()))
     assert rows == {
-        "mutants": "6: 1 killed, 1 alive, 1 pending, 1 invalid",
-        "score": "20.0%; 33.3% without 1 skipped and 1 equivalent",
+        "mutants": "6: 1 killed, 1 alive, 1 pending, 1 skipped, 1 equivalent, 1 invalid",
+        "score": "20.0% (33.3% without skipped and equivalent)",
         "time": "original 25%, mutants 50%, compiling 12%, the rest 12%",
         "now": "exact pass, 1,234 inputs to go",
     }
+    line = summary_line(mutants_summary(big()))  # of `score` and `mutants list`
+    assert all(part in line for part in (rows["mutants"].partition(": ")[2], rows["score"]))
     assert dict(status_rows(State())) == {}
     wrong = fold(MutantState("main", "a", "alive"), MutationStats("main", audits=90, audit_kills=1))
     assert "1 of 90" in dict(status_rows(wrong))["audit"]
@@ -297,6 +299,13 @@ def test_survivors_are_grouped_by_what_the_inputs_did_to_them():
     assert [*groups] == [RAN, WAITS, REACHED, UNREACHED]
     older = survivors(rows, reach_known=False)
     assert [m.id for m in older[UNKNOWN_REACH]] == ["a"]
+
+
+def test_without_an_input_no_score_is_exact():
+    unjudged = [{**item("a", 3), "state": "pending"}]
+    for inputs, flaky, exact in ((0, 0, False), (2, 2, False), (2, 0, True)):
+        result = {"exact": True, "inputs": inputs, "flaky": flaky, "mutants": unjudged}
+        assert mutants_summary(score.state_of(result)).exact is exact
 
 
 def test_a_score_that_is_not_exact():

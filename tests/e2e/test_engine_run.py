@@ -537,8 +537,16 @@ def test_repro(lab: Lab) -> None:
     assert status == 1
     assert said.startswith("failure: KeyError: 'the last gate'\nTraceback")
     assert said.count('File "') == 1
-    lab.write("app.py", "def target(d):\n    while True: pass")
-    assert repro(b"")[0] == 1
+    for loop in (
+        "while True: pass",
+        "while True: time.sleep(0.01)",
+        "try:\n        while True: pass\n    except BaseException: raise ValueError from None",
+    ):
+        lab.write("app.py", f"import time\ndef target(d):\n    {loop}")
+        status, said = repro(b"")
+        assert (status, said[:8]) == (1, "timeout:")
+        assert 'app.py", line' in said
+        assert "in target" in said
     lab.write("app.py", "import itertools\ndef target(d):\n    sum(itertools.count())")
     status, said = repro(b"")
     assert status == 1

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import os
+
 import pytest
 
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.cli import main
+from fuzztui.cli.output import DONE, FAILED, USAGE
 from fuzztui.minimise import python_inputs
 from fuzztui.process.execute import ProcessResult
 
@@ -58,3 +63,59 @@ async def test_a_time_limit_of_the_user_and_an_estimate(tmp_path, monkeypatch):
     assert heard == [-1.0, 0.25, -1.0, -1.0]
     assert "stopped after 7 s" in said
     assert output.read_bytes() == b"a"
+
+
+def failing_run(tmp_path, monkeypatch):
+    """A run, the file of a finding, and the arguments of each engine that would minimise it."""
+    run, asked = tmp_path / "run", []
+    for folder in ("supervisor", "log", "out/main/crashes"):
+        (run / folder).mkdir(parents=True)
+    (run / "out" / "main" / "spec.json").write_text("{}")
+    file = run / "out" / "main" / "crashes" / "id:000000"
+    file.write_bytes(b"abc")
+
+    async def execute(argv, mark, *, on_output, limit, **more):
+        asked.append((argv, limit))
+        on_output(b'{"size": 1, "tries": 5, "best": "YQ==", "end": ""}\n')
+        return ProcessResult(0, 1.0, b"")
+
+    monkeypatch.setattr(python_inputs, "execute", execute)
+    monkeypatch.setattr(python_inputs, "python_of", lambda spec: ("python3", {}))
+    monkeypatch.setattr(RunDir, "expose_package", lambda self: tmp_path)
+    return run, file, asked
+
+
+def test_a_time_of_0_is_no_limit(tmp_path, monkeypatch):
+    run, file, asked = failing_run(tmp_path, monkeypatch)
+    limits = []
+    for time in ("0", "7"):
+        assert main(["minimise", str(run), str(file), "--time", time, "--progress"]) == DONE
+        argv, limit = asked[-1]
+        limits.append((argv[argv.index("--seconds") + 1], limit < math.inf))
+    assert [(float(seconds), limited) for seconds, limited in limits] == [
+        (math.inf, False), (7.0, True),
+    ]  # fmt: skip
+
+
+def test_an_output_that_cannot_be_written_is_reported_before_the_search(
+    tmp_path, monkeypatch, capsys
+):
+    run, file, asked = failing_run(tmp_path, monkeypatch)
+    for output in ("/proc/nope", "/proc/none/nope"):
+        assert main(["minimise", str(run), str(file), "-o", output]) == FAILED
+        said = capsys.readouterr().err
+        assert "/proc" in said
+        assert ".part-" not in said
+    assert not asked
+
+
+@pytest.mark.parametrize("command", ["minimise", "repro"])
+def test_only_a_regular_file_is_a_finding(tmp_path, monkeypatch, capsys, command):
+    run, _, asked = failing_run(tmp_path, monkeypatch)
+    os.mkfifo(tmp_path / "fifo")
+    said = []
+    for name in ("fifo", "none"):
+        assert main([command, str(run), str(tmp_path / name)]) == USAGE
+        said.append(capsys.readouterr().err.replace(name, ""))
+    assert said[0] != said[1]
+    assert not asked

@@ -220,6 +220,14 @@ def test_a_checkpoint_holds_of_a_mutant_what_changed():
     assert from_json(json.loads(json.dumps(to_json(state)))) == state
 
 
+def test_a_kill_is_a_run_though_its_worker_died_before_it_reported_counts():
+    state = fold(
+        FOUND, says("main", "killed"), says("main", "killed", "c"), says("main", "alive", "d")
+    )
+    fold(MutantRuns("main", {"c": [3, 2, 2]}), state=state)
+    assert [state.mutants[key].runs for key in "acdb"] == [1, 2, 0, 0]
+
+
 def test_the_score():
     state = fold(FOUND, says("main", "killed"), says("main", "skipped", "c"))
     summary = mutants_summary(state)
@@ -255,8 +263,29 @@ def test_the_status_object_adds_instances_up():
 @pytest.mark.parametrize(("left", "exact"), [([0, 0], True), ([0, 5], False), ([3, 5], False)])
 def test_the_score_is_exact_if_it_is_for_every_instance(left, exact):
     events = [MutationStats(f"s{i}", unsettled=n) for i, n in enumerate(left)]
-    mutants = status_dict(fold(FOUND, *events))["mutants"]
+    mutants = status_dict(fold(FOUND, says("s0", "alive"), *events))["mutants"]
     assert (mutants["exact"], mutants["unsettled"]) == (exact, sum(left))
+
+
+@pytest.mark.parametrize(
+    ("corpora", "flaky", "exact"),
+    [([0], 0, False), ([2], 2, False), ([2], 1, True), ([0, 1], 0, True)],
+)
+def test_no_score_is_exact_before_an_input_could_be_judged(corpora, flaky, exact):
+    events = [
+        event
+        for n, corpus in enumerate(corpora)
+        for event in (
+            Stats(f"s{n}", corpus=corpus),
+            MutationStats(f"s{n}", unsettled=0, flaky=flaky),
+        )
+    ]
+    state = fold(FOUND, *events)
+    summary = mutants_summary(state)
+    assert status_dict(state)["mutants"]["exact"] is summary.exact is exact
+    assert bool(summary.at_least) is not exact
+    assert mutants_summary(fold(says("s0", "skipped"), *events)).exact
+    assert mutants_summary(fold(FOUND, Stats("s0"), MutationStats("s0"))).exact is None
 
 
 def test_sorting_and_filtering():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,29 +14,41 @@ from fuzztui.cli.runs import standing
 from fuzztui.engines.directory.events import read_reported
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
+from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.state import State
 from fuzztui.observe.relay import Offsets, Relay, relayed
 from fuzztui.remote.lock import RunLock
 from fuzztui.supervise.afterwards import judge
 from fuzztui.supervise.command_router import sent_commands
-from fuzztui.wire.commands import MarkEquivalent
+from fuzztui.wire.codec import encode_command, encode_event
+from fuzztui.wire.commands import MarkEquivalent, SkipMutants
 from fuzztui.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
+    CommandApplied,
+    CommandIssued,
     Event,
     InstanceHello,
     InstanceState,
+    MutantRuns,
     MutantsFound,
     MutantState,
+    MutationStats,
+    Stats,
 )
 
-KINDS = ["skip-mutants", "mark-equivalent"]
+KINDS = ["skip-mutants", "mark-equivalent", "requeue-mutants"]
 MUTANTS = [{"id": f"m:f:math:{n}:-", "line": n, "operator": "math"} for n in range(4)]
 
 
-def a_run(path: Path, *, engine: str = "mu2", ended: bool = True) -> Path:
-    """Three mutants: the first is killed, the second alive; two instances, the second passive."""
+def a_run(
+    path: Path, *, engine: str = "mu2", ended: bool = True, during: Sequence[Event] = ()
+) -> Path:
+    """Four mutants: the first is killed, the second alive; two instances, the second passive.
+
+    ``during``: events that the first instance has also reported.
+    """
     (path / "supervisor").mkdir()
     (path / "campaign.toml").touch()
     (path / "out" / "main").mkdir(parents=True)
@@ -48,6 +61,10 @@ def a_run(path: Path, *, engine: str = "mu2", ended: bool = True) -> Path:
         MutantsFound("main", "m", "m.py", "/m.py", MUTANTS),
         MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"),
         MutantState("main", "m:f:math:1:-", "alive"),
+        MutantRuns("main", {"m:f:math:1:-": [4, 3, 2]}),
+        Stats("main", corpus=5),
+        MutationStats("main", unsettled=0),
+        *during,
         InstanceState("main", "finished"),
         *[CampaignEnded("finished", "")] * ended,
     ]
@@ -98,6 +115,7 @@ def test_a_verdict_after_the_end_is_in_the_log_and_reaches_the_engine(tmp_path: 
         (["mark-equivalent", "operator=negate"], USAGE),
         (["mark-equivalent", "operator=math", "--instance", "s7"], FAILED),
         (["promote-mutants", "operator=math"], NOT_RUNNING),
+        (["requeue-mutants", "operator=math"], FAILED),
     ],
 )
 def test_what_cannot_be_judged_changes_nothing(tmp_path: Path, words: list[str], code: int) -> None:
@@ -106,6 +124,69 @@ def test_what_cannot_be_judged_changes_nothing(tmp_path: Path, words: list[str],
     assert ctl(run, *words) == code
     assert standing(run).state.seq == seq
     assert not (run / "out" / "main" / "control.jsonl").exists()
+
+
+def test_a_verdict_is_taken_back_after_the_end(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    before = standing(run).state
+    assert ctl(run, "mark-equivalent", "operator=math") == DONE
+    assert ctl(run, "skip-mutants", "m:f:math:2:-") == DONE
+    assert ctl(run, "requeue-mutants", "operator=math", "--instance", "s7") == FAILED
+    assert ctl(run, "requeue-mutants", "operator=math") == DONE
+    now = standing(run).state
+    assert states(now) == states(before) == "killed alive pending pending"
+    assert [c.state for c in now.commands.values()] == ["applied"] * 3
+    # The exact pass was made before the verdicts.
+    assert mutants_summary(now).exact
+    directory = run / "out" / "main"
+    reported = read_reported(directory / "events.jsonl")
+    assert reported.mutants["m:f:math:1:-"].state == "alive"
+    assert set(sent_commands(directory / "control.jsonl")) <= reported.answered
+
+
+def test_what_the_exact_pass_left_out_is_unsettled_again(tmp_path: Path) -> None:
+    verdict = SkipMutants("m:f:math:1:-")
+    during = [
+        CommandIssued("c9", encode_command(verdict), "me"),
+        MutantState("main", verdict.select, "skipped"),
+        CommandApplied("c9", "main", 7, ""),
+    ]
+    run = a_run(tmp_path, during=during)
+    assert mutants_summary(standing(run).state).exact
+    assert ctl(run, "requeue-mutants", verdict.select) == DONE
+    now = standing(run).state
+    assert states(now) == "killed alive pending pending"
+    assert mutants_summary(now).exact is False
+    assert mutants_summary(now).unsettled == 5
+
+
+def test_a_kill_of_before_the_verdict_comes_back(tmp_path: Path) -> None:
+    kill = MutantState("main", "m:f:math:3:-", "killed", "main/4", "value", 12)
+    run = a_run(tmp_path, during=[kill, MutantState("main", kill.id, "skipped")])
+    events = run / "out" / "main" / "events.jsonl"
+    events.write_text(encode_event(kill) + "\n")
+    assert ctl(run, "requeue-mutants", kill.id) == DONE
+    row = standing(run).state.mutants[kill.id]
+    assert (row.state, row.killer, row.trial) == ("killed", "main/4", 12)
+
+
+def test_why_no_verdict_can_be_given_on_a_torn_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = {}
+    for name in ("torn", "interrupted"):
+        run = tmp_path / name
+        run.mkdir()
+        a_run(run, ended=name == "torn")
+        if name == "torn":
+            log = run / "log" / "campaign.jsonl.gz"
+            log.write_bytes(log.read_bytes()[:-160])
+        seq = standing(run).state.seq
+        assert ctl(run, "mark-equivalent", "operator=math") == NOT_RUNNING
+        words[name] = capsys.readouterr().err.replace(str(run), "")
+        assert standing(run).state.seq == seq
+    assert "damaged" in words["torn"]
+    assert all("campaign.toml" in text for text in words.values())
 
 
 @pytest.mark.parametrize("how", [{"engine": "zest"}, {"ended": False}])

@@ -291,6 +291,15 @@ async def test_a_mutant_is_judged_after_the_end(drive, monkeypatch, tmp_path):
         await d.until(lambda: any("1 mutant skipped" in text for text in d.notices()))
         assert BY_ID["mutant.promote"].why_not(d.app.action_context())
         assert not BY_ID["mutant.equivalent"].why_not(d.app.action_context())
+        # A verdict can be taken back.
+        assert BY_ID["mutant.requeue"].why_not(d.app.action_context())
+        await d.press("escape")
+        log.add(*(ev.MutantState("main", id, "equivalent") for id in ids))
+        await d.until(lambda: not BY_ID["mutant.requeue"].why_not(d.app.action_context()))
+        cursor = d.table.cursor
+        await d.press("r")
+        await d.until(lambda: len(asked) == 2)
+        assert asked[1] == (tmp_path, RequeueMutants(cursor))
 
 
 async def test_a_mutant_leaves_the_filter_when_it_is_killed(drive):

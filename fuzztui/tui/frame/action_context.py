@@ -334,7 +334,10 @@ def why_not_equivalent(now: ActionContext) -> str:
 
 
 def why_not_requeue(now: ActionContext) -> str:
-    """Why the mutant cannot be requeued."""
+    """Why the mutant cannot be requeued. After the campaign's end this takes back a verdict."""
+    if not now.stage and judges_ended(now):
+        excluded = now.mutant in ("", "skipped", "equivalent")
+        return why_no_row(now) or ("" if excluded else "the mutant is not skipped or equivalent")
     if reason := why_not_steer_mutants(now):
         return reason
     known = {"waiting": "the mutant is already waiting for its turn", "dropped": _NEVER["dropped"]}

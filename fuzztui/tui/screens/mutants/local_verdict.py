@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 from fuzztui.tui.base.background import in_thread
-from fuzztui.wire.commands import MarkEquivalent, SkipMutants
+from fuzztui.wire.commands import MarkEquivalent, Verdict
 
 TIMEOUT_S = 60.0
 """Seconds for which the command may run: it reads the whole log."""
 
 
-async def record_verdict(run: Path, command: MarkEquivalent | SkipMutants) -> tuple[bool, str]:
+async def record_verdict(run: Path, command: Verdict) -> tuple[bool, str]:
     """Record the verdict. Returns whether it was recorded, and the command's last line."""
     arguments = [command.name, command.select]
     if isinstance(command, MarkEquivalent):

@@ -17,7 +17,7 @@ from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, one, scopes
 from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
 from fuzztui.tui.screens.mutants.local_verdict import record_verdict
-from fuzztui.wire.commands import Command, ExactPass, MarkEquivalent, SkipMutants
+from fuzztui.wire.commands import Command, ExactPass, MarkEquivalent, SkipMutants, Verdict
 
 
 class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
@@ -106,12 +106,12 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
         """Send a command; after the campaign's end, a separate process records the verdict."""
         run = self.host.run_dir
         ended = run is not None and judges_ended(self.host.action_context())
-        if run is not None and ended and isinstance(command, (MarkEquivalent, SkipMutants)):
+        if run is not None and ended and isinstance(command, Verdict):
             self.app.run_worker(self._judge(run, command, label), group="judge")
         else:
             self.host.steer(command, label)
 
-    async def _judge(self, run: Path, command: MarkEquivalent | SkipMutants, label: str) -> None:
+    async def _judge(self, run: Path, command: Verdict, label: str) -> None:
         done, text = await record_verdict(run, command)
         self.notify(
             plain(f"{label}: {text}"), severity="information" if done else "error", markup=False
