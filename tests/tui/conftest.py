@@ -127,6 +127,7 @@ class Driver:
         session = self.world.session  # a seek gives it another state
         await self.until(lambda: session.state.seq == self.expected())
         await self.until(lambda: session.state.state == "empty" or "EMPTY" not in self.text())
+        self.app.tick()  # the totals may be those of the state before
         await self.pilot.pause()
 
     async def still(self) -> None:
