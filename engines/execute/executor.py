@@ -116,7 +116,7 @@ class Executor:
         ``patience``: how many time limits it has.
         """
         if self.sparse is not None:
-            self.sparse.complete()
+            self.sparse.use_all_probes()
         return self._run(data, patience)
 
     def trial(self, data: bytes, covered: int) -> Execution:
@@ -126,7 +126,7 @@ class Executor:
         """
         if self.sparse is None:
             return self._run(data)
-        self.sparse.lighten()
+        self.sparse.use_sparse()
         execution = self._run(data)
         execution.lacks = covered
         return execution
@@ -138,7 +138,7 @@ class Executor:
         probes were left, even if the target remembers the first run.
         """
         if execution.lacks and self.sparse is not None:
-            self.sparse.complete()
+            self.sparse.use_all_probes()
             self.coverage.clear()
             self.call(execution.data)
             execution.observed = execution.observed & ~execution.lacks | self.coverage.collect()

@@ -85,7 +85,7 @@ class Instrumenter(ast.NodeTransformer):
     """Instruments one module in place: ``Instrumenter(base).visit(tree)``, then ``edges``.
 
     With ``spans`` of an earlier visit, it does so again for the units ``only``, by line and column;
-    the other units lose their bodies. Cells in ``spared`` then have no probe.
+    the other units lose their bodies. Cells in ``removed`` then have no probe.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Instrumenter(ast.NodeTransformer):
         counting: bool = False,
         spans: Mapping[tuple[int, int], UnitSpan] | None = None,
         only: Collection[tuple[int, int]] = (),
-        spared: Container[int] = (),
+        removed: Container[int] = (),
     ) -> None:
         """``base``: number of the module's first cell. ``counting``: probes count hits."""
         self.edges: list[Edge] = []
@@ -104,7 +104,7 @@ class Instrumenter(ast.NodeTransformer):
         """The units, by line and column."""
         self._next = base
         self._counting = counting
-        self._spared, self._only, self._before = spared, only, spans
+        self._removed, self._only, self._before = removed, only, spans
         self._names: list[str] = []
         self._in_function = False
         self._fuel = ""  # how loops of this scope count: "", "local" or "tick"
@@ -112,14 +112,14 @@ class Instrumenter(ast.NodeTransformer):
     # ------------------------------------------------------------------ probes
 
     def _cell(self, kind: str, at: ast.AST) -> ast.Constant | None:
-        """The number of the next cell; None if it is spared."""
+        """The number of the next cell; None if its probe is removed."""
         self.edges.append(Edge(".".join(self._names), getattr(at, "lineno", 0), kind))
         number = self._next
         self._next += 1
-        return None if number in self._spared else ast.Constant(number)
+        return None if number in self._removed else ast.Constant(number)
 
     def _probe(self, kind: str, at: ast.AST) -> list[ast.stmt]:
-        """The statement ``cells[k] = 1``, or ``cells[k] = next[cells[k]]``; none if spared."""
+        """The statement ``cells[k] = 1``, or ``cells[k] = next[cells[k]]``; none if removed."""
         cell = self._cell(kind, at)
         if cell is None:
             return []
@@ -131,7 +131,7 @@ class Instrumenter(ast.NodeTransformer):
         return [placed(ast.Assign([ast.Subscript(cells, cell, ast.Store())], value), at)]
 
     def _arm(self, kind: str, expr: ast.expr) -> ast.expr:
-        """The expression ``arms.add(k) or expr``; ``expr`` if the cell is spared."""
+        """The expression ``arms.add(k) or expr``; ``expr`` if its probe is removed."""
         cell = self._cell(kind, expr)
         if cell is None:
             return expr

@@ -29,8 +29,9 @@ from fuzztui.engines.instrument.units import CannotSwap, Census, LiveUnit, flatt
 FIRST_TRIALS: Final = 1000
 """Trials of a worker before units are compiled for the first time; then it is at each doubling."""
 _PAYS: Final = 2
-"""Compiling a unit costs about as much as all of its probes do in this many times the trials above:
-0.25 ms against 60 ns for each cell, measured on html5lib."""
+"""Compiling a unit pays if its removed probes would cost more in the trials to come. It costs as
+much as the probes of its cells in this many times :data:`FIRST_TRIALS` trials (html5lib: 0.25 ms
+against 60 ns for each cell and trial)."""
 
 
 class SparseProbes:
@@ -41,7 +42,7 @@ class SparseProbes:
     ) -> None:
         """``first_trials``: trials before units are compiled; 0: all of them in each trial."""
         self._application, self._census = application, census
-        self._spared: dict[LiveUnit, frozenset[int]] = {}
+        self._removed: dict[LiveUnit, frozenset[int]] = {}
         """The cells without a probe, of each unit that has sparse code."""
         self._inner: list[CodeType] = []
         """Sparse code of functions that trials create."""
@@ -51,7 +52,7 @@ class SparseProbes:
         """Functions that were created by trials. Their units do not refer to them: the target
         decides how long they live."""
         self._waiting: list[tuple[InstrumentedModule, dict[LiveUnit, frozenset[int]]]] = []
-        """Modules to be compiled, with the cells to spare."""
+        """Modules to be compiled, and the cells whose probes are removed."""
         self._trials = 0
         self._due = self._first_trials = first_trials
         self._is_sparse = False
@@ -59,8 +60,8 @@ class SparseProbes:
     @property
     def left(self) -> int:
         """The number of cells that have a probe in trials."""
-        spared = sum(len(cells) for cells in self._spared.values())
-        return self._application.table.reachable - spared
+        removed = sum(len(cells) for cells in self._removed.values())
+        return self._application.table.reachable - removed
 
     def advance(self, covered: int) -> None:
         """Count a trial, and compile one module if it is time: commands wait for no more.
@@ -73,18 +74,18 @@ class SparseProbes:
             self._due *= 2
             self._plan(covered)
         if self._waiting:
-            self.complete()
+            self.use_all_probes()
             self._compile(*self._waiting.pop())
             if not self._waiting:
                 self.find_late()
 
-    def lighten(self) -> None:
+    def use_sparse(self) -> None:
         """Have the sparse code run."""
         if not self._is_sparse:
             self._references = [*map(sys.getrefcount, self._inner)]
             self._choose(sparse=True)
 
-    def complete(self) -> None:
+    def use_all_probes(self) -> None:
         """Have the code with all probes run."""
         if self._is_sparse:
             self._choose(sparse=False)
@@ -95,7 +96,7 @@ class SparseProbes:
 
     def _choose(self, *, sparse: bool) -> None:
         self._is_sparse = sparse
-        for unit in self._spared:
+        for unit in self._removed:
             unit.choose(sparse=sparse)
         for function, (unit, index) in list(self._late.items()):
             if self._census.knows(function):
@@ -115,7 +116,7 @@ class SparseProbes:
         for unit in self._census.units.values():
             start, end = unit.span.cells
             cells = frozenset(cell for cell in range(start, end) if data[cell])
-            new = len(cells) - len(self._spared.get(unit, ()))
+            new = len(cells) - len(self._removed.get(unit, ()))
             # If as many trials follow as there have been, it must have paid.
             pays = _PAYS * self._first_trials * (end - start)
             if new and new * self._trials >= pays:
@@ -142,8 +143,8 @@ class SparseProbes:
             except CannotSwap:
                 continue
             self._census.register(unit, codes)
-            self._spared[unit] = cells
-        self._inner = [code for unit in self._spared for code in unit.sparse_codes[1:]]
+            self._removed[unit] = cells
+        self._inner = [code for unit in self._removed for code in unit.sparse_codes[1:]]
 
     def _versions(
         self, module: InstrumentedModule, units: dict[LiveUnit, frozenset[int]]
@@ -154,7 +155,7 @@ class SparseProbes:
             module.base,
             spans=module.spans,
             only={(unit.span.line, unit.span.column) for unit in units},
-            spared=frozenset().union(*units.values()),
+            removed=frozenset().union(*units.values()),
         ).visit(tree)
         code = compile_with(tree, module.file, self._application.constants)
         roots, before = list(outermost(code)), list(outermost(module.code))

@@ -227,11 +227,11 @@ def without_half(module: str) -> tuple[ModuleType, CoverageMap, int]:
     census.scan()
     sparse = SparseProbes(application, census, 0)
     chance = random.Random(2)
-    spared = int.from_bytes(bytes(chance.randrange(2) for _ in range(coverage.size)), "little")
+    removed = int.from_bytes(bytes(chance.randrange(2) for _ in range(coverage.size)), "little")
     for _ in application.loaded:
-        sparse.advance(spared)
-    sparse.lighten()
-    return instrumented, coverage, spared
+        sparse.advance(removed)
+    sparse.use_sparse()
+    return instrumented, coverage, removed
 
 
 def import_plain(module: str) -> None:
@@ -252,7 +252,7 @@ def compare(mode: str) -> dict[str, Any]:
         others: list[Any] = []
         if sparse:
             full, full_coverage = instrumented, coverage
-            instrumented, coverage, spared = without_half(module)
+            instrumented, coverage, removed = without_half(module)
             others = list(calls(full))
         for index, (a, b) in enumerate(zip(calls(plain), calls(instrumented), strict=True)):
             for value in inputs:
@@ -265,7 +265,7 @@ def compare(mode: str) -> dict[str, Any]:
                 if others:
                     full_coverage.clear()
                     outcome(others[index], value)
-                    expected, got = (expected, full_coverage.collect() & ~spared), (got, now)
+                    expected, got = (expected, full_coverage.collect() & ~removed), (got, now)
                 compared += 1
                 if expected != got:
                     different.append([module, index, repr(value)[:80], expected, got])

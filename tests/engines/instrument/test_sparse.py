@@ -148,7 +148,7 @@ def test_probes_for_mutants_replace_sparse_code() -> None:
     observed = subject.observed("f", 2)
     sparse = SparseProbes(subject.application, program.census, 0)
     sparse.advance(observed)
-    sparse.lighten()
+    sparse.use_sparse()
     assert subject.observed("f", 2) == 0
     assert subject.observed("f", 0) != 0
     probing = program.probing()
@@ -158,8 +158,8 @@ def test_probes_for_mutants_replace_sparse_code() -> None:
     probing.clear()
     assert subject.observed("f", 2) == observed
     assert probing.reached()
-    sparse.complete()
-    sparse.lighten()
+    sparse.use_all_probes()
+    sparse.use_sparse()
     assert subject.observed("f", 2) == observed
     for mutant in program.mutants:
         with subject.mutated(mutant):
@@ -174,5 +174,5 @@ def test_probes_for_mutants_replace_sparse_code() -> None:
     with subject.mutated(program.mutants[0]):
         assert subject.observed("f", 0) == 0
     assert subject.observed("f", 0) != 0
-    sparse.complete()
+    sparse.use_all_probes()
     assert subject.observed("f", 2) == observed
