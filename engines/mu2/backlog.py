@@ -152,7 +152,7 @@ class Backlog:
             if self._pass.over:
                 self.end_exact(f"the budget of {self._pass.budget} is used up")
                 return
-            self._settled.exact_pass = str(self._pass)
+            self._settled.exact_pass = self._pass.dump()
             if not len(self):
                 self._isolate_survivors_of_import()
         if not (len(self) or self._table.isolated or self._isolated_results):

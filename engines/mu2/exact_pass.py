@@ -8,14 +8,14 @@ the pass at the same run, except among mutants that run in child processes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from fuzztui.base.text import several
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.limits import cpu_s
 
-_SHARE: Final = 4
-"""By default a pass may use as much as this part of the campaign: a quarter."""
+_SHARE: Final = 0.25
+"""By default a pass may use this share of what the campaign has used."""
 _MIN_S: Final = 60.0
 _MIN_RUNS: Final = 50_000
 
@@ -28,7 +28,9 @@ class PassBudget:
     runs: int = 0
 
     @classmethod
-    def of(cls, option: Any, budget_trials: int, counters: memoryview[int]) -> PassBudget:
+    def of(
+        cls, option: tuple[float, int] | None, budget_trials: int, counters: memoryview[int]
+    ) -> PassBudget:
         """``option``: seconds and trials of ``engine.exact_budget``; None: the default, a share of
         what the instance has done before the pass.
         """
@@ -36,8 +38,8 @@ class PassBudget:
             seconds, runs = option
             return cls(float(seconds), int(runs))
         if budget_trials:
-            return cls(runs=max(_MIN_RUNS, counters[j.TRIAL] // _SHARE))
-        return cls(max(_MIN_S, counters[j.RUN_MS] / 1000 / _SHARE))
+            return cls(runs=max(_MIN_RUNS, int(counters[j.TRIAL] * _SHARE)))
+        return cls(max(_MIN_S, counters[j.RUN_MS] / 1000 * _SHARE))
 
     def __str__(self) -> str:
         if self.runs:
@@ -109,8 +111,8 @@ class RunningPass:
             seconds = min(seconds, max(0.0, self.budget.runs - self.spent) * rate)
         return seconds
 
-    def __str__(self) -> str:
-        """The budget and what was spent of it, for the next worker."""
+    def dump(self) -> str:
+        """The budget and what was spent of it, for :meth:`resumed` in the next worker."""
         return f"{self.budget.seconds} {self.budget.runs} {self.spent}"
 
     @classmethod
