@@ -519,8 +519,8 @@ async def test_over_looked_at_and_replayed_campaigns_cannot_be_steered(drive):
         assert "killed 24" in d.text()
     log.add(ev.CampaignEnded("finished"))
     async with drive(log) as d:
-        await d.press("4", "r")
-        assert d.notices() == ["Requeue: the campaign is over (finished)"]
+        await d.press("4", "u")
+        assert d.notices() == ["Promote: the campaign is over (finished)"]
 
 
 @pytest.mark.slow

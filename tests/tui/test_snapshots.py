@@ -169,7 +169,7 @@ async def test_screen(drive, picture, name):
 async def test_yields(drive, picture, size):
     async with drive(compared(), size=size, run=None) as d:
         await d.press("2", "v")
-        await d.until(lambda: "m:7" in d.text())
+        await d.until(lambda: "Yield" in d.text())
         await d.still()
         assert d.text() + "\n" == picture
 
