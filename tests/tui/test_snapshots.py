@@ -10,6 +10,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_yields import compared
 from turnlog import midway, on_target
 
+from fuzztui.tui.screens.corpus.yields import YieldScreen
 from fuzztui.wire.events import CampaignStarted
 
 
@@ -169,7 +170,7 @@ async def test_screen(drive, picture, name):
 async def test_yields(drive, picture, size):
     async with drive(compared(), size=size, run=None) as d:
         await d.press("2", "v")
-        await d.until(lambda: "Yield" in d.text())
+        await d.until(lambda: isinstance(d.app.screen, YieldScreen))
         await d.still()
         assert d.text() + "\n" == picture
 
