@@ -102,6 +102,9 @@ def form_of(
     """
     if target.generator is None:
         return TextInput() if target.text else BytesInput()
-    file = engine.options.get("targets") or engine.options.get("constants_file")
-    magic = ConstantPool.read(Path(file)) if file and engine.constants else None
+    magic: ConstantPool | None = None
+    if engine.constants and (file := engine.options.get("constants_file")):
+        magic = ConstantPool.read(Path(file), digest=True)
+    elif engine.constants and (file := engine.options.get("targets")):
+        magic = ConstantPool.read(Path(file))
     return generated(target.generator, engine.max_size, draw, on_fresh, magic)

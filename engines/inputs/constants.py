@@ -5,6 +5,7 @@ From the SpotOn paper, III-B "Creating Constant String Lookup Table"; here also 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable
@@ -40,13 +41,17 @@ class ConstantPool:
         self._fitting: dict[tuple[Container[str], int, int], list[str]] = {}
 
     @classmethod
-    def read(cls, file: Path) -> ConstantPool:
+    def read(cls, file: Path, *, digest: bool = False) -> ConstantPool:
         """Read the part ``constants`` of ``targets.json`` or ``constants.json``.
 
-        Raises :class:`CannotStart`.
+        ``digest``: the file must have the :func:`digest_of` its constants. Raises
+        :class:`CannotStart`.
         """
         try:
-            constants = json.loads(file.read_bytes()).get("constants", {})
+            document = json.loads(file.read_bytes())
+            constants = document.get("constants", {})
+            if digest and document["digest"] != digest_of(constants):
+                raise ValueError("they are not those that the run began with")
             return cls(
                 [_a(str, row["value"]) for row in constants.get("str", ())],
                 [bytes.fromhex(row["hex"]) for row in constants.get("bytes", ())],
@@ -87,6 +92,11 @@ class ConstantPool:
         """Integers from ``low`` to ``high``, both included."""
         there = self._integers
         return there[bisect_left(there, low) : bisect_right(there, high)]
+
+
+def digest_of(constants: Any) -> str:
+    """A digest of the ``constants`` of a file, which JSON can represent."""
+    return hashlib.sha256(json.dumps(constants, sort_keys=True).encode()).hexdigest()
 
 
 def _a(kind: type, value: Any) -> Any:

@@ -18,6 +18,7 @@ from fuzztui.base.bounds import loads
 from fuzztui.base.text import several
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.inputs.constants import digest_of
 from fuzztui.inprocess.spec import CONSTANTS_FILE
 from fuzztui.targeting.analysis import AnalysedConstant, Request, TargetingAnalysis, TargetsError
 from fuzztui.targeting.analysis.application import gather
@@ -50,7 +51,9 @@ def keep_constants(campaign: Campaign, home: RunDir, progress: Callable[[str], N
             found.setdefault((type(constant.value), constant.value), constant)
     document = TargetingAnalysis((), "", constants=tuple(found.values()))
     try:
-        replace_text(home.constants, json.dumps({"constants": document.to_json()["constants"]}))
+        kept = document.to_json()["constants"]
+        text = json.dumps({"constants": kept, "digest": digest_of(kept)})
+        replace_text(home.constants, text)
     except OSError as e:
         raise SupervisorError(f"{e.filename or home.constants}: {e.strerror or e}") from None
     progress(several(len(found), "constant"))

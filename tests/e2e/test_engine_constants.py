@@ -88,7 +88,9 @@ def test_choices_mean_the_same_when_the_program_has_changed(home: Home) -> None:
     assert (home.run / "constants.json").read_text() == pool
 
 
-@pytest.mark.parametrize("content", ["", '{"constants": {"str": [{"value": 3}]}}', None])
+@pytest.mark.parametrize(
+    "content", ["", "{}", '{"constants": {}}', '{"constants": {"str": [{"value": 3}]}}', None]
+)
 def test_a_damaged_file_of_constants_stops_the_run_and_loses_nothing(
     home: Home, content: str | None
 ) -> None:

@@ -111,6 +111,7 @@ class Driver:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.pilot.pause()
+        await self.pilot.pause()  # a key may have changed the layout, which is drawn when idle
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Let the application work until ``condition`` holds."""

@@ -255,7 +255,7 @@ async def test_targets_that_engines_do_not_tell_of_are_counted(drive):
     async with drive(log, size=(80, 24)) as d:
         await d.press("7", "t")
         assert "140 of 240 goals uncovered" in strip(d)[1]
-        assert "+111 not reported" in d.text()
+        await d.until(lambda: "+111 not reported" in d.text())
 
 
 async def test_a_campaign_without_types_says_what_helps(drive):
@@ -284,7 +284,7 @@ async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
         assert "none: no goal that is known to be uncovered depends on this type" in d.text()
         assert "thumbs/app.py has changed since its types were analysed" in details(d)
         await d.press("t")
-        assert "none: thumbs/app.py has changed" in d.text()
+        await d.until(lambda: "none: thumbs/app.py has changed" in d.text())
         assert "thumbs/app.py has changed since its types were analysed" in details(d)
         assert "No known type" not in d.text()
         await d.press("1")
