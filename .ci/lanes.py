@@ -79,6 +79,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/instances": SUPERVISE + AFL,
     "fuzztui/observe": SUPERVISE + WATCH + AFL,
     "fuzztui/process": SUPERVISE + AFL + ORACLE,
+    "fuzztui/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
     "fuzztui/remote": SUPERVISE + COMMANDS,
     # What people see.
     "fuzztui/cli": COMMANDS,

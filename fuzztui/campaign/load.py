@@ -283,7 +283,10 @@ class _Loader:
             mutants=mutants,
             text=text,
             oracle=resolved.get("oracle", {}),
+            notify=resolved["notify"],
         )
+        if found.notify:
+            self._notify_command(found.notify, frozen["notify"])
         if "command" in target:
             self._programs(found, frozen["target"])
             if found.oracle:
@@ -347,6 +350,16 @@ class _Loader:
             oracle[key] = used
             if arguments and not target["build"]:
                 frozen[key] = [used[0], *arguments[1:]]
+
+    def _notify_command(self, notify: dict[str, Any], frozen: dict[str, Any]) -> None:
+        """Resolve the program. A run continues without it: its notifications then fail."""
+        name, *arguments = notify["command"]
+        try:
+            name = program(name, self._base("notify.command"))
+        except ValueError as e:
+            if self.run is None:
+                self._problem("notify.command", str(e))
+        notify["command"] = frozen["command"] = [name, *arguments]
 
     def _resolved(self, argument: str, campaign: Campaign) -> str:
         """Replace $BUILD/ or $SOURCE/ at the start of an argument. Raises ValueError."""
@@ -414,4 +427,6 @@ def _kinds_with(table: str, key: str) -> list[str]:
 
 def _optional(name: str, tables: dict[str, Any]) -> bool:
     """Whether a campaign without the table differs from one with an empty table."""
-    return name in ("mutants", "oracle") or (name == "text" and tables["engine"]["kind"] != "text")
+    return name in ("mutants", "oracle", "notify") or (
+        name == "text" and tables["engine"]["kind"] != "text"
+    )

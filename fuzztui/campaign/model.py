@@ -74,6 +74,8 @@ class Campaign:
     """The table ``[text]``, if inputs are mutated as text; its three probabilities add to 1."""
     oracle: dict[str, Any] = field(default_factory=dict)
     """The table ``[oracle]``, if there are bugs in addition to crashes and hangs."""
+    notify: dict[str, Any] = field(default_factory=dict)
+    """The table ``[notify]``, if a command is to be run when there is news."""
     slot: str = ""
     """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
 

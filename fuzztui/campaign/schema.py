@@ -7,12 +7,13 @@ from typing import Any, Literal, cast
 
 from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named
+from fuzztui.wire.events import END, NEW_FINDINGS, STALL
 
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
     "aliases", "directory", "file", "paths", "files", "directories", "callable", "python", "output",
     "choice", "command", "program", "arguments", "options", "part", "weights", "sources",
-    "templates", "edits", "pattern", "seeds",
+    "templates", "edits", "pattern", "seeds", "news",
 ]  # fmt: skip
 
 
@@ -63,6 +64,7 @@ KIND_HELP: dict[str, str] = {
     "sources": 'a list of files, each "FILE" or "FILE:LINES" such as "parse.c:12,40-60"',
     "edits": "a list of text mutators",
     "pattern": "a regular expression of Python",
+    "news": 'a list of "findings", "stall", "end"',
     "options": 'a table of lists, one for each instance, such as { s1 = ["-p", "rare"] }',
 }
 
@@ -88,6 +90,41 @@ STOP = (
     Key("idle", "duration", "Finish after this time without a new entry or finding.", default=0.0),
     Key("edges", "duration", "Finish after this time without a new edge.", default=0.0),
 )
+
+NOTIFY = (
+    Key(
+        "command",
+        "command",
+        "The program to run, with its arguments; not by a shell. A program with a slash is "
+        "relative to the campaign file. Its stdin is one JSON object (docs/notify.md), and the "
+        "variable FUZZTUI_NEWS is a text of one line. It is killed after 30 s.",
+        required=True,
+    ),
+    Key(
+        "on",
+        "news",
+        "What to report. findings: the first finding of a new group (no earlier one has its "
+        "signature); stall: nothing new for `stall`; end: the campaign has ended.",
+        default=[NEW_FINDINGS, STALL, END],
+    ),
+    Key(
+        "stall",
+        "duration",
+        "Report once that the campaign has found nothing new in this running time: no entry, "
+        "finding or kill.",
+        default=1200.0,
+    ),
+    Key(
+        "max_per_hour",
+        "integer",
+        "The command is run at most so often within an hour; later groups wait, and are "
+        "reported together.",
+        default=20,
+        minimum=1,
+        maximum=3600,
+    ),
+)
+"""The table ``[notify]``: a command that is run when there is news."""
 
 PYTHON_TARGET = (
     Key(
@@ -707,7 +744,7 @@ ENGINES: dict[str, EngineSchema] = {
 }
 """Engines that come with fuzztui, by kind."""
 
-TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle")
+TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle", "notify")
 
 TEXTUAL = (AFL, *(row.name for row in KINDS.values() if row.text))
 """Engine kinds that take ``[text]``; ``text`` always mutates inputs as text."""
@@ -718,7 +755,7 @@ JUDGED = tuple(kind for kind, schema in ENGINES.items() if schema.oracle)
 FIRST = (AFL, *(row.name for row in KINDS.values() if row.mutants_first))
 """Engine kinds that take ``[mutants]``: fuzz-first works with engines without own mutants."""
 
-COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}
+COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP, "notify": NOTIFY}
 """The tables that are the same for all engine kinds."""
 
 

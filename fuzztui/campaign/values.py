@@ -16,10 +16,11 @@ from fuzztui.base.bounds import LARGEST
 from fuzztui.base.suggest import near
 from fuzztui.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
+from fuzztui.wire.events import NEWS
 
 _LISTS = (
     "strings", "operators", "paths", "files", "directories", "arguments", "templates", "edits",
-    "seeds",
+    "seeds", "news",
 )  # fmt: skip
 _MANY = 20
 _FEW = 12
@@ -346,6 +347,16 @@ def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
     return found
 
 
+def _news(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _strings(key, value, base)
+    for name in value:
+        if name not in NEWS:
+            raise ValueError(f"{name!r} is not one of {', '.join(NEWS)}{nearest(name, NEWS)}")
+    if not value:
+        raise ValueError("is empty, so nothing would be reported; remove [notify] instead")
+    return value, value
+
+
 def _part(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
         raise _wrong(key, value)
@@ -412,6 +423,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "boolean": _boolean,
     "strings": _strings,
     "operators": _operators,
+    "news": _news,
     "table": _table,
     "aliases": _aliases,
     "file": _one_path,

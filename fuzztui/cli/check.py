@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from fuzztui.base.text import several
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import Unfit
-from fuzztui.cli.output import DONE, say
+from fuzztui.cli.output import DONE, CliError, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.run import load_file, refuse_idle, unfit
 from fuzztui.inprocess.ask import Ready, ready
+from fuzztui.model.state import State
+from fuzztui.notify.command import run_command
+from fuzztui.notify.news import news_object, test_news
 
 
 def check(options: argparse.Namespace) -> int:
     """Check a campaign file, import its target, and print the complete campaign."""
     loaded = load_file(options.file, options.overrides)
     refuse_idle(loaded)
+    if options.notify:
+        _notify(loaded)
     imported = options.run and bool(loaded.campaign.target.get("function"))
     found = _import_target(loaded) if imported else Ready()
     print(loaded.toml(), end="")
@@ -37,6 +45,23 @@ def _import_target(loaded: FrozenCampaign) -> Ready:
             return ready(loaded.campaign, waiting)
     except Unfit as e:
         raise unfit(loaded, e) from None
+
+
+def _notify(loaded: FrozenCampaign) -> None:
+    """Run the command of ``[notify]`` with a test message. Raises :class:`CliError`."""
+    campaign = loaded.campaign
+    if not campaign.notify:
+        raise CliError(f"{campaign.file}: has no [notify], so there is no command to test")
+    news = test_news(campaign.name)
+    state = State(name=campaign.name, engine=campaign.kind, target=campaign.subject)
+    with TemporaryDirectory(prefix="fuzztui-") as directory:
+        run = Path(directory)
+        (run / "supervisor").mkdir()
+        data = news_object(state, news, campaign.output, 0.0)
+        problem = asyncio.run(run_command(campaign.notify["command"], data, run))
+    if problem:
+        raise CliError(f"{loaded.origin('notify.command')}: notify.command: {problem}")
+    say(f"notify.command was run: {news.text}")
 
 
 def _alias_origin(loaded: FrozenCampaign, name: str) -> str:

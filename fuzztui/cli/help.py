@@ -36,7 +36,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         CommandHelp(
             "check",
             ((CAMPAIGN, "report errors of a file with line and key"),),
-            ("check campaign.toml",),
+            ("check campaign.toml", "check campaign.toml --notify"),
         ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
     ),

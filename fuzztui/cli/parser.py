@@ -466,6 +466,9 @@ def _check(parser: argparse.ArgumentParser) -> Run:
         help="only read the file; do not import a Python target in a separate process to check "
         "that an engine can start (AFL++ targets are never run)",
     )
+    parser.add_argument(
+        "--notify", action="store_true", help="run notify.command once, with a test message"
+    )
     _set(parser)
     return check.check
 

@@ -155,6 +155,7 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     }
     head["checked_trials"] = dict(state.checked_trials)
     head["learnt"] = dict(state.learnt)
+    head["notified"] = dict(state.notified)
     head["trials_by"] = {name: dict(by) for name, by in state.trials_by.items()}
     head["series"] = {name: s.to_json() for name, s in state.series.items()}
     return {

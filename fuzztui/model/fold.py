@@ -33,6 +33,7 @@ from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.commands import SetMixture, TypeCommand, command_class
 from fuzztui.wire.events import (
+    STALL,
     BudgetSet,
     CampaignEnded,
     CampaignStarted,
@@ -59,6 +60,7 @@ from fuzztui.wire.events import (
     MutantState,
     MutationStats,
     MutatorStats,
+    Notified,
     PhaseStarted,
     Record,
     RecordsLost,
@@ -70,11 +72,14 @@ from fuzztui.wire.events import (
     Unknown,
 )
 
-FOLD_VERSION = 14
+FOLD_VERSION = 15
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100
 """Number of unknown kinds that are counted by name; the rest are counted as "(others)"."""
+
+MAX_NOTIFIED = 100_000
+"""Findings that are remembered as reported by ``notify.command``: far more than are saved."""
 
 _LONGEST_TIME = 1e12
 
@@ -204,6 +209,7 @@ def _set_state(state: State, name: str, reason: str) -> None:
     elif state.paused_at >= 0:
         state.paused_s += state.t - state.paused_at
         state.paused_at = -1.0
+        state.resumed_t = state.t
 
 
 # ------------------------------------------------------------------ steering
@@ -264,6 +270,14 @@ def _message(state: State, e: Message, touched: ChangesBuilder) -> None:
     """Do nothing: messages are in ``recent`` only."""
 
 
+def _notified(state: State, e: Notified, touched: ChangesBuilder) -> None:
+    if e.news == STALL and not e.problem:
+        state.stall_notified_t = state.t
+    for key in e.findings:
+        if len(state.notified) < MAX_NOTIFIED:
+            state.notified[str(key)] = state.t
+
+
 def _records_lost(state: State, e: RecordsLost, touched: ChangesBuilder) -> None:
     state.lost += max(1, state.seq - max(e.first, 1) + 1)
     touched.campaign = True
@@ -317,6 +331,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     CommandRejected: _command_rejected,
     CommandProgress: _command_progress,
     Message: _message,
+    Notified: _notified,
     RecordsLost: _records_lost,
     Unknown: _unknown,
 }

@@ -319,6 +319,8 @@ class State:
     """Seconds of campaign time spent in finished pauses of the whole campaign."""
     paused_at: float = -1.0
     """Campaign time at which the present pause began; -1: not paused."""
+    resumed_t: float = -1.0
+    """Campaign time at which the last pause of the whole campaign ended; -1: none has."""
     supervisor_pid: int = 0
     host: str = ""
     wall_t: float = 0.0
@@ -367,6 +369,10 @@ class State:
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     lasting: dict[str, CommandStatus] = field(default_factory=dict)
     """Commands that hold for instances that start later (:mod:`fuzztui.model.commands`)."""
+    notified: dict[str, float] = field(default_factory=dict)
+    """Keys of findings that ``notify.command`` has reported, with the campaign time."""
+    stall_notified_t: float = -1.0
+    """Campaign time at which it last reported that nothing new was found; -1: never."""
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
     lost: int = 0
     """Records that were lost before the log was repaired; if any, counts are lower bounds."""

@@ -24,6 +24,7 @@ from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.mutators.process import CollectorProcess
+from fuzztui.notify.notifier import Notifier
 from fuzztui.oracle.process import OracleProcess
 from fuzztui.process.execute import children
 from fuzztui.process.identity import kill_marked
@@ -125,6 +126,11 @@ class Supervisor:
         self._oracle = (
             OracleProcess(run_dir, self.record) if OracleProcess.wanted(campaign) else None
         )
+        self._notifier = (
+            Notifier(campaign.notify, run_dir.path, self.state, self.record, self.now)
+            if campaign.notify
+            else None
+        )
         self._pending_checks = PendingChecks(self._triage, self._oracle, self.record)
         self.pending_work = self._pending_checks.message
         self.handlers: Mapping[str, Handler] = {
@@ -177,6 +183,8 @@ class Supervisor:
         tasks.repeat(self._tidy, TIDY_S)
         if self._triage:
             tasks.repeat(self._triage.run, RESOURCES_S)
+        if self._notifier:
+            tasks.repeat(self._notifier.run, RESOURCES_S)
         if CollectorProcess.wanted(self._campaign):
             tasks.run_helper(CollectorProcess(self._campaign, self._run_dir, self.record))
         if self._oracle:
@@ -189,6 +197,9 @@ class Supervisor:
             self.record(CampaignState("stopping", f"{reason}; {work}".lstrip("; ")))
         await self._pending_checks.finish()
         await tasks.close()
+        if self._notifier:
+            end_reason = self._stop_request.end_reason or self._outcome()
+            await self._notifier.finish(end_reason.state, end_reason.reason)
         await self._finish()
 
     async def _begin(self) -> None:
@@ -281,6 +292,8 @@ class Supervisor:
         life = self.lives.get(getattr(event, "instance", ""))
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)
+        if self._notifier:
+            self._notifier.saw(event)
         if isinstance(event, (CommandApplied, CommandRejected)):
             self._router.answered(event)
         elif life is not None and isinstance(event, _SIGNS):

@@ -660,6 +660,29 @@ class Message(Event):
     instance: str = ""
 
 
+NEW_FINDINGS: Final = "findings"
+STALL: Final = "stall"
+END: Final = "end"
+NEWS: Final = (NEW_FINDINGS, STALL, END)
+"""What ``notify.command`` can report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notified(Event):
+    """The command ``notify.command`` was run. ``news``: one of :data:`NEWS`; ``text``: its line.
+
+    ``findings``: ``"instance/file"`` of the first finding of each new group: these groups are not
+    reported again. ``problem``: why the command failed, a text; an empty string: it succeeded.
+    After a failure ``findings`` is empty, because they are reported again.
+    """
+
+    kind: ClassVar[str] = "notified"
+    news: str
+    text: str = ""
+    findings: list[str] = field(default_factory=list)
+    problem: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordsLost(Event):
     """Replaces, in a repaired log, the lost records from number ``first`` to its own number.

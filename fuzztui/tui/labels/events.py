@@ -261,6 +261,10 @@ def _campaign(event: ev.Event) -> Described:
                 if ids:
                     text += f"  {word} {', '.join(ids)}"
             return Described("started", text, "muted")
+        case ev.Notified():
+            failed = f"  failed: {event.problem}" if event.problem else ""
+            style = "failed" if event.problem else "muted"
+            return Described("notified", f"{event.text}{failed}", style)
         case ev.RecordsLost():
             text = f"since record {event.first}: {event.reason}"
             return Described("lost", text, "failed")

@@ -1,0 +1,57 @@
+"""Which groups of findings are new, to a person or to ``notify.command``.
+
+A group is recognised by its findings, not by its signature: a finding may be reported before it
+has been run again, and gets its signature later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from fuzztui.base.signals import is_by_signal
+from fuzztui.model.state import Finding, State
+
+MAX_WAIT_S = 10.0
+"""Seconds of campaign time after which a finding counts as new though it has no description."""
+
+
+def target_groups(state: State) -> Iterator[list[str]]:
+    """Yield the keys of the findings of each group of the target, the first finding first.
+
+    A finding without a signature, or with only a signal, is a group of its own. Findings of
+    instances that fuzz mutants are left out.
+    """
+    mutants = {i.id for i in list(state.instances.values()) if i.mutant}
+    for signature, keys in list(state.groups.items()):
+        if is_by_signal(signature):
+            continue
+        own = [k for k in keys if state.findings[k].instance not in mutants] if mutants else keys
+        if own:
+            yield own
+    for f in list(state.findings.values()):
+        if (not f.signature or is_by_signal(f.signature)) and f.instance not in mutants:
+            yield [f.key]
+
+
+def new_groups(state: State, reported: Container[str], now: float) -> list[Finding]:
+    """Return the first finding of each group of which no finding is in ``reported``, oldest first.
+
+    A finding that waits for its description is left out until ``MAX_WAIT_S`` after it was saved:
+    it may belong to the group of an earlier one. ``now``: campaign time in seconds.
+    """
+    found = []
+    for keys in target_groups(state):
+        first = state.findings[keys[0]]
+        if not any(key in reported for key in keys) and not _waits(first, now):
+            found.append(first)
+    return sorted(found, key=lambda f: f.seq)
+
+
+def groups_after(state: State, seq: int) -> int:
+    """Return the number of groups whose first finding was logged after record ``seq``."""
+    return sum(state.findings[keys[0]].seq > seq for keys in target_groups(state))
+
+
+def _waits(finding: Finding, now: float) -> bool:
+    described = finding.signature or finding.title
+    return not described and now - finding.t < MAX_WAIT_S

@@ -1,0 +1,1 @@
+"""``[notify]``: runs a command of the user when there is news of the campaign."""

@@ -1,0 +1,131 @@
+"""What ``notify.command`` reports: a text of one line, and a JSON object. Pure.
+
+docs/notify.md describes the object.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.base.text import brief, several
+from fuzztui.model.mutants import mutants_summary
+from fuzztui.model.selectors import tallies, totals, wall_time
+from fuzztui.model.stall import advice
+from fuzztui.model.state import Finding, State
+from fuzztui.wire.events import END, NEW_FINDINGS, STALL
+from fuzztui.wire.finding_kinds import kind_of
+
+TEST: Final = "test"
+"""The kind of a notification by ``fuzztui check --notify``."""
+
+MAX_LISTED: Final = 20
+"""Groups that one object describes; the others are counted."""
+
+MAX_TEXT: Final = 200
+"""Characters of the line, and of each text that comes from the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One notification. ``kind``: findings, stall, end or test."""
+
+    kind: str
+    text: str
+    """One line of printable characters."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    findings: tuple[str, ...] = ()
+    """Of new groups: the key of the first finding of each."""
+
+
+def findings_news(state: State, found: Sequence[Finding], run: Path) -> News:
+    """Return the news of new groups. ``found``: the first finding of each, at least one."""
+    first = found[0]
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    place = f" at {first.place}" if first.place else ""
+    text = f"new {kind_of(first.category).noun}: {title_of(first)}{place}{more}"
+    facts = {
+        "count": len(found),
+        "new": [_finding(f, run) for f in found[:MAX_LISTED]],
+    }
+    return News(NEW_FINDINGS, _line(state, text), facts, tuple(f.key for f in found))
+
+
+def stall_news(state: State, quiet_s: float) -> News:
+    """Return the news that nothing new was found for ``quiet_s`` seconds of running time."""
+    why = advice(state)
+    text = f"nothing new for {_span(quiet_s)}: {why}"
+    return News(STALL, _line(state, text), {"quiet_s": round(quiet_s, 1), "advice": why})
+
+
+def end_news(state: State, end: str, reason: str) -> News:
+    """Return the news that the campaign has ended. ``end``: finished, stopped or failed."""
+    counts = [
+        f"{several(of.groups, 'group')} of {kind_of(category).plural}"
+        for category, of in tallies(state).items()
+        if of.groups
+    ]
+    because = f": {reason}" if reason else ""
+    text = f"{end}{because}; {', '.join(counts) or 'no finding'}"
+    if state.mutants:
+        text += f"; {mutants_summary(state).killed} of {len(state.mutants)} mutants killed"
+    return News(END, _line(state, text), {"end": end, "reason": reason})
+
+
+def test_news(name: str) -> News:
+    """Return the news by which a user tries the command. ``name``: of the campaign."""
+    return News(TEST, brief(f"{name}: a test of notify.command", MAX_TEXT))
+
+
+def news_object(state: State, news: News, run: Path, now: float) -> dict[str, Any]:
+    """Return the JSON object of the command's stdin. ``now``: campaign time in seconds."""
+    sums = totals(state)
+    at = wall_time(state, now)
+    return {
+        "news": news.kind,
+        "text": news.text,
+        "campaign": state.name,
+        "engine": state.engine,
+        "target": state.target,
+        "host": state.host,
+        "run": str(run),
+        "attach": shlex.join(["fuzztui", "attach", str(run)]),
+        "campaign_s": round(now, 3),
+        "time": datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at else None,
+        "execs": sums.stats.execs,
+        "corpus": sums.stats.corpus,
+        "edges": sums.stats.edges,
+        "groups": {category: of.groups for category, of in tallies(state).items()},
+        **news.facts,
+    }
+
+
+def title_of(finding: Finding) -> str:
+    """Return a finding's title; of one that is not described yet its file name."""
+    return finding.title or finding.signature or Path(finding.file).name
+
+
+def _finding(f: Finding, run: Path) -> dict[str, Any]:
+    file = run / "out" / f.instance / f.file
+    return {
+        "kind": f.category,
+        "title": brief(title_of(f), MAX_TEXT),
+        "place": brief(f.place, MAX_TEXT),
+        "signature": f.signature or None,
+        "finding": f.key,
+        "file": str(file),
+        "reproduce": shlex.join(["fuzztui", "repro", str(run), str(file)]),
+        "found_s": f.t,
+    }
+
+
+def _line(state: State, text: str) -> str:
+    return brief(f"{state.name}: {text}", MAX_TEXT)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
