@@ -61,12 +61,19 @@ def run_app(
     from fuzztui.model.selectors import ENDED
     from fuzztui.tui.app.app import FuzzApp
     from fuzztui.tui.app.failure import report_failure
+    from fuzztui.tui.base.last_looks import last_look, remember_look
     from fuzztui.tui.base.remembered import recall, remember
     from fuzztui.tui.base.terminal import restored_at_exit
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     open_log = opening.session
     opening = replace(opening, died=died, remember=remember, session=lambda: opened(open_log()))
+    if run is not None and mode == "live":
+        opening = replace(
+            opening,
+            last_look=lambda: last_look(run),
+            remember_look=lambda look: remember_look(run, look),
+        )
     if not wanted:
         wanted, problem = recall({*themes, *BUILTIN_THEMES})
         problems += [problem] if problem else []

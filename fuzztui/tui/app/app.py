@@ -7,6 +7,7 @@ Changes arrive through the :class:`~fuzztui.tui.app.feed.Feed`; every key calls
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,11 +27,14 @@ from fuzztui.model.fuzzfirst import can_go_on
 from fuzztui.model.selectors import ENDED, FindingTally, tallies
 from fuzztui.model.state import Changes, State
 from fuzztui.session import Session
+from fuzztui.tui.app.attention import Attention, announcement
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.palette_commands import ActionProvider
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
+from fuzztui.tui.base.alerts import MAX_TEXT, alert_sequence
 from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.frame.action_context import ActionContext
@@ -39,6 +43,7 @@ from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import REMEMBER, CampaignControls
 from fuzztui.tui.frame.footer import Footer
+from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Mark, Timeline
@@ -86,6 +91,10 @@ class Opening:
     """The command line that resumes the campaign without a supervisor."""
     remember: Callable[[str], None] = lambda _: None
     """Stores the name of the theme that the user has chosen."""
+    last_look: Callable[[], Look] = lambda: NO_LOOK
+    """Returns the user's last look at the findings."""
+    remember_look: Callable[[Look], None] = lambda _: None
+    """Stores a look."""
     hz: float = field(default_factory=default_hz)
     monotonic: Callable[[], float] = time.monotonic
 
@@ -150,6 +159,8 @@ class FuzzApp(ReplayControls, CampaignControls):
         self._requested_rows: dict[str, str] = {}
         self._last_kill_t = -1.0
         self._found: Mapping[str, FindingTally] = {}
+        self._attention = Attention()
+        self._unseen = 0
         self._alive: bool | None = None
         self._unwritten = ""
         self._dead = ""
@@ -185,6 +196,7 @@ class FuzzApp(ReplayControls, CampaignControls):
     async def _open(self) -> None:
         while self.session is None:
             try:
+                self._attention.last_look = await in_thread(self._opening.last_look)
                 self.session = await in_thread(self._opening.session)
             except Exception as e:  # for example no log yet; any error is shown
                 self.on_trouble(str(e) or type(e).__name__)
@@ -265,6 +277,31 @@ class FuzzApp(ReplayControls, CampaignControls):
     def _note_findings(self, changes: Changes) -> None:
         if changes.reset or changes.findings or changes.instances:
             self._found = tallies(self.campaign)
+        if changes.reset or changes.findings:
+            self._note_unseen()
+            # What the log contained already when it was opened is no news.
+            if changes.reset or (self.session is not None and self.session.behind):
+                self._attention.skip(self.campaign)
+            else:
+                self._announce()
+
+    def _note_unseen(self) -> None:
+        """Count the groups that the user has not seen; all are, on the Findings screen."""
+        if self.current_mode == FINDINGS and self._attention.look(self.campaign):
+            look = self._attention.last_look
+            self.run_worker(in_thread(lambda: self._opening.remember_look(look)), group=REMEMBER)
+        self._unseen = self._attention.unseen(self.campaign) if self.mode == "live" else 0
+        self.status = replace(self.status, unseen=self._unseen)
+
+    def _announce(self) -> None:
+        """Announce new groups of findings: on the screen, by bell, and on the user's desktop."""
+        if self.mode != "live" or not (found := self._attention.news(self.campaign, self.now())):
+            return
+        title, text = announcement(found)
+        self.notify(text, title=title, severity="error", markup=False, timeout=15)
+        if self._driver is not None and not self.is_headless:
+            name = plain(f"{self.campaign.name}: {title}", MAX_TEXT)
+            self._driver.write(alert_sequence(name, text, os.environ))
 
     def _note_kills(self, changes: Changes) -> None:
         mutants = self.campaign.mutants
@@ -286,6 +323,8 @@ class FuzzApp(ReplayControls, CampaignControls):
     def take_changes(self, tab: str) -> Changes:
         """Return and clear the changes since the screen ``tab`` was last shown."""
         changes, self._unseen_changes[tab] = self._unseen_changes[tab], Changes()
+        if tab == FINDINGS:
+            self._note_unseen()
         return changes
 
     def go_to_row(self, tab: str, key: str) -> None:
@@ -302,6 +341,8 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.when_free(self._tick)
 
     def _tick(self) -> None:
+        if self._attention.waiting:
+            self._announce()
         self._update_status()
         screen = self._campaign_screen
         if screen is not None and screen.is_mounted:
@@ -320,6 +361,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             first=self.worklist.glance(now),
             ended=self._outline.ended,
             found=self._found,
+            unseen=self._unseen,
         )
 
     def draw_frame(self) -> None:

@@ -103,6 +103,8 @@ class Header(StatusCanvas):
         spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
         if s.watched:
             spans.insert(0, TextSpan("watched ", "muted"))
+        if s.quiet_s and not s.watched:
+            spans.insert(0, TextSpan(f"nothing new for {format.span(s.quiet_s)} ", "hang"))
         if s.pending:
             spans.insert(0, TextSpan(f"{s.pending} pending ", "pending"))
         if s.stats_age > s.fresh_s or (s.watched and s.stats_age >= 0):
@@ -121,10 +123,20 @@ class Header(StatusCanvas):
             here = tab == self._tab
             tabs.append(TextSpan(f"{key} ", "muted", tab))
             tabs.append(TextSpan(text, "bold underline" if here else "muted", tab))
-            if tab == FINDINGS and self._status.groups and not tight:  # narrow: the budget needs it
-                tabs.append(TextSpan(f"·{format.count(self._status.groups)}", "bold crash", tab))
+            if tab == FINDINGS:
+                tabs += self._findings(tab, tight)
             tabs.append(TextSpan(" " if tight else "  "))
         return spread(tabs, self._budget(width - width_of(tabs)), width)
+
+    def _findings(self, tab: str, tight: bool) -> list[TextSpan]:
+        """The number of groups that the user has not seen, else of all: narrow, the budget needs
+        the room of the latter.
+        """
+        if unseen := self._status.unseen:
+            return [TextSpan(f"●{format.count(unseen)}", "bold crash", tab)]
+        if self._status.groups and not tight:
+            return [TextSpan(f"·{format.count(self._status.groups)}", "crash", tab)]
+        return []
 
     def _budget(self, room: int) -> list[TextSpan]:
         """Campaign time, as everywhere on the screens, and the used share of the budget."""

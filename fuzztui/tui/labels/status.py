@@ -18,6 +18,7 @@ from fuzztui.model.selectors import (
     totals,
     tree_of,
 )
+from fuzztui.model.stall import advice, quiet_s, stall_after
 from fuzztui.model.state import NO_STATS, Instance, State
 from fuzztui.model.targeting import TargetingSummary, targeting_summary
 from fuzztui.tui.base import format
@@ -73,6 +74,12 @@ class Status:
     """The fewest and the most cycles of any instance."""
     found: Mapping[str, FindingTally] = field(default_factory=dict)
     """Findings by category."""
+    unseen: int = 0
+    """Number of groups of findings since the user last looked at them."""
+    quiet_s: float = 0.0
+    """Seconds of a stall: nothing new was found; 0: no stall."""
+    advice: str = ""
+    """What may help in a stall."""
     last_entry_t: float = -1.0
     mutants: Summary | None = None
     """None if the campaign has no mutants (yet)."""
@@ -185,6 +192,7 @@ def status_of(
     first: FuzzfirstSummary | None = None,
     ended: str = "",
     found: Mapping[str, FindingTally] | None = None,
+    unseen: int = 0,
 ) -> Status:
     """Return the totals of ``state`` at campaign time ``now``.
 
@@ -195,6 +203,8 @@ def status_of(
     instances = list(state.instances.values())
     own = [i for i in instances if not i.mutant]
     cycles = [i.stats.cycles for i in own if i.stats.cycles >= 0]
+    quiet = quiet_s(state, now)
+    quiet = quiet if quiet >= stall_after(state) else 0.0
     return Status(
         name=state.name,
         engine=state.engine,
@@ -212,6 +222,9 @@ def status_of(
         execs_per_sec=throughput(state),
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
         found=tallies(state) if found is None else found,
+        unseen=unseen,
+        quiet_s=quiet,
+        advice=advice(state) if quiet else "",
         last_entry_t=sums.last_find_t,
         mutants=mutants_summary(state) if state.mutants else None,
         analysis=analysis_of(state),

@@ -1,0 +1,64 @@
+"""Which groups of findings a user has not seen yet, and which are to be announced now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.model.new_groups import groups_after, new_groups, target_groups
+from fuzztui.model.state import Finding, State
+from fuzztui.tui.base.alerts import MAX_TEXT
+from fuzztui.tui.base.last_looks import NO_LOOK, Look
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.details import finding_title
+from fuzztui.wire.finding_kinds import kind_of
+
+
+class Attention:
+    """What one user of one screen has seen. Times are campaign times in seconds."""
+
+    def __init__(self) -> None:
+        self.last_look: Look = NO_LOOK
+        """The user's last look at the Findings screen."""
+        self._announced: set[str] = set()
+        self._waiting = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a finding without a description may become a new group by time alone."""
+        return self._waiting
+
+    def skip(self, state: State) -> None:
+        """Announce nothing of what ``state`` contains already."""
+        self._announced.update(keys[0] for keys in target_groups(state))
+
+    def news(self, state: State, now: float) -> list[Finding]:
+        """Return the first finding of each group that was not announced; each only once."""
+        found = new_groups(state, self._announced, now)
+        self._announced.update(f.key for f in found)
+        self._waiting = len(new_groups(state, self._announced, float("inf"))) > 0
+        return found
+
+    def unseen(self, state: State) -> int:
+        """Return the number of groups that are new since the last look."""
+        start, seq = self.last_look
+        return groups_after(state, seq if start == state.started_wall else 0)
+
+    def look(self, state: State) -> bool:
+        """Note that the user looks at the findings. Returns whether any was new."""
+        new = self.unseen(state) > 0
+        if new or self.last_look == NO_LOOK:
+            self.last_look = state.started_wall, state.seq
+        return new
+
+
+def announcement(found: Sequence[Finding]) -> tuple[str, str]:
+    """Return a title and a text, both safe to draw. ``found``: at least one finding."""
+    first = found[0]
+    kind = kind_of(first.category)
+    if len(found) > 1:
+        alike = all(kind_of(f.category) is kind for f in found)
+        title = f"{len(found):,} new {kind.plural if alike else 'findings'}"
+    else:
+        title = f"New {kind.noun}"
+    place = f" at {first.place}" if first.place else ""
+    return title, plain(finding_title(first) + place, MAX_TEXT)
