@@ -255,4 +255,4 @@ async def test_overview_of_what_has_ended(drive):
         assert " ago" not in d.text()
         assert "at 0:00:58" in d.text()
         header = "\n".join(d.lines()[:2])
-        assert "3 Findings·4" in header
+        assert "3 Findings●4" in header

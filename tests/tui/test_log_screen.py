@@ -14,7 +14,7 @@ async def test_it_follows_at_the_end_and_stays_elsewhere(drive):
         await d.until(lambda: "#96" in d.text())
         log.add(ev.Message("warning", "the newest words"))
         await d.until(lambda: "the newest words" in d.lines()[-2])
-        await d.until(lambda: "level" in d.text())  # its fields, beside it
+        await d.until(lambda: "v shows all fields" in d.text())  # its fields, beside it
         await d.press("k", "k")
         key = d.table.cursor
         log.add(ev.Message("info", "newer still"))

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.tui.labels import log_rows
+from fuzztui.tui.labels.events import describe
 from fuzztui.tui.labels.log_rows import PAGE, LogSource, Query
 from fuzztui.wire import events as ev
 from fuzztui.wire.events import Record
@@ -29,7 +30,7 @@ def scan(source, log, steps=None):
             return
         after, count = due
         query = source.query
-        found = [r.seq for r in log[after : after + count] if query.matches(r)]
+        found = [r.seq for r in log[after : after + count] if query.matches(describe(r.event))]
         source.scanned(query, after, count, found)
         steps = None if steps is None else steps - 1
 
@@ -61,7 +62,7 @@ def test_a_scan_finds_what_matches_while_the_log_grows(first, more, query, pace,
         log = log_of(first + more)
         scan(source, log)
         source.bound = data.draw(st.integers(0, len(log)))
-        want = [r.seq for r in log if query.matches(r) and r.seq <= source.bound]
+        want = [r.seq for r in log if query.matches(describe(r.event)) and r.seq <= source.bound]
         assert [int(source.key(i)) for i in range(len(source))] == want
         for i, seq in enumerate(want):
             assert source.position(str(seq)) == i

@@ -56,7 +56,7 @@ async def test_totals_charts_instances_and_events(drive):
         text = d.text()
         for words in (
             "● RUNNING", "2.76M", "1,065", "26%", "62%", "edges 745", "0:10:00", "33%",
-            "KeyError: 'a.b'  at _parser.py:212", "(seen before)", "no answer in 1 s",
+            "KeyError: 'a.b'  at _parser.py:212", "×3", "no answer in 1 s",
             "main", "second", "● running",
         ):  # fmt: skip
             assert words in text, words

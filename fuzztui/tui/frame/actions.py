@@ -237,6 +237,11 @@ _LOOKING = (
         "Show only the instance under the cursor, or all", "Log",
         scope="log", footer=11,
     ),
+    Action(
+        "log.fields", ("v",), "Fields",
+        "Show all fields of the records, by their names in the log", "Log",
+        scope="log", footer=12,
+    ),
 )  # fmt: skip
 
 STEP = 0.01

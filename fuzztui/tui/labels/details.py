@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from fuzztui.base.signals import is_by_signal, signal_name
@@ -16,6 +17,7 @@ from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.text import plain, plain_lines
+from fuzztui.tui.labels.events import Described
 from fuzztui.tui.labels.hexview import Preview, hex_rows, text_lines
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
@@ -298,8 +300,29 @@ def preview_lines(preview: Preview, width: int, name: str = "input") -> list[Lin
     return lines
 
 
-def record_lines(record: Record) -> list[Line]:
-    """Return a log record with all fields."""
+def record_lines(record: Record, described: Described, wall: float, *, raw: bool) -> list[Line]:
+    """Return a log record: as the screens describe it, and its fields if ``raw``.
+
+    ``wall``: its Unix time; 0: unknown.
+    """
+    lines: list[Line] = [
+        [TextSpan(plain(described.label), f"bold {described.style}".strip())],
+        *([TextSpan(text)] for text in plain_lines(described.text)),
+        [],
+        pair("time", format.clock(record.t)),
+    ]
+    if wall:
+        lines.append(pair("clock", datetime.fromtimestamp(wall).strftime("%Y-%m-%d %H:%M:%S")))
+    if described.instance:
+        lines.append(pair("instance", described.instance))
+    lines.append(pair("record", f"{record.seq:,}"))
+    if not raw:
+        return [*lines, [], [TextSpan("v shows all fields", "muted")]]
+    return [*lines, [], title("fields"), *_fields(record)]
+
+
+def _fields(record: Record) -> list[Line]:
+    """All fields of a record, by their names in the log."""
     try:
         data = json.loads(encode_record(record))
     except ValueError:  # NaN, from a log that another program wrote

@@ -68,13 +68,14 @@ def describe(event: ev.Event) -> Described:
         case ev.EntryDescribed():
             words = [*event.reasons, event.outcome, event.steer]
             text = f"#{event.id}  {' '.join(w for w in words if w)}"
-            return Described("entry", text, "muted", event.instance, SAVED)
+            group = SAVED if event.steer else STATS  # else an echo of a new entry
+            return Described("entry", text, "muted", event.instance, group)
         case ev.FindingSaved():
             return Described(event.category, event.file, event.category, event.instance, SAVED)
         case ev.FindingDescribed():
             place = f"  at {event.place}" if event.place else ""
             text = f"{event.title or event.signature or event.file}{place}"
-            return Described(event.category, text, event.category, event.instance, SAVED)
+            return Described(event.category, text, event.category, event.instance, STATS)
         case ev.CommandIssued():
             by = f"  by {event.by}" if event.by else ""
             return Described(

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fuzztui.tui.labels.events import STATS, describe
+from fuzztui.tui.labels.events import STATS, Described
 from fuzztui.wire.events import Message, Record
 
 PAGE = 500
@@ -39,9 +39,8 @@ class Query:
         """Whether all records match, so that none must be read."""
         return not (self.group or self.instance or self.text.strip())
 
-    def matches(self, record: Record) -> bool:
-        """Return whether ``record`` matches."""
-        described = describe(record.event)
+    def matches(self, described: Described) -> bool:
+        """Return whether an event matches, as it is described on the screen."""
         if self.group == "events":
             if described.group == STATS:
                 return False

@@ -10,7 +10,8 @@ from functools import partial
 from textual.geometry import Size
 
 from fuzztui.log.reader import LogReader
-from fuzztui.model.state import Changes
+from fuzztui.model.selectors import wall_time
+from fuzztui.model.state import Changes, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
@@ -20,6 +21,7 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
+from fuzztui.tui.labels.event_rows import describe_known
 from fuzztui.tui.labels.events import KINDS, MUTANTS, describe
 from fuzztui.tui.labels.log_rows import LogSource, Query
 from fuzztui.wire.events import Record
@@ -43,13 +45,29 @@ class LogScreen(ListingScreen[Record, None]):
         self._last = 0
         self._problem = ""
         self._turn = asyncio.Lock()
+        self._raw = False
         self.source = LogSource(self._request)
 
     def make_table(self) -> BigTable[Record]:
         """Return the table, oldest record first, with the cursor at the end."""
         return BigTable(
-            _columns(), source=self.source, follow=True, empty="waiting for the first event…"
+            self._columns(), source=self.source, follow=True, empty="waiting for the first event…"
         )
+
+    def _columns(self) -> Sequence[Column[Record]]:
+        return (
+            # Not the last column: the caption would cover its title.
+            Column("seq", "#", lambda r: (f"{r.seq}", "muted"), None, "right", max=9, needs=70),
+            Column("t", "time", _time, None, "right", min=8, max=12),
+            Column("kind", "event", _label, None, min=9, max=12),
+            Column("instance", "instance", _instance, None, max=24, needs=60),
+            Column("text", "what", self._text, None, min=20, max=300, flex=True),
+        )
+
+    def _text(self, record: Record) -> Cell:
+        """The words of the event list, and further files of a group."""
+        described = describe_known(record.event, self.campaign)
+        return described.text, "muted" if described.style == "muted" else ""
 
     def show(self, changes: Changes) -> None:
         """Show new records, or another moment of a replay."""
@@ -109,7 +127,7 @@ class LogScreen(ListingScreen[Record, None]):
                 break
             # In a damaged log, the records returned may lie behind the requested ones.
             part = [r for r in records if r.seq <= after + count]
-            found = await in_thread(partial(_matching, query, part))
+            found = await in_thread(partial(_matching, query, part, self.campaign))
             self.source.scanned(query, after, count, found)
             self.table.sync()
             self._title()
@@ -136,6 +154,11 @@ class LogScreen(ListingScreen[Record, None]):
         at = groups.index(query.group) + 1 if query.group in groups else 0
         group = groups[at % len(groups)]
         self._ask(replace(query, group=group))
+
+    def do_log_fields(self) -> None:
+        """Show all fields of each record, or only what they mean."""
+        self._raw = not self._raw
+        self.show_detail()
 
     def do_log_instance(self) -> None:
         """Show only the instance under the cursor, or all."""
@@ -168,30 +191,32 @@ class LogScreen(ListingScreen[Record, None]):
     def _count(self) -> None:
         self.query_one(FilterBar).count(len(self.source), self.source.bound)
 
+    def reveal(self, key: str) -> None:
+        """Put the cursor on a record; without a filter, if the filter may hide the record."""
+        if not self.table.go_to(key):
+            self._ask(Query(group=""))
+            super().reveal(key)
+
     # ------------------------------------------------------------- details
 
     def details(self, row: Record, preview: None, size: Size) -> Sequence[Line]:
-        """Return all fields of a record."""
-        return details.record_lines(row)
+        """Return what happened, and on request all fields of the record."""
+        described = describe_known(row.event, self.campaign)
+        wall = wall_time(self.campaign, row.t)
+        return details.record_lines(row, described, wall, raw=self._raw)
 
     def describe_row(self) -> ActionContext:
         """Return whether there is a record under the cursor."""
         return ActionContext(row=self.table.current is not None)
 
 
-def _matching(query: Query, records: Sequence[Record]) -> list[int]:
-    return [record.seq for record in records if query.matches(record)]
+def _matching(query: Query, records: Sequence[Record], state: State) -> list[int]:
+    """In a thread: only looks rows of the state up, which is safe while it is changed."""
+    return [r.seq for r in records if query.matches(describe_known(r.event, state))]
 
 
-def _columns() -> Sequence[Column[Record]]:
-    return (
-        # Not the last column: the caption would cover its title.
-        Column("seq", "#", lambda r: (f"{r.seq}", "muted"), None, "right", max=9, needs=70),
-        Column("t", "time", lambda r: (format.clock(r.t), "muted"), None, "right", min=8, max=12),
-        Column("kind", "event", _label, None, min=9, max=12),
-        Column("instance", "instance", _instance, None, max=24, needs=60),
-        Column("text", "what", _text, None, min=20, max=300, flex=True),
-    )
+def _time(record: Record) -> Cell:
+    return format.clock(record.t), "muted"
 
 
 def _label(record: Record) -> Cell:
@@ -201,8 +226,3 @@ def _label(record: Record) -> Cell:
 
 def _instance(record: Record) -> Cell:
     return describe(record.event).instance, "muted"
-
-
-def _text(record: Record) -> Cell:
-    described = describe(record.event)
-    return described.text, "muted" if described.style == "muted" else ""

@@ -1,168 +1,140 @@
-"""The event list: the latest events, newest first."""
+"""The event list: the latest events; a row leads to its mutant, entry, finding or record."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import ClassVar
 
 from rich.cells import cell_len
+from textual import events
+from textual.binding import BindingType
 
-from fuzztui.model.state import Finding, State
+from fuzztui.model.state import State
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.labels.details import finding_title
-from fuzztui.tui.labels.events import Described, describe, progress_text
-from fuzztui.tui.labels.instances import TROUBLE
-from fuzztui.tui.labels.mutants import brief_change, place
-from fuzztui.wire import events as ev
-from fuzztui.wire.events import Record
+from fuzztui.tui.frame.actions import bindings
+from fuzztui.tui.frame.host import host
+from fuzztui.tui.labels.event_rows import EventRow, event_rows
 
-TOLD = ("fuzzing", "done", "refused", "failed", "dropped")
-"""Progress of a mutant that is shown."""
-
-OFTEN = ("failed", "dropped")
-"""Progress that many mutants have: shown as one line with a count."""
-
-MOST = 100
-"""Maximal number of drawn events: more than any screen shows."""
+_TITLE = " Events "
 
 
-class EventList(Canvas):
-    """Campaign time, kind, instance and text of the latest events."""
+class EventList(Canvas, can_focus=True):
+    """Campaign time, kind, instance and text of the latest events; groups of findings first.
 
+    With the focus it has a cursor: the arrow keys move it, Enter goes to what the row is about.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("table")]
     DEFAULT_CSS = "EventList { height: 1fr; min-height: 3; }"
 
     def __init__(self) -> None:
         super().__init__()
-        self._events: Sequence[tuple[float, Described]] = ()
+        self._rows: Sequence[EventRow] = ()
+        self._advice = ""
+        self._cursor = 0
+        self._top = 0
 
     def show(self, state: State) -> None:
-        """Draw the end of ``state.recent``."""
-        self._events = latest(state)
-        self.repaint()
+        """Draw the latest events of ``state``. The cursor stays on its event."""
+        before = self.current
+        self._rows = event_rows(state)
+        if before is not None and self.has_focus:
+            where = (before.screen, before.key)
+            at = (n for n, row in enumerate(self._rows) if (row.screen, row.key) == where)
+            self._cursor = next(at, self._cursor)
+        self._move(0)
+
+    def advise(self, text: str) -> None:
+        """Show an advice in the title; an empty string: none."""
+        if text != self._advice:
+            self._advice = text
+            self.repaint()
+
+    @property
+    def current(self) -> EventRow | None:
+        """The row under the cursor; None if there is no event."""
+        return self._rows[self._cursor] if self._cursor < len(self._rows) else None
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw a title and one event per line."""
-        title = "Events"
-        lines: list[Line] = [
-            [TextSpan(f" {title} ", "bold"), TextSpan("─" * (width - len(title) - 3), "rule")]
-        ]
-        if not self._events:
+        lines: list[Line] = [self._title(width)]
+        if not self._rows:
             return [*lines, [TextSpan(" waiting for the first event…", "muted")]]
-        shown = self._events[: height - 1]
+        self._scroll(height - 1)
+        shown = self._rows[self._top : self._top + height - 1]
         # Watched trees have long instance names; the text is more important.
-        longest = max(cell_len(plain(event.instance)) for _, event in shown)
+        longest = max(cell_len(plain(row.described.instance)) for row in shown)
         name = min(max(8, longest), max(8, width // 6))
-        for t, event in shown:
-            fixed = [
-                TextSpan(f" {format.clock(t):>8}  ", "muted"),
-                TextSpan(fit(plain(event.label), 9), event.style),
-                TextSpan(fit(plain(event.instance), name) + "  ", "muted"),
-            ]
-            lines.append([*fixed, TextSpan(fit(plain(event.text), max(0, width - 24 - name)))])
+        for n, row in enumerate(shown, self._top):
+            lines.append(self._line(row, width, name, under=self.has_focus and n == self._cursor))
         return lines
 
+    def _title(self, width: int) -> Line:
+        title = [TextSpan(_TITLE, "bold primary" if self.has_focus else "bold")]
+        if self._advice:
+            title += [TextSpan("── ", "rule"), TextSpan(f"{plain(self._advice)} ", "hang")]
+        rest = max(0, width - width_of(title) - 1)
+        return [*title, TextSpan("─" * rest, "rule")]
 
-def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
-    """Return the latest events that users need, newest first.
+    def _line(self, row: EventRow, width: int, name: int, *, under: bool) -> Line:
+        event = row.described
+        mark = "▸" if under else "●" if row.pinned else " "
+        room = max(0, width - 24 - name)
+        return [
+            TextSpan(mark, "bold primary" if under else event.style, str(row.seq)),
+            TextSpan(f"{format.clock(row.t):>8}  ", "muted", str(row.seq)),
+            TextSpan(fit(plain(event.label), 9), event.style, str(row.seq)),
+            TextSpan(fit(plain(event.instance), name) + "  ", "muted", str(row.seq)),
+            TextSpan(fit(plain(event.text), room), "bold" if under else "", str(row.seq)),
+        ]
 
-    Consecutive new entries are one line, and so are the kills of one entry. Findings are shown
-    however many other events followed, with their titles once known. Events that only add details
-    to another event are left out.
-    """
-    out: list[tuple[int, float, Described]] = []
-    entries: list[Record] = []
-    kills: dict[str, list[Record]] = {}
-    turns: dict[str, list[Record]] = {}
-    for record in reversed(list(state.recent)):
-        event = record.event
-        if isinstance(event, ev.EntrySaved):
-            entries.append(record)
-            continue
-        if isinstance(event, ev.MutantState):
-            if _first(event, state):
-                kills.setdefault(event.killer or event.id, []).append(record)
-            continue
-        if isinstance(event, ev.FindingSaved | ev.FindingDescribed):
-            continue
-        if isinstance(event, ev.EntryDescribed) and not event.steer:
-            continue
-        if isinstance(event, ev.MutantProgress):
-            if event.stage in TOLD:
-                turns.setdefault(event.stage if event.stage in OFTEN else event.id, []).append(
-                    record
-                )
-            continue
-        if isinstance(event, ev.InstanceHello | ev.InstanceState) and _told(event, state):
-            continue
-        out += _run(entries)
-        entries = []
-        out.append((record.seq, record.t, describe(event)))
-    out += _run(entries)
-    out += [(f.seq, f.t, _finding(f)) for f in list(state.findings.values())[-most:]]
-    out += [_kills(records, state) for records in kills.values()]
-    out += [_turns(records, state) for records in turns.values()]
-    out.sort(key=lambda item: item[0], reverse=True)
-    return [(t, described) for _, t, described in out[:most]]
+    # ------------------------------------------------------------- actions
 
+    def clicked(self, click: str, at: int) -> None:
+        """Go to what the clicked row is about."""
+        for n, row in enumerate(self._rows):
+            if str(row.seq) == click:
+                self._cursor = n
+                self.do_table_select()
+                return
 
-def _first(kill: ev.MutantState, state: State) -> bool:
-    """Whether this is the mutant's first kill, which another instance may have made."""
-    mutant = state.mutants.get(kill.id)
-    return mutant is None or mutant.killer in ("", kill.killer)
+    def do_table_select(self) -> None:
+        """Go to the mutant, entry or finding of the row; else to its record in the log."""
+        if (row := self.current) is not None:
+            host(self).go_to_row(row.screen, row.key)
 
+    def do_table_rows(self, by: int) -> None:
+        """Move the cursor."""
+        self._move(by)
 
-def _kills(records: Sequence[Record], state: State) -> tuple[int, float, Described]:
-    """The kills of one entry, newest first, as one event with location and change."""
-    newest = records[0]
-    described = describe(newest.event)
-    mutant = state.mutants.get(getattr(newest.event, "id", ""))
-    if mutant is not None and mutant.file:
-        by = f"  by {mutant.killer}" if mutant.killer else ""
-        change = brief_change(mutant.before, mutant.after)
-        described = replace(described, text=f"{place(mutant)}  {change}{by}")
-    if len(records) > 1:
-        described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
-    return newest.seq, newest.t, described
+    def do_table_pages(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self._move(by * max(1, self.size.height - 2))
 
+    def do_table_first(self) -> None:
+        """Go to the first row."""
+        self._move(-len(self._rows))
 
-def _told(event: ev.InstanceHello | ev.InstanceState, state: State) -> bool:
-    """Whether the turn of a mutant shows the same about its instance."""
-    instance = state.instances.get(event.instance)
-    fuzzes = instance is not None and bool(instance.mutant)
-    return fuzzes and not (isinstance(event, ev.InstanceState) and event.state in TROUBLE)
+    def do_table_last(self) -> None:
+        """Go to the last row."""
+        self._move(len(self._rows))
 
+    def _move(self, by: int) -> None:
+        self._cursor = max(0, min(len(self._rows) - 1, self._cursor + by))
+        self.repaint()
 
-def _turns(records: Sequence[Record], state: State) -> tuple[int, float, Described]:
-    """The progress of one mutant, or of many as one event with the latest one."""
-    newest = records[0]
-    event = newest.event
-    described = describe(event)
-    if isinstance(event, ev.MutantProgress):
-        mutant = state.mutants.get(event.id)
-        if mutant is not None and mutant.file:
-            change = brief_change(mutant.before, mutant.after)
-            described = replace(described, text=f"{place(mutant)} {progress_text(event)}  {change}")
-        if len(records) > 1 and event.stage in OFTEN:
-            described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
-    return newest.seq, newest.t, described
+    def _scroll(self, height: int) -> None:
+        """Keep the cursor in view; without the focus show the start."""
+        if not self.has_focus:
+            self._cursor = self._top = 0
+        self._top = max(min(self._top, self._cursor), self._cursor - max(1, height) + 1, 0)
 
+    def on_focus(self, _event: events.Focus) -> None:
+        """Draw the cursor."""
+        self.repaint()
 
-def _run(records: Sequence[Record]) -> list[tuple[int, float, Described]]:
-    """Consecutive records of one kind, newest first, as one event."""
-    if not records:
-        return []
-    newest = records[0]
-    described = describe(newest.event)
-    if len(records) > 1:
-        described = replace(described, text=f"{described.text}  and {len(records) - 1:,} before it")
-    return [(newest.seq, newest.t, described)]
-
-
-def _finding(finding: Finding) -> Described:
-    place = f"  at {finding.place}" if finding.place else ""
-    again = "" if finding.first else "  (seen before)"
-    style = finding.category if finding.first else "muted"
-    text = f"{finding_title(finding)}{place}{again}"
-    return Described(finding.category, text, style, finding.instance)
+    def on_blur(self, _event: events.Blur) -> None:
+        """Draw without a cursor."""
+        self.repaint()

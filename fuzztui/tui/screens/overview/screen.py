@@ -172,6 +172,7 @@ class OverviewScreen(CampaignScreen):
         """Update ages."""
         super().tick(status)
         self._show_totals(status)
+        self.query_one(EventList).advise(status.advice)
         # Only rows whose ages have changed: a fleet may have a hundred.
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
         self.instances.touch(id for id, words in now.items() if words != self._ages.get(id))

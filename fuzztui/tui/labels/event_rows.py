@@ -1,0 +1,209 @@
+"""The latest events as rows for users: repeats are one row, and each row leads somewhere. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fuzztui.model.state import Finding, State
+from fuzztui.tui.labels.details import finding_title
+from fuzztui.tui.labels.events import Described, command_text, describe, progress_text
+from fuzztui.tui.labels.instances import TROUBLE
+from fuzztui.tui.labels.mutants import brief_change, place
+from fuzztui.wire import events as ev
+from fuzztui.wire.events import Record
+
+SHOWN_STAGES = ("fuzzing", "done", "refused", "failed", "dropped")
+"""Progress of a mutant that is shown."""
+
+OFTEN = ("failed", "dropped")
+"""Progress that many mutants have: shown as one row with a count."""
+
+MAX_ROWS = 100
+"""Maximal number of rows: more than any screen shows."""
+
+MAX_PINNED = 3
+"""Groups of findings at the top, however many other events followed."""
+
+CORPUS, FINDINGS, MUTANTS, LOG = "corpus", "findings", "mutants", "log"
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One row. ``seq``, ``t``: of the newest record in it."""
+
+    seq: int
+    t: float
+    described: Described
+    screen: str
+    """The screen that shows more."""
+    key: str
+    """The row of that screen."""
+    pinned: bool = False
+
+
+def describe_known(event: ev.Event, state: State) -> Described:
+    """Return an event as text, with what the campaign's state knows of its mutant or command."""
+    described = describe(event)
+    match event:
+        case ev.MutantState():
+            mutant = state.mutants.get(event.id)
+            if mutant is None or not mutant.file:
+                return described
+            where = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
+            rest = described.text.removeprefix(event.id)
+            return replace(described, text=f"{where}{rest}")
+        case ev.MutantProgress():
+            mutant = state.mutants.get(event.id)
+            if mutant is None or not mutant.file:
+                return described
+            change = brief_change(mutant.before, mutant.after)
+            return replace(described, text=f"{place(mutant)} {progress_text(event)}  {change}")
+        case ev.FindingSaved():
+            finding = state.findings.get(f"{event.instance}/{event.file}")
+            return described if finding is None else _finding(finding, 1)
+        case ev.CommandApplied() | ev.CommandRejected():
+            command = state.commands.get(event.id)
+            if command is None or not command.command:
+                return described
+            rest = described.text.removeprefix(event.id).strip()
+            return replace(described, text=f"{command_text(command.command)}  {rest}".strip())
+        case _:
+            return described
+
+
+def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
+    """Return the latest events that users need: the newest groups of findings, then by time.
+
+    One row each for: consecutive new entries; the kills of one entry; the progress of one mutant;
+    all findings of one group; a command and its answer; consecutive equal states of instances.
+    Events that only add details to another event are left out.
+    """
+    rows: list[EventRow] = []
+    run: list[Record] = []
+    kills: dict[str, list[Record]] = {}
+    turns: dict[str, list[Record]] = {}
+    answered: set[str] = set()
+    for record in reversed(list(state.recent)):
+        event = record.event
+        match event:
+            case ev.MutantState():
+                if _first(event, state):
+                    kills.setdefault(event.killer or event.id, []).append(record)
+                continue
+            case ev.MutantProgress():
+                if event.stage in SHOWN_STAGES:
+                    kind = event.stage if event.stage in OFTEN else event.id
+                    turns.setdefault(kind, []).append(record)
+                continue
+            case ev.FindingSaved() | ev.FindingDescribed():
+                continue
+            case ev.EntryDescribed() if not event.steer:
+                continue
+            case ev.InstanceHello() | ev.InstanceState() if _is_turn(event, state):
+                continue
+            case ev.CommandIssued() if event.id in answered:
+                continue
+            case ev.CommandApplied() | ev.CommandRejected():
+                if event.id in answered:
+                    continue  # by another instance
+                answered.add(event.id)
+        if run and not _alike(run[-1].event, event):
+            rows.append(_run(run, state))
+            run = []
+        run.append(record)
+    if run:
+        rows.append(_run(run, state))
+    rows += _groups(state, most)
+    rows += [_kills(records, state) for records in kills.values()]
+    rows += [_turns(records, state) for records in turns.values()]
+    rows.sort(key=lambda row: row.seq, reverse=True)
+    pinned = [row for row in rows if row.screen == FINDINGS][:MAX_PINNED]
+    rest = [row for row in rows if row not in pinned]
+    return [*(replace(row, pinned=True) for row in pinned), *rest][:most]
+
+
+def _alike(later: ev.Event, earlier: ev.Event) -> bool:
+    """Whether two consecutive events are one row."""
+    match later, earlier:
+        case ev.EntrySaved(), ev.EntrySaved():
+            return True
+        case ev.InstanceState(), ev.InstanceState():
+            return (later.state, later.reason) == (earlier.state, earlier.reason)
+        case _:
+            return False
+
+
+def _run(records: Sequence[Record], state: State) -> EventRow:
+    """Consecutive records that are alike, newest first."""
+    newest = records[0]
+    event = newest.event
+    described = describe_known(event, state)
+    if len(records) > 1:
+        more = f"{len(records) - 1:,} before it"
+        if isinstance(event, ev.InstanceState):
+            names = {r.event.instance for r in records if isinstance(r.event, ev.InstanceState)}
+            more = f"{len(names) - 1:,} other instances" if len(names) > 1 else more
+        described = replace(described, text=f"{described.text}  and {more}")
+    screen, key = LOG, str(newest.seq)
+    if isinstance(event, ev.EntrySaved | ev.EntryDescribed):
+        screen, key = CORPUS, f"{event.instance}/{event.id}"
+    return EventRow(newest.seq, newest.t, described, screen, key)
+
+
+def _first(kill: ev.MutantState, state: State) -> bool:
+    """Whether this is the mutant's first kill, which another instance may have made."""
+    mutant = state.mutants.get(kill.id)
+    return mutant is None or mutant.killer in ("", kill.killer)
+
+
+def _kills(records: Sequence[Record], state: State) -> EventRow:
+    """The kills of one entry, newest first, with location and change of the newest."""
+    newest = records[0]
+    described = describe(newest.event)
+    id = getattr(newest.event, "id", "")
+    mutant = state.mutants.get(id)
+    if mutant is not None and mutant.file:
+        by = f"  by {mutant.killer}" if mutant.killer else ""
+        change = brief_change(mutant.before, mutant.after)
+        described = replace(described, text=f"{place(mutant)}  {change}{by}")
+    if len(records) > 1:
+        described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
+    return EventRow(newest.seq, newest.t, described, MUTANTS, id)
+
+
+def _is_turn(event: ev.InstanceHello | ev.InstanceState, state: State) -> bool:
+    """Whether the turn of a mutant shows the same about its instance."""
+    instance = state.instances.get(event.instance)
+    fuzzes = instance is not None and bool(instance.mutant)
+    return fuzzes and not (isinstance(event, ev.InstanceState) and event.state in TROUBLE)
+
+
+def _turns(records: Sequence[Record], state: State) -> EventRow:
+    """The progress of one mutant, or of many with the latest one."""
+    newest = records[0]
+    event = newest.event
+    described = describe_known(event, state)
+    if len(records) > 1 and getattr(event, "stage", "") in OFTEN:
+        described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
+    return EventRow(newest.seq, newest.t, described, MUTANTS, getattr(event, "id", ""))
+
+
+def _groups(state: State, most: int) -> list[EventRow]:
+    """The newest groups of findings, each at the time of its first finding."""
+    rows: list[EventRow] = []
+    for finding in reversed(list(state.findings.values())):
+        if len(rows) >= most:
+            break
+        if finding.first:
+            keys = state.groups.get(finding.signature, ()) if finding.signature else ()
+            described = _finding(finding, max(1, len(keys)))
+            rows.append(EventRow(finding.seq, finding.t, described, FINDINGS, finding.key))
+    return rows
+
+
+def _finding(finding: Finding, files: int) -> Described:
+    place = f"  at {finding.place}" if finding.place else ""
+    times = f"  ×{files:,}" if files > 1 else ""
+    text = f"{finding_title(finding)}{place}{times}"
+    return Described(finding.category, text, finding.category, finding.instance)
