@@ -60,7 +60,7 @@ async def test_probes_left(drive):
     log.add(Stats("main", 10**6, 2000.0, 5, edges=300, edges_total=900, probes_left=777))
     async with drive(log, size=(200, 50)) as d:
         assert "777 probes" in d.text()
-        await d.press("tab", "enter")
+        await d.press("enter")
         await d.until(lambda: "probes left" in d.text())
 
 

@@ -98,6 +98,8 @@ class Action:
     mode: str = ""
     """The only mode (live or replay) that has this action; in the other mode the action is hidden,
     not greyed."""
+    ended: bool = False
+    """Whether the action is for campaigns that have ended; before, the footer hides the action."""
     engine: str = ""
     """The only engine whose campaigns show this action in the footer. Their supervisor executes
     the action itself, so that their instances need not announce the capability."""
@@ -128,6 +130,8 @@ class Action:
         """Return why this action is impossible now, for users; an empty string if possible."""
         if self.mode and now.mode != self.mode:
             return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
+        if self.ended and now.state not in ENDED:
+            return "the campaign has not ended"
         reason = self.check(now)
         if reason or not self.needs:
             return reason

@@ -183,6 +183,11 @@ _TYPES = (
 
 _LOOKING = (
     Action(
+        "overview.copy_next", ("c",), "Copy next command",
+        "Copy a command line of the closing card; again: the one after it", "Campaign",
+        scope="overview", footer=9, mode="live", ended=True,
+    ),
+    Action(
         "operator.find", ("backspace",), "Find",
         "Go to the latest entry or finding of this mutator", "Operators",
         scope="operators", check=why_no_row, footer=22,

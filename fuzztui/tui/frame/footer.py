@@ -7,6 +7,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
+from fuzztui.model.selectors import ENDED
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.painter import painter
@@ -85,7 +86,11 @@ def _place(action: Action) -> tuple[int, str]:
 
 
 def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
-    """Return the footer's actions in order, without actions of another mode or table."""
+    """Return the footer's actions in order, without actions of another mode or table.
+
+    After the end of a campaign, commands that only a running one executes are left out: the help
+    shows why they are impossible.
+    """
     wanted = [
         a
         for a in ACTIONS
@@ -95,5 +100,7 @@ def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
         and a.engine in ("", now.engine)
         and a.queue in (None, bool(now.stage))
         and not a.elsewhere(now)
+        and not (a.ended and now.state not in ENDED)
+        and not (now.state in ENDED and a.mode == "live" and a.why_not(now))
     ]
     return sorted(wanted, key=lambda a: a.footer)

@@ -19,10 +19,12 @@ from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
+from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.instance_columns import ages, columns
 from fuzztui.tui.labels.instances import Fact, present, whole
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.status import AFL, Status
+from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.tui.screens.overview.event_list import EventList
 from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
 from fuzztui.tui.screens.overview.lines import MixtureLine, MutationLine, TargetingLine
@@ -108,6 +110,8 @@ class OverviewScreen(CampaignScreen):
         super().__init__()
         self._pending: dict[str, list[str]] = {}
         self._ages: dict[str, tuple[Cell, Cell, bool, bool]] = {}
+        self._closed_seq = 0
+        """The record up to which the closing card was made; 0: there is none."""
         self._last_age_t = -1.0
         """Campaign time at which the statistics of any instance were last old, in seconds."""
 
@@ -134,6 +138,7 @@ class OverviewScreen(CampaignScreen):
             id="instances",
         )
         yield InstanceStrip()
+        yield ClosingCard()
         yield EventList()
 
     @property
@@ -173,12 +178,24 @@ class OverviewScreen(CampaignScreen):
         super().tick(status)
         self._show_totals(status)
         self.query_one(EventList).advise(status.advice)
+        self._close(status)
         # Only rows whose ages have changed: a fleet may have a hundred.
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
         self.instances.touch(id for id, words in now.items() if words != self._ages.get(id))
         self._ages = now
         self._hide_ages(status)
         self._show_current()
+
+    def _close(self, status: Status) -> None:
+        """Show the closing card once a campaign has ended."""
+        state = self.campaign
+        ended = status.over and status.mode == "live"
+        if (closed := state.seq if ended else 0) == self._closed_seq:
+            return
+        self._closed_seq = closed
+        rows = closing_rows(state, status, self.host.run_dir) if ended else []
+        because = f": {status.reason}" if status.reason else ""
+        self.query_one(ClosingCard).show(f"The campaign has {status.state}{because}", rows)
 
     def _hide_ages(self, status: Status) -> None:
         """Hide the column of ages some time after the last age was shown."""
@@ -273,6 +290,13 @@ class OverviewScreen(CampaignScreen):
             self.host.steer(Resume(instance.id), f"resume {instance.id}")
         else:
             self.host.steer(Pause(instance.id), f"pause {instance.id}")
+
+    def do_overview_copy_next(self) -> None:
+        """Copy the next command line of the closing card."""
+        if line := self.query_one(ClosingCard).next_command():
+            self.host.copy(line, "command")
+        else:
+            self.notify("This campaign has no run directory: there is no command.", timeout=4)
 
     @on(BigTable.Highlighted)
     def _moved(self) -> None:

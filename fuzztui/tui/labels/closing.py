@@ -1,0 +1,130 @@
+"""What a campaign that has ended leaves: its result, what is left, and what to do next. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzztui.base.text import several
+from fuzztui.model.selectors import groups
+from fuzztui.model.state import State
+from fuzztui.tui.base import format, shell
+from fuzztui.tui.labels.details import finding_title, repro_command
+from fuzztui.tui.labels.run_files import place_of
+from fuzztui.tui.labels.status import Status
+
+MAX_LISTED = 3
+"""Listed findings; the others are counted."""
+
+MAX_COMMANDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingRow:
+    """One row. ``screen``, ``key``: what shows more; ``key`` may be empty."""
+
+    name: str
+    text: str
+    style: str = ""
+    screen: str = ""
+    key: str = ""
+
+
+def closing_rows(state: State, status: Status, run: Path | None) -> list[ClosingRow]:
+    """Return the rows of the closing card.
+
+    ``run``: the run directory; None: a watched campaign, or a log alone.
+    """
+    return [
+        *_score(status),
+        *_left(state),
+        *_findings(state),
+        *_commands(state, status, run),
+    ]
+
+
+def _score(status: Status) -> list[ClosingRow]:
+    if status.first is not None or status.mutants is None:
+        return []
+    m = status.mutants
+    score = f"{m.at_least}{format.score(m.score)}"
+    known = f"{m.killed:,} of {several(m.total - m.invalid, 'mutant')} killed"
+    parts = [f"{score}: {known}", f"{m.alive:,} alive"]
+    parts += [f"{m.pending:,} not run"] if m.pending else []
+    return [ClosingRow("score", ", ".join(parts), "killed", "mutants")]
+
+
+def _left(state: State) -> list[ClosingRow]:
+    """Survivors, or uncovered goals, by function, the most first."""
+    survivors = Counter(
+        m.function or m.module for m in state.mutants.values() if m.state == "alive" and not m.stage
+    )
+    if survivors:
+        return [ClosingRow("survivors", _counted(survivors, "function"), "alive", "mutants")]
+    goals: set[str] = set()
+    for left in state.uncovered_goals.values():
+        goals |= left.keys()
+    if goals:
+        files = Counter(goal.partition(":")[0] for goal in goals)
+        return [ClosingRow("goals left", _counted(files, "file"), "alive", "types")]
+    return []
+
+
+def _counted(counts: Counter[str], noun: str) -> str:
+    listed = [f"{name} {n:,}" for name, n in counts.most_common(5)]
+    more = len(counts) - len(listed)
+    return " · ".join([*listed, *([f"{several(more, noun)} more"] if more > 0 else [])])
+
+
+def _findings(state: State) -> list[ClosingRow]:
+    found = groups(state)
+    rows = [
+        ClosingRow(
+            "findings" if n == 0 else "",
+            finding_title(g.first)
+            + (f"  at {g.first.place}" if g.first.place else "")
+            + (f"  ×{len(g.findings):,}" if len(g.findings) > 1 else ""),
+            g.first.category,
+            "findings",
+            g.first.key,
+        )
+        for n, g in enumerate(found[:MAX_LISTED])
+    ]
+    if len(found) > MAX_LISTED:
+        more = f"and {several(len(found) - MAX_LISTED, 'group')} more"
+        rows.append(ClosingRow("", more, "muted", "findings", found[MAX_LISTED].first.key))
+    return rows
+
+
+def _commands(state: State, status: Status, run: Path | None) -> list[ClosingRow]:
+    """At most three command lines, the most useful first."""
+    if run is None:
+        return []
+    lines: list[str] = []
+    found = groups(state)
+    if found and (file := place_of(found[0].first, state, run)) is not None:
+        lines.append(repro_command(run, file.path))
+    if any(m.state == "alive" and not m.stage for m in state.mutants.values()):
+        lines.append(shell.command(["fuzztui", "mutants", "list", str(run), "--survivors"]))
+    lines += _longer(state, status, run)
+    lines.append(shell.command(["fuzztui", "replay", str(run)]))
+    return [
+        ClosingRow("next" if n == 0 else "", line, "valid")
+        for n, line in enumerate(lines[:MAX_COMMANDS])
+    ]
+
+
+def _longer(state: State, status: Status, run: Path) -> Iterable[str]:
+    """The command line that continues the campaign: with twice the budget if it is used up."""
+    words: Sequence[str] = ["fuzztui", str(run / "campaign.toml")]
+    if state.state == "stopped":
+        return [shell.command(words)]
+    if status.budget_s > 0 and status.by_time:
+        budget = f"campaign.budget={2 * status.budget_s:.0f}s"
+    elif status.budget_trials > 0:
+        budget = f"campaign.budget={2 * status.budget_trials} trials"
+    else:
+        return []
+    return [shell.command([*words, "--set", budget])]

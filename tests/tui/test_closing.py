@@ -1,0 +1,90 @@
+"""The closing card of a campaign that has ended."""
+
+from __future__ import annotations
+
+import shlex
+
+from fakes import running, started
+from mutated import mutated
+
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.tui.frame.footer import actions_for
+from fuzztui.tui.labels.closing import MAX_COMMANDS, MAX_LISTED, closing_rows
+from fuzztui.tui.labels.status import status_of
+from fuzztui.tui.screens.overview.closing_card import ClosingCard
+from fuzztui.wire import events as ev
+
+
+def ended(log, state="finished"):
+    log.add(ev.CampaignEnded(state, "the budget is used up"), dt=1.0)
+    return log
+
+
+def rows_of(log, run):
+    state = State()
+    apply(state, log.records)
+    return closing_rows(state, status_of(state, state.t), run)
+
+
+def test_findings_lead_to_their_rows_and_a_command_reproduces_the_first(tmp_path):
+    rows = rows_of(ended(running()), tmp_path)
+    findings = [r for r in rows if r.screen == "findings"]
+    assert len(findings) == MAX_LISTED and all(r.key for r in findings)
+    commands = [shlex.split(r.text) for r in rows if not r.screen]
+    assert len(commands) <= MAX_COMMANDS
+    assert commands[0][:3] == ["fuzztui", "repro", str(tmp_path)]
+    assert any("campaign.budget=3600s" in words for words in commands)  # twice as much
+
+
+def test_survivors_are_counted_by_function(tmp_path):
+    log = ended(mutated())
+    state = State()
+    apply(state, log.records)
+    alive = [m for m in state.mutants.values() if m.state == "alive"]
+    rows = rows_of(log, tmp_path)
+    (left,) = [r for r in rows if r.name == "survivors"]
+    assert all(m.function in left.text for m in alive[:1])
+    assert any("--survivors" in r.text for r in rows if not r.screen)
+
+
+def test_uncovered_goals_are_counted_by_file(tmp_path):
+    log = started(engine="spoton")
+    left = {f"app.py:{n}:then": {"frontier": False, "reached": 0, "types": []} for n in range(3)}
+    log.add(ev.GoalsUncovered("main", left=left))
+    (row,) = [r for r in rows_of(ended(log), tmp_path) if r.screen == "types"]
+    assert "app.py 3" in row.text
+
+
+def test_without_a_run_there_is_no_command(tmp_path):
+    assert all(r.screen for r in rows_of(ended(running()), None))
+
+
+def test_a_stopped_campaign_is_continued_with_its_budget(tmp_path):
+    rows = rows_of(ended(running(), "stopped"), tmp_path)
+    assert any(r.text.endswith("campaign.toml") for r in rows)
+
+
+async def test_the_card_comes_with_the_end(drive):
+    log = running()
+    async with drive(log) as d:
+        card = d.screen.query_one(ClosingCard)
+        assert not card.display
+        keys = {a.id for a in actions_for(d.screen.scopes(), d.app.action_context())}
+        assert "campaign.pause" in keys and "overview.copy_next" not in keys
+        ended(log)
+        await d.ready()
+        assert card.display
+        keys = {a.id for a in actions_for(d.screen.scopes(), d.app.action_context())}
+        assert "overview.copy_next" in keys
+        assert not keys & {"campaign.pause", "campaign.stop", "instance.pause"}
+        for _ in range(2):
+            await d.press("c")
+        first, second = (n.message for n in d.app._notifications)
+        assert first != second
+
+
+async def test_a_replay_has_no_card(drive):
+    log = ended(running())
+    async with drive(log, replay_at=log.t) as d:
+        assert not d.screen.query_one(ClosingCard).display
