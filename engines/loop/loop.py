@@ -46,6 +46,7 @@ from fuzztui.engines.directory.store import QUEUE, Store, candidate_tail, entry_
 from fuzztui.engines.execute.executor import FAILURE, TIMEOUT, Execution, Executor, Outcome
 from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.execute.limits import cpu_s, memory_used_up
+from fuzztui.engines.execute.shown import input_text
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.findings.triage import FLAKY, FailureTriage
@@ -59,7 +60,7 @@ from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.loop.stages import Stage
 from fuzztui.wire.afl import entry_name
 from fuzztui.wire.commands import Command
-from fuzztui.wire.events import EntryDescribed
+from fuzztui.wire.events import EntryDescribed, InputShown
 
 _TICK_NS: Final = 50_000_000
 _SLOW_REBUILD_S: Final = 5.0
@@ -383,6 +384,7 @@ class Loop:
             counters[j.EDGES_VARIABLE] = self.parts.executor.coverage.count(self._variable)
         counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
         self.describe(entry)
+        self._show(str(number), execution.data)
 
     def describe(self, entry: CorpusEntry) -> None:
         """Report an entry as an event."""
@@ -479,6 +481,20 @@ class Loop:
         tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL])
         file = self.findings.save(failure, data, tail, describe)
         self.parts.saved(candidate, file.partition("/")[0])
+        self._show(file, data)
+
+    def _show(self, row: str, data: bytes) -> None:
+        """Report what the generator makes of saved choices, which mean nothing to a user."""
+        executor = self.parts.executor
+        if not executor.form.choices:
+            return
+        shown = executor.guarded(lambda: input_text(executor.form.build(data)), None)
+        if shown is not None:
+            self.log.write(
+                InputShown(
+                    self.log.instance, row, shown.form, shown.text, shown.length, shown.picture
+                )
+            )
 
     # ----------------------------------------------------------------------- ticks
 

@@ -50,6 +50,7 @@ from fuzztui.wire.events import (
     FindingDescribed,
     FindingSaved,
     GoalsUncovered,
+    InputShown,
     InstanceHello,
     InstanceState,
     Message,
@@ -313,6 +314,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     EntrySaved: saved.entry_saved,
     EntriesSeeded: saved.entries_seeded,
     EntryDescribed: saved.entry_described,
+    InputShown: saved.input_shown,
     ComparisonsReported: comparisons.comparisons_reported,
     FindingSaved: saved.finding_saved,
     FindingDescribed: saved.finding_described,
@@ -336,7 +338,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     Unknown: _unknown,
 }
 
-_FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress})
+_FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress, InputShown})
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),
     MutantRuns: attrgetter("runs"),

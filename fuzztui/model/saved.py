@@ -20,8 +20,14 @@ from fuzztui.wire.events import (
     EntrySaved,
     FindingDescribed,
     FindingSaved,
+    InputShown,
 )
 from fuzztui.wire.finding_kinds import HANGS, kind_of
+
+MAX_PREVIEW = 120
+"""Characters of a generated input that the state contains."""
+
+_MAX_DIGITS = 11
 
 _ROWS_A_RECORD = 10
 """Rows whose inspection costs about as much as the fold of an ordinary record."""
@@ -101,6 +107,19 @@ def entry_described(state: State, e: EntryDescribed, touched: ChangesBuilder) ->
         kills=e.kills,
     )
     touched.entries.add(entry.key)
+
+
+def input_shown(state: State, e: InputShown, touched: ChangesBuilder) -> None:
+    """Note the start of a generated input, and which record contains all of it."""
+    instance(state, e.instance, touched)
+    if e.row.isascii() and e.row.isdigit() and len(e.row) < _MAX_DIGITS:
+        entry = entry_or_new(state, e.instance, int(e.row))
+        preview = e.text[:MAX_PREVIEW]
+        state.entries[entry.key] = replace(entry, preview=preview, shown_seq=state.seq)
+        touched.entries.add(entry.key)
+    elif (finding := state.findings.get(f"{e.instance}/{e.row}")) is not None:
+        state.findings[finding.key] = replace(finding, shown_seq=state.seq)
+        touched.findings.add(finding.key)
 
 
 def _finding(state: State, e: FindingSaved | FindingDescribed) -> Finding:

@@ -140,6 +140,10 @@ class Entry:
     """The place of the comparison that the entry was made for, ``module:line``; usually empty."""
     operand: str = ""
     """The operand that was put into the input for that comparison."""
+    preview: str = ""
+    """The start of what a generator made of the entry; an empty string: not reported."""
+    shown_seq: int = 0
+    """``seq`` of the record with all of it; 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,8 @@ class Finding:
     count: int = 1
     sync: str = ""
     """The instance in whose queue ``src`` is; an empty string: ``instance``."""
+    shown_seq: int = 0
+    """``seq`` of the record with what a generator made of the input; 0: none."""
     first: bool = True
     """Whether the finding is the first with its signature (updated by later descriptions)."""
 

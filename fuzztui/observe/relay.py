@@ -27,6 +27,7 @@ from fuzztui.wire.events import (
     Event,
     FindingDescribed,
     GoalsUncovered,
+    InputShown,
     InstanceHello,
     Message,
     MutantRuns,
@@ -48,6 +49,7 @@ MAX_LINE = 1 << 20
 _OF_ENGINES = (
     InstanceHello,
     EntryDescribed,
+    InputShown,
     ComparisonsReported,
     FindingDescribed,
     MutantsFound,

@@ -302,6 +302,26 @@ class EntryDescribed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class InputShown(Event):
+    """What a generator made of the choices of an entry or finding, as a text for users.
+
+    ``row``: the entry's id, or the finding's file. ``form``: text (a string itself), value (a
+    ``repr()``) or image. ``text``: the first 20,000
+    characters; ``length``: how many there are. ``picture``: the thumbnail of an image,
+    ``"32x20:"`` (width and height in pixels) and the pixels from the top, six hexadecimal digits
+    (RGB) each.
+    """
+
+    kind: ClassVar[str] = "input_shown"
+    instance: str
+    row: str
+    form: str = "value"
+    text: str = ""
+    length: Count = 0
+    picture: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ComparisonsReported(Event):
     """What the comparisons of the target have brought since the last event of this kind.
 

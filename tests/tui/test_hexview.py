@@ -5,8 +5,8 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui.labels.details import preview_lines
 from fuzztui.tui.labels.hexview import LIMIT, Preview, hex_rows, load, text_lines
+from fuzztui.tui.labels.input_views import file_lines
 
 
 def test_a_regular_file(tmp_path):
@@ -60,7 +60,7 @@ def test_hex_rows_hold_every_byte(data, per_row):
 
 @given(st.binary(max_size=300), st.integers(10, 120))
 def test_previews_are_safe_to_draw(data, width):
-    for line in preview_lines(Preview(data, len(data)), width):
+    for line in file_lines(Preview(data, len(data)), width):
         assert all(span.text.isprintable() for span in line)
 
 

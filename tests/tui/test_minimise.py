@@ -77,7 +77,7 @@ async def test_the_smaller_input_is_in_view_before_the_old_one(drive, tmp_path, 
         name = finding.file.rpartition("/")[2]
         put(tmp_path, f"minimised/{finding.instance}/{name}", b"new")
         await d.press("3")
-        await d.until(lambda: "minimised input, 3B" in d.text() and "  new" in d.text())
+        await d.until(lambda: "minimised input, 3B" in d.text() and " new" in d.text())
         pane = d.screen.details(d.table.current, d.screen._preview[1], d.screen.pane.size)
         words = ["".join(span.text for span in line) for line in pane]
         smaller = next(i for i, line in enumerate(words) if "minimised input, 3B" in line)

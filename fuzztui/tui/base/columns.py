@@ -52,6 +52,12 @@ class Column(Generic[T]):
     give: int = 0
     drop: bool = False
     cut: Callable[[str, int], str] | None = None
+    searched: Callable[[T], str] | None = None
+    """Returns the text that a filter searches; None: the cell's. For cells that cost reading."""
+
+    def hay(self, row: T) -> str:
+        """Return the text of a row that a filter searches."""
+        return self.cell(row)[0] if self.searched is None else self.searched(row)
 
 
 def shown(columns: Sequence[Column[T]], room: int) -> list[Column[T]]:

@@ -1,8 +1,8 @@
 """Colours by meaning: from a theme to Rich styles.
 
 A style is a string like ``"bold crash"`` or ``"muted"``: attributes and at most one name of
-:data:`~fuzztui.tui.base.themes.SEMANTIC` (or a base colour) for the text, one after ``on`` for the
-background.
+:data:`~fuzztui.tui.base.themes.SEMANTIC` (or a base colour, or ``#rrggbb`` for the pixel of a
+picture) for the text, one after ``on`` for the background.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from fuzztui.tui.base.themes import SEMANTIC, ThemeFile
 _ANSI_VARIABLES = BUILTIN_THEMES["ansi-dark"].variables
 """Variables that Textual's own style sheet needs from an ANSI theme."""
 
+_MAX_CACHED = 10_000
+"""Styles that are kept."""
+
 _ATTRIBUTES = ("bold", "italic", "underline", "reverse", "strike")
 
 
@@ -32,6 +35,8 @@ class Palette:
     def __getitem__(self, words: str) -> Style:
         style = self._cache.get(words)
         if style is None:
+            if len(self._cache) >= _MAX_CACHED:  # pixels of many pictures
+                self._cache.clear()
             style = self._cache[words] = self._resolve(words)
         return style
 
@@ -45,7 +50,8 @@ class Palette:
                 style += Style.parse(word)
             else:
                 try:
-                    color = Color.parse(self._variables.get(word, "")).rich_color
+                    name = word if word.startswith("#") else self._variables.get(word, "")
+                    color = Color.parse(name).rich_color
                 except ColorParseError:
                     continue
                 style += Style(bgcolor=color) if ground else Style(color=color)

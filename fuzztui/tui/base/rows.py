@@ -158,7 +158,7 @@ class Rows(Generic[T]):
             return True
         hay = self._haystack.get(key)
         if hay is None:
-            hay = "\n".join(c.cell(row)[0] for c in self._columns).casefold()
+            hay = "\n".join(c.hay(row) for c in self._columns).casefold()
             self._haystack[key] = hay
         return all(word in hay for word in self._words)
 

@@ -182,6 +182,14 @@ _TYPES = (
 )  # fmt: skip
 
 _LOOKING = (
+    *(
+        Action(
+            f"{scope}.view_input", ("i",), "View",
+            "Show the input, its bytes, or what changed against its parent", label,
+            scope=scope, footer=11, run="input.view",
+        )
+        for scope, label in (("corpus", "Corpus"), ("findings", "Findings"))
+    ),
     Action(
         "overview.copy_next", ("c",), "Copy next command",
         "Copy a command line of the closing card; again: the one after it", "Campaign",

@@ -18,7 +18,6 @@ from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.events import Described
-from fuzztui.tui.labels.hexview import Preview, hex_rows, text_lines
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.run_files import place_of, shown
@@ -59,10 +58,17 @@ def finding_title(finding: Finding) -> str:
 
 
 def entry_lines(
-    entry: Entry, state: State, lineage: Lineage, run: Path | None, pending: Sequence[str] = ()
+    entry: Entry,
+    state: State,
+    lineage: Lineage,
+    run: Path | None,
+    *,
+    pending: Sequence[str] = (),
+    content: Sequence[Line] = (),
 ) -> list[Line]:
-    """Return the details of an entry, its ancestors last."""
+    """Return the details of an entry: its name, ``content`` (the input), properties, relatives."""
     lines: list[Line] = [[TextSpan(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
+    lines += [*content, []] if content else []
     at = f", at {entry.execs:,} execs" if entry.execs else ""  # an imported file's name has none
     lines.append(pair("found", format.clock(entry.t) + at))
     if entry.reasons:
@@ -180,8 +186,8 @@ def finding_lines(
 ) -> list[Line]:
     """Return the details of a crash or hang, with the state of its minimising.
 
-    ``smaller``: the minimised input as lines of :func:`preview_lines`. Its first rows come directly
-    below the title: a result that the user requested must be visible in a low pane, too.
+    ``smaller``: the lines of the minimised input. Its first rows come directly below the title:
+    a result that the user requested must be visible in a low pane, too.
 
     ``moved``: the current path of the finding's file, if known to differ from the recorded path.
     """
@@ -277,27 +283,6 @@ def minimising_line(command: CommandStatus) -> Line:
         ]
     words = command.text or ("" if command.part >= 0 else "starting…")
     return [*line, TextSpan(f" {plain(words)}" if words else "", "pending")]
-
-
-def preview_lines(preview: Preview, width: int, name: str = "input") -> list[Line]:
-    """Return an input file's content: as text if it is text, and always as bytes."""
-    lines: list[Line] = [[], title(f"{name}, {format.size(preview.size)}")]
-    if preview.problem:
-        return [*lines, [TextSpan(plain(preview.problem), "hang")]]
-    if not preview.data:
-        return [*lines, [TextSpan("empty file", "muted")]]
-    if preview.is_text:
-        lines += [[TextSpan(text)] for text in text_lines(preview)]
-        lines += [[], title("bytes")]
-    per_row = 16 if width >= 76 else 8 if width >= 44 else 4
-    for offset, data, chars in hex_rows(preview.data, per_row):
-        lines.append(
-            [TextSpan(f"{offset}  ", "muted"), TextSpan(f"{data}  "), TextSpan(chars, "valid")]
-        )
-    if preview.size > len(preview.data):
-        rest = format.size(preview.size - len(preview.data))
-        lines.append([TextSpan(f"… {rest} more", "muted")])
-    return lines
 
 
 def record_lines(record: Record, described: Described, wall: float, *, raw: bool) -> list[Line]:

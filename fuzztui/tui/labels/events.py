@@ -70,6 +70,9 @@ def describe(event: ev.Event) -> Described:
             text = f"#{event.id}  {' '.join(w for w in words if w)}"
             group = SAVED if event.steer else STATS  # else an echo of a new entry
             return Described("entry", text, "muted", event.instance, group)
+        case ev.InputShown():
+            text = f"#{event.row}  {event.form} of {several(event.length, 'character')}"
+            return Described("input", text, "muted", event.instance, STATS)
         case ev.FindingSaved():
             return Described(event.category, event.file, event.category, event.instance, SAVED)
         case ev.FindingDescribed():

@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from textual.geometry import Size
 from textual.widget import Widget
+from textual.worker import WorkType
 
+from fuzztui.log.reader import LogReader
 from fuzztui.model.comparisons import comparison_rows, operation_yields
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
+from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.frame.action_context import Action, ActionContext, row_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.shown_inputs import ShownInputs
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
-from fuzztui.tui.labels.hexview import Preview, reading
+from fuzztui.tui.labels.hexview import load as load_file
+from fuzztui.tui.labels.hexview import reading
+from fuzztui.tui.labels.input_views import (
+    VIEWS,
+    InputContent,
+    bytes_preview,
+    input_lines,
+    value_preview,
+)
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.yields import yield_lines
 from fuzztui.tui.screens.corpus.yields import YieldScreen, YieldStrip
 
+START = 160
+"""Bytes of a file that are read for the column of inputs."""
 
-class CorpusScreen(ListingScreen[Entry, Preview]):
+MAX_STARTS = 5_000
+"""Starts of files that are kept."""
+
+
+class CorpusScreen(ListingScreen[Entry, InputContent]):
     """A row for each entry of each instance."""
 
     TAB = "corpus"
@@ -36,6 +56,12 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
+        self._view = VIEWS[0]
+        self._shown = ShownInputs(self._open_reader)
+        self._starts: OrderedDict[str, str] = OrderedDict()
+        """The start of the file of each entry that was in view."""
+        self._unread: set[str] = set()
+        """Entries in view of which the file is to be read."""
         self._counted = (-1, -1)
         """The numbers of entries and of reports of trials for which yields were counted."""
 
@@ -54,7 +80,17 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
                 "entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18
             ),
             Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=10, max=10),
-            Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12),
+            Column(
+                "input",
+                "input",
+                self._start,
+                min=24,
+                max=200,
+                flex=True,
+                needs=66,
+                searched=lambda e: e.preview,
+            ),
+            Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12, drop=True),
             Column("size", "size", _size, lambda e: e.size, "right", min=5),
             Column(
                 "edges", "edges", _edges, lambda e: e.edges, "right", descending=True, spare=True
@@ -62,7 +98,9 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             Column(
                 "kills", "kills", _kills, lambda e: e.kills, "right", descending=True, spare=True
             ),
-            Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=14, flex=True),
+            Column(
+                "why", "kept for", _why, lambda e: " ".join(e.reasons), min=8, max=24, drop=True
+            ),
             Column(
                 "outcome",
                 "outcome",
@@ -144,17 +182,72 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             words = "waiting for the first entry…"
         self.table.show_empty(words)
 
-    def details(self, row: Entry, preview: Preview | None, size: Size) -> Sequence[Line]:
-        """Return properties, lineage and content."""
+    def details(self, row: Entry, preview: InputContent | None, size: Size) -> Sequence[Line]:
+        """Return the input, properties, kills and lineage."""
         pending = self._pending.get(row.key, ())
-        lines = details.entry_lines(
-            row, self.campaign, self.host.lineage, self.host.run_dir, pending
+        content = input_lines(preview, size.width, self._view) if preview is not None else []
+        return details.entry_lines(
+            row,
+            self.campaign,
+            self.host.lineage,
+            self.host.run_dir,
+            pending=pending,
+            content=content,
         )
-        return lines + (details.preview_lines(preview, size.width) if preview is not None else [])
 
-    def preview_of(self, row: Entry) -> tuple[str, Callable[[], Preview]] | None:
-        """Return the reader of the entry's file."""
-        return reading(place_of(row, self.campaign, self.host.run_dir))
+    def preview_of(self, row: Entry) -> tuple[str, Callable[[], InputContent]] | None:
+        """Return the reader of the entry's and its parent's content."""
+        own = self._reading(row)
+        if own is None:
+            return None
+        name, read = own
+        parent = self.host.lineage.parent(row)
+        before = None if parent is None or parent.entry is None else self._reading(parent.entry)
+        if before is None:
+            return name, read
+        return name, lambda: replace(read(), parent=before[1]())
+
+    def _reading(self, entry: Entry) -> tuple[str, Callable[[], InputContent]] | None:
+        file = reading(place_of(entry, self.campaign, self.host.run_dir))
+        if file is None:
+            return None
+        name, read = file
+        return f"{name} {entry.shown_seq}", lambda: InputContent(
+            read(), self._shown.read(entry.shown_seq)
+        )
+
+    def _open_reader(self) -> LogReader:
+        return self.host.open_reader()
+
+    def _start(self, entry: Entry) -> Cell:
+        """The start of the input: what the generator made, else of the file, read when in view."""
+        if entry.preview:
+            return value_preview(entry.preview), ""
+        if entry.key in self._starts:
+            self._starts.move_to_end(entry.key)
+            return self._starts[entry.key], ""
+        if entry.file and not entry.shown_seq and entry.key not in self._unread:
+            self._unread.add(entry.key)
+            load: WorkType[None] = self._load_starts
+            self.run_worker(load, group="starts", exclusive=True)
+        return "", "muted"
+
+    async def _load_starts(self) -> None:
+        await asyncio.sleep(0)  # one paint asks for several rows
+        state, run = self.campaign, self.host.run_dir
+        rows = [state.entries[key] for key in self._unread if key in state.entries]
+        places = {e.key: place_of(e, state, run) for e in rows}
+
+        def read() -> dict[str, str]:
+            files = {k: load_file(p.root, p.relative, START) for k, p in places.items() if p}
+            return {key: bytes_preview(file.data) for key, file in files.items()}
+
+        found = await in_thread(read)
+        self._unread -= places.keys()
+        self._starts |= found
+        while len(self._starts) > MAX_STARTS:
+            self._starts.popitem(last=False)
+        self.table.touch(found)
 
     def describe_row(self) -> ActionContext:
         """Return the context of the entry's instance."""
@@ -178,6 +271,11 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             self.app.push_screen(YieldScreen(look))
 
         self.host.when_free(show)
+
+    def do_input_view(self) -> None:
+        """Show the input, its bytes, or what changed against its parent."""
+        self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
+        self.show_detail(top=True)
 
     def do_corpus_command(self, action: Action) -> None:
         """Send the command of an action."""

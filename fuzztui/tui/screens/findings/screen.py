@@ -10,6 +10,7 @@ from pathlib import Path
 from textual.geometry import Size
 from textual.worker import WorkType
 
+from fuzztui.log.reader import LogReader
 from fuzztui.model.selectors import groups
 from fuzztui.model.state import Changes, CommandStatus, Finding
 from fuzztui.tui.base import format, shell
@@ -20,10 +21,12 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.frame.action_context import ActionContext, row_context, without_supervisor
 from fuzztui.tui.frame.command_sender import minimisings
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.shown_inputs import ShownInputs
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hexview import Preview, reading
+from fuzztui.tui.labels.input_views import VIEWS, InputContent, file_lines, input_lines
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
 from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
@@ -34,7 +37,7 @@ from fuzztui.wire.commands import CancelMinimise, Minimise
 class Inputs:
     """The input of a finding, and its minimised input; None if there is none."""
 
-    input: Preview
+    input: InputContent
     minimised: Preview | None = None
 
 
@@ -46,6 +49,8 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
     def __init__(self) -> None:
         super().__init__()
         self.grouped = True
+        self._view = VIEWS[0]
+        self._shown = ShownInputs(self._open_reader)
         self._counts: dict[str, int] = {}
         """Number of findings by signature."""
         self._minimisings: dict[str, CommandStatus] = {}
@@ -131,16 +136,16 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
     def details(self, row: Finding, preview: Inputs | None, size: Size) -> Sequence[Line]:
         """Return title, location, report, other files of the group, minimised input, input."""
         command = self._minimising(row.key)
-        moved = preview.input.moved if preview is not None else ""
+        moved = preview.input.file.moved if preview is not None else ""
         host = self.host
         smaller: Sequence[Line] = ()
         if preview is not None and preview.minimised is not None:
-            smaller = details.preview_lines(preview.minimised, size.width, "minimised input")
+            smaller = file_lines(preview.minimised, size.width, "minimised input")
         lines = details.finding_lines(
             row, self.campaign, host.lineage, host.run_dir,
             minimising=command, moved=moved, smaller=smaller,
         )  # fmt: skip
-        return lines + (details.preview_lines(preview.input, size.width) if preview else [])
+        return lines + (input_lines(preview.input, size.width, self._view) if preview else [])
 
     def preview_of(self, row: Finding) -> tuple[str, Callable[[], Inputs]] | None:
         """Return the reader of the input and the minimised input; read again after minimising."""
@@ -150,13 +155,32 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         if found is None:
             return None
         name, read = found
+        parent, seq = self._parent_of(row)
 
         def both() -> Inputs:
             second = None if smaller is None else smaller[1]()
-            return Inputs(read(), None if second is None or second.gone else second)
+            minimised = None if second is None or second.gone else second
+            before = None if parent is None else InputContent(parent[1](), self._shown.read(seq))
+            return Inputs(InputContent(read(), self._shown.read(row.shown_seq), before), minimised)
 
         command = self._minimising(row.key)
-        return f"{name} {command.state if command is not None else ''}", both
+        return f"{name} {row.shown_seq} {command.state if command is not None else ''}", both
+
+    def _open_reader(self) -> LogReader:
+        return self.host.open_reader()
+
+    def _parent_of(self, row: Finding) -> tuple[tuple[str, Callable[[], Preview]] | None, int]:
+        """The reader of the parent's file, and the record with what a generator made of it."""
+        parent = self.host.lineage.parent(row)
+        if parent is None or parent.entry is None:
+            return None, 0
+        place = place_of(parent.entry, self.campaign, self.host.run_dir)
+        return reading(place), parent.entry.shown_seq
+
+    def do_input_view(self) -> None:
+        """Show the input, its bytes, or what changed against its parent."""
+        self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
+        self.show_detail()
 
     def describe_row(self) -> ActionContext:
         """Return the context of the finding's instance, and whether minimising is in progress."""
