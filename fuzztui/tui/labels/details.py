@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from fuzztui.base.signals import is_by_signal, signal_name
@@ -29,6 +30,12 @@ LABEL = 10
 
 LINEAGE = 12
 """Maximal number of listed ancestors."""
+
+MAX_CHILDREN = 12
+"""Maximal number of listed children of an entry."""
+
+_MAX_INDENT = 8
+"""Levels of the tree of ancestors that are indented."""
 
 MEMBERS = 20
 """Maximal number of listed files of one signature, or mutants of one killer."""
@@ -86,7 +93,7 @@ def entry_lines(
     if entry.file:
         file = f"{shown(entry, state, run)}  ({format.size(entry.size)})"
         lines.append(pair("file", file, "muted"))
-    return lines + _killed(entry, state) + _lineage(entry, lineage)
+    return lines + _killed(entry, state) + _lineage(entry, lineage, state)
 
 
 def _killed(entry: Entry, state: State) -> list[Line]:
@@ -124,27 +131,46 @@ _SEED = "seed:"
 """Prefix, instead of a key, of the name of a seed with which mutants started."""
 
 
-def _lineage(row: Entry | Finding, lineage: Lineage) -> list[Line]:
+def _lineage(row: Entry | Finding, lineage: Lineage, state: State) -> list[Line]:
+    """A tree: the ancestors, the oldest first, the row itself, and its children."""
     steps = lineage.line(row, LINEAGE)
-    if not steps:
+    children = lineage.children(row.key) if isinstance(row, Entry) else ()
+    if not steps and not children:
         return []
     lines: list[Line] = [[], title("lineage")]
-    for depth, step in enumerate(steps):
+    for depth, step in enumerate(reversed(steps)):
         entry = step.entry
         seed = step.key.startswith(_SEED)
         origin = "of the campaign" if seed else "not in the log"
         if entry is not None:
             origin = _origin(entry, lineage.parent(entry))
-        lines.append(
-            [
-                TextSpan(" " + "  " * min(depth, 4) + "└ ", "rule"),
-                TextSpan(
-                    plain(step.key.replace(_SEED, "seed ", 1) if seed else step.key), "corpus"
-                ),
-                TextSpan("  " + plain(origin), "muted"),
-            ]
-        )
+        name = step.key.replace(_SEED, "seed ", 1) if seed else step.key
+        lines.append(_branch(depth, "└", name, origin))
+    lines.append(_branch(len(steps), "▸", row.key, ""))
+    for n, key in enumerate(islice(children, MAX_CHILDREN)):
+        last = n == len(children) - 1
+        child = state.entries.get(key)
+        origin = "" if child is None else child.op or "seed"
+        grown = len(lineage.children(key))
+        origin += f", {several(grown, 'child', 'children')}" if grown else ""
+        lines.append(_branch(len(steps) + 1, "└" if last else "├", key, origin))
+    if len(children) > MAX_CHILDREN:
+        more = f"{several(len(children) - MAX_CHILDREN, 'child', 'children')} more"
+        lines.append(_branch(len(steps) + 1, "└", more, ""))
     return lines
+
+
+def _branch(depth: int, sign: str, name: str, origin: str) -> Line:
+    """A line of the tree; the roots have no sign."""
+    lead = " " + "  " * min(depth, _MAX_INDENT) + (f"{sign} " if depth or sign == "▸" else "")
+    here = sign == "▸"
+    return OneLine(
+        [
+            TextSpan(lead, "bold" if here else "rule"),
+            TextSpan(plain(name), "bold corpus" if here else "corpus"),
+            TextSpan("  " + plain(origin) if origin else "", "muted"),
+        ]
+    )
 
 
 def _origin(entry: Entry, parent: ParentEntry | None) -> str:
@@ -240,7 +266,7 @@ def finding_lines(
     elif not finding.signature:
         words = "not described yet" if run is not None else "watched findings are not run again"
         lines += [[], [TextSpan(words, "muted")]]
-    return lines + _members(finding, state) + _lineage(finding, lineage)
+    return lines + _members(finding, state) + _lineage(finding, lineage, state)
 
 
 def _from_run(path: str, run: Path | None) -> str:
