@@ -221,3 +221,21 @@ def test_an_error_in_a_worker_restores_the_terminal(home, terminal):
     assert "RuntimeError: nobody foresaw this" in details
     assert screen.modes() == UNTOUCHED
     assert home.status()["state"] == "running"
+
+
+def test_an_entry_opens_in_the_editor_and_the_screen_comes_back(home, terminal):
+    home("e2e.toml", "--headless", "--set", "campaign.budget=2000 trials", code=None)
+    script = home.path / "editor"
+    script.write_text('#!/bin/sh\necho "EDITOR SHOWS $1"\nread line\n')
+    script.chmod(0o755)
+    home.env["EDITOR"] = str(script)
+    screen = terminal("attach", str(home.run))
+    screen.wait("finished")
+    screen.keys("2")
+    screen.wait("lineage")
+    screen.keys("e")
+    screen.wait("EDITOR SHOWS")
+    screen.keys("Enter")
+    screen.wait("lineage")
+    screen.keys("q")
+    screen.wait("exit=0")

@@ -324,7 +324,7 @@ async def test_lineage_goes_through_siblings_back_to_the_seed(drive):
     async with drive(log) as d:
         await d.press("3")
         assert "└ s1/3  imported from main" in d.text()
-        assert "└ main/0  seed a.tif" in d.text()
+        assert "main/0  seed a.tif" in d.text()
 
 
 async def test_seeds_that_were_added_are_no_stranger(drive):

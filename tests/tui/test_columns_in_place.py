@@ -42,11 +42,11 @@ TABLES = {
     ),
     "mutants": (
         mutated, "4", None,
-        [("u", "promoted"), ("d", "skipped"), ("e", "equivalent")],
+        [("u", "promoted"), ("d", "skipped"), ("equals_sign", "equivalent")],
     ),
     "queue": (
         midway, "4", WAITING,
-        [("u", "promoted"), ("d", "skipped"), ("e", "equivalent")],
+        [("u", "promoted"), ("d", "skipped"), ("equals_sign", "equivalent")],
     ),
 }  # fmt: skip
 
@@ -69,7 +69,7 @@ async def test_steering_a_row_moves_no_column(drive, kind, size):
         assert len(before) > 4
         for number, (pressed, event) in enumerate(steps, 1):
             await d.press(pressed)
-            if pressed == "e":
+            if pressed == "equals_sign":
                 await d.press(*"why", "enter")
             await d.until(lambda n=number: len(d.world.supervisor.commands) == n)
             await d.until(lambda: d.app.campaign.seq == len(log.records))

@@ -103,7 +103,23 @@ async def test_questions_notices_and_copies(drive):
         await d.until(lambda: any("rejected" in n for n in d.notices()))
         assert all(clean(n) for n in d.notices())
         await d.press("c", "3", "c", "C", "v")
-        for key in ("4", "j", "d", "m", "down", "d", "e", "x", "enter", "E", "y", "c", "C", "f"):
+        for key in (
+            "4",
+            "j",
+            "d",
+            "m",
+            "down",
+            "d",
+            "equals_sign",
+            "e",
+            "x",
+            "enter",
+            "E",
+            "y",
+            "c",
+            "C",
+            "f",
+        ):
             await d.press(key)
             assert clean(d.text())
         await d.until(lambda: len(d.world.supervisor.commands) == 5)

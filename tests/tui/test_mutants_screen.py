@@ -392,11 +392,11 @@ async def test_what_is_killed_is_only_requeued(drive):
 async def test_a_verdict_wants_its_reason(drive):
     log, _ = small()
     async with drive(log) as d:
-        await d.press("4", "e")
+        await d.press("4", "equals_sign")
         assert "The reason is stored in the" in d.text()
         await d.press("enter")  # without a reason nothing is sent
         await d.press("escape")
-        await d.press("e", *"same", "space", *"both", "enter")
+        await d.press("equals_sign", *"same", "space", *"both", "enter")
         await d.until(lambda: commands(d))
         assert commands(d) == [MarkEquivalent(FIRST, "same both")]
 
@@ -464,7 +464,7 @@ async def test_many_as_the_table_is_narrowed(drive):
         n = len(d.table.source)
         await d.press("m")
         assert "all that the table shows" in d.text()
-        await d.press("up", "e", *"why", "enter")
+        await d.press("up", "equals_sign", *"why", "enter")
         await d.until(lambda: commands(d))
         assert commands(d) == [MarkEquivalent("operator=math,state=alive", "why")]
         await d.until(lambda: any(f"equivalent {n} mutants" in note for note in d.notices()))
@@ -588,7 +588,7 @@ async def test_copying_id_and_place(drive):
 async def test_keys_typed_into_a_reason_do_nothing_else(drive):
     log, _ = small()
     async with drive(log) as d:
-        await d.press("4", "e", *"udxq1", "escape")
+        await d.press("4", "equals_sign", *"udxq1", "escape")
         assert d.screen.TAB == "mutants"
         assert commands(d) == []
 
@@ -601,7 +601,17 @@ async def test_every_size_of_terminal(drive):
         for size in ((120, 40), (80, 24), (60, 18), (30, 10), (8, 3)):
             await d.pilot.resize_terminal(*size)
             await d.until(lambda size=size: len(d.lines()) == size[1])
-            for key in ("m", "down", "escape", "j", "enter", "escape", "e", "escape", "f"):
+            for key in (
+                "m",
+                "down",
+                "escape",
+                "j",
+                "enter",
+                "escape",
+                "equals_sign",
+                "escape",
+                "f",
+            ):
                 await d.pilot.press(key)
         assert commands(d) == []
 

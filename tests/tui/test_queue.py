@@ -249,7 +249,7 @@ async def test_requeue_and_a_verdict(drive):
         d.table.go_to(M[1])
         await d.press("r")
         await d.until(lambda: commands(d) == [RequeueMutants(M[1])])
-        await d.press("e", *"dead", "enter")
+        await d.press("equals_sign", *"dead", "enter")
         await d.until(lambda: commands(d)[1:] == [MarkEquivalent(M[1], "dead")])
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
@@ -34,6 +34,7 @@ from fuzztui.tui.app.palette_commands import ActionProvider
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.base.alerts import MAX_TEXT, alert_sequence
 from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
 from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
@@ -514,6 +515,22 @@ class FuzzApp(ReplayControls, CampaignControls):
         """Copy ``text`` through the terminal (OSC 52), which works over SSH too."""
         self.copy_to_clipboard(text)
         self.notify(plain(text), title=f"Copied the {what}", markup=False, timeout=6)
+
+    def edit_file(self, path: Path, line: int = 0) -> None:
+        """Open a file in the user's editor. The screen continues when the editor ends."""
+        self._edit(partial(edit_file, path=path, line=line))
+
+    def edit_copy(self, name: str, data: bytes) -> None:
+        """Open a copy of an input in the user's editor."""
+        self._edit(partial(edit_copy, name=name, data=data))
+
+    def _edit(self, edit: Callable[..., None]) -> None:
+        try:
+            edit(self.suspend(), os.environ)
+        except (NoEditor, SuspendNotSupported) as e:
+            text = str(e) or "this terminal cannot be given to an editor"
+            self.notify(plain(text), severity="warning", markup=False, timeout=8)
+        self.refresh()
 
     def open_reader(self) -> LogReader:
         """Return a new reader of the campaign's log. Blocking."""

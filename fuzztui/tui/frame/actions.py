@@ -190,6 +190,17 @@ _LOOKING = (
         )
         for scope, label in (("corpus", "Corpus"), ("findings", "Findings"))
     ),
+    *(
+        Action(
+            f"{scope}.edit", ("e",), "Editor", f"Open {what} in $EDITOR", label,
+            scope=scope, check=why_no_row, footer=18, run="row.edit",
+        )
+        for scope, label, what in (
+            ("corpus", "Corpus", "a copy of the input"),
+            ("findings", "Findings", "a copy of the input"),
+            ("mutants", "Mutants", "the mutant's file at its line"),
+        )
+    ),
     Action(
         "overview.copy_next", ("c",), "Copy next command",
         "Copy a command line of the closing card; again: the one after it", "Campaign",

@@ -49,6 +49,12 @@ class AppInterface(Painter, Protocol):
     def copy(self, text: str, what: str) -> None:
         """Put ``text`` on the terminal's clipboard and notify the user; ``what`` names the text."""
 
+    def edit_file(self, path: Path, line: int = 0) -> None:
+        """Open a file in the user's editor, at ``line`` if it is not 0."""
+
+    def edit_copy(self, name: str, data: bytes) -> None:
+        """Open a copy of an input in the user's editor."""
+
     def refresh_footer(self) -> None:
         """Draw the footer again, because the row under the cursor changed."""
 

@@ -41,7 +41,7 @@ MUTANTS = (
         command=SkipMutants,
     ),
     Action(
-        "mutant.equivalent", ("e",), "Equivalent",
+        "mutant.equivalent", ("equals_sign",), "Equivalent",
         "Mark the mutant as equivalent, with a reason", "Mutants",
         scope="mutants", needs="mark-equivalent", does="mark mutants equivalent",
         check=why_not_equivalent, footer=13, mode="live",

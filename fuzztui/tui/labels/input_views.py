@@ -40,6 +40,15 @@ class InputContent:
         return "choices" if self.shown is not None else "input"
 
 
+def editable(content: InputContent) -> bytes:
+    """Return what an editor shows of an input: what a generator made, else the file's bytes."""
+    shown = content.shown
+    if shown is None or shown.form == "image":
+        return content.file.data
+    lines = laid_out(shown.text, 100) if shown.form == "value" else [shown.text]
+    return ("\n".join(lines) + "\n" * (shown.form == "value")).encode("utf-8", "backslashreplace")
+
+
 def input_lines(content: InputContent, width: int, view: str = INPUT) -> list[Line]:
     """Return an input in one of :data:`VIEWS`, for ``width`` cells, below a title."""
     if view == CHANGES:

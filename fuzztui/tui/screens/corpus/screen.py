@@ -19,6 +19,7 @@ from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import Action, ActionContext, row_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.listing import ListingScreen
@@ -31,6 +32,7 @@ from fuzztui.tui.labels.input_views import (
     VIEWS,
     InputContent,
     bytes_preview,
+    editable,
     input_lines,
     value_preview,
 )
@@ -276,6 +278,17 @@ class CorpusScreen(ListingScreen[Entry, InputContent]):
         """Show the input, its bytes, or what changed against its parent."""
         self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
         self.show_detail(top=True)
+
+    def do_row_edit(self) -> None:
+        """Open a copy of the input in the user's editor."""
+        entry, preview = self.table.current, self._preview
+        wanted = None if entry is None else self.preview_of(entry)
+        if entry is None or wanted is None or preview is None or preview[0] != wanted[0]:
+            self.notify("The input was not read yet.", timeout=3)
+        elif problem := preview[1].file.problem:
+            self.notify(plain(problem), severity="warning", markup=False)
+        else:
+            self.host.edit_copy(entry.file.rpartition("/")[2], editable(preview[1]))
 
     def do_corpus_command(self, action: Action) -> None:
         """Send the command of an action."""

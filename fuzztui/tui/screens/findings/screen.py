@@ -18,6 +18,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context, without_supervisor
 from fuzztui.tui.frame.command_sender import minimisings
 from fuzztui.tui.frame.listing import ListingScreen
@@ -26,7 +27,7 @@ from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hexview import Preview, reading
-from fuzztui.tui.labels.input_views import VIEWS, InputContent, file_lines, input_lines
+from fuzztui.tui.labels.input_views import VIEWS, InputContent, editable, file_lines, input_lines
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
 from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
@@ -176,6 +177,21 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
             return None, 0
         place = place_of(parent.entry, self.campaign, self.host.run_dir)
         return reading(place), parent.entry.shown_seq
+
+    def do_row_edit(self) -> None:
+        """Open a copy of the input, of a minimised finding the smaller one, in the editor."""
+        finding, preview = self.table.current, self._preview
+        wanted = None if finding is None else self.preview_of(finding)
+        if finding is None or wanted is None or preview is None or preview[0] != wanted[0]:
+            self.notify("The input was not read yet.", timeout=3)
+            return
+        content = preview[1].input
+        if preview[1].minimised is not None:
+            content = InputContent(preview[1].minimised)
+        if problem := content.file.problem:
+            self.notify(plain(problem), severity="warning", markup=False)
+        else:
+            self.host.edit_copy(finding.file.rpartition("/")[2], editable(content))
 
     def do_input_view(self) -> None:
         """Show the input, its bytes, or what changed against its parent."""

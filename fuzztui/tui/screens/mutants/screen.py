@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from textual import on
 from textual.geometry import Size
@@ -22,6 +23,7 @@ from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
+from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.command_sender import pending_mutants
 from fuzztui.tui.frame.strip import ChoiceStrip
@@ -377,6 +379,18 @@ class MutantsScreen(MutantControls):
         """Copy the mutant's id."""
         if (mutant := self.table.current) is not None:
             self.host.copy(shell.word(mutant.id), "id")
+
+    def do_row_edit(self) -> None:
+        """Open the mutant's file at its line in the user's editor."""
+        mutant = self.table.current
+        if mutant is None:
+            return
+        path = Path(mutant.path)
+        if path.is_absolute() and path.is_file():
+            self.host.edit_file(path, mutant.line)
+        else:
+            where = mutant.path or mutant.file
+            self.notify(plain(f"{where}: there is no such file here"), markup=False, timeout=4)
 
     def do_mutant_copy_place(self) -> None:
         """Copy path and line."""
