@@ -114,7 +114,7 @@ async def test_after_a_resume_the_corpus_speaks_of_the_numbers_of_now(drive):
     afl.find([1])
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000", 0, [2], "havoc,rep:2", 11), dt=1)
     afl.find([2])
-    async with drive(log, size=(140, 40)) as d:
+    async with drive(log, size=(220, 40)) as d:
         await d.press("2")
         await d.until(lambda: "  #2" in d.text())
         afl.resume()  # 3, 2, 1, 0
@@ -122,8 +122,10 @@ async def test_after_a_resume_the_corpus_speaks_of_the_numbers_of_now(drive):
         d.table.go_to("main/0")
         await d.until(lambda: "havoc,rep:4 of #1 (then #2), found as #3" in d.text())
         assert "└ main/1  havoc,rep:4 of #2 (then #1)" in d.text()
-        assert "└ main/3  seed a.tif, found as #0" in d.text()
-        column = [line[:84].split()[-1] for line in d.lines() if line.startswith(" main/")]
+        assert "main/3  seed a.tif, found as #0" in d.text()
+        column = [
+            line.partition("▏")[0].split()[-1] for line in d.lines() if line.startswith(" main/")
+        ]
         assert column[:3] == ["#1", "#2", "#3"]
         await d.press("backspace")
         assert d.table.cursor == "main/1"

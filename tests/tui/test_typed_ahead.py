@@ -70,7 +70,7 @@ async def test_the_answer_to_a_question(drive):
     async with drive(mutated()) as d:
         await d.press("4", "f", "f")
         await d.until(lambda: d.table.current and d.table.current.state == "alive")
-        burst(d.app, *"edup/px")
+        burst(d.app, "equals_sign", *"dup/px")
         await d.until(lambda: isinstance(d.app.screen, AskScreen))
         await d.until(lambda: d.app.screen.query_one(Input).value == "dup/px")
         assert await commands(d) == []

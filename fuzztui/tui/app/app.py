@@ -197,8 +197,10 @@ class FuzzApp(ReplayControls, CampaignControls):
     async def _open(self) -> None:
         while self.session is None:
             try:
-                self._attention.last_look = await in_thread(self._opening.last_look)
-                self.session = await in_thread(self._opening.session)
+                opened = await in_thread(
+                    lambda: (self._opening.last_look(), self._opening.session())
+                )
+                self._attention.last_look, self.session = opened
             except Exception as e:  # for example no log yet; any error is shown
                 self.on_trouble(str(e) or type(e).__name__)
                 await asyncio.sleep(BACK_OFF_S / 4)

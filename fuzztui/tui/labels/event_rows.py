@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from fuzztui.model.state import Finding, State
 from fuzztui.tui.labels.details import finding_title
-from fuzztui.tui.labels.events import Described, command_text, describe, progress_text
+from fuzztui.tui.labels.events import SAVED, Described, command_text, describe, progress_text
 from fuzztui.tui.labels.instances import TROUBLE
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.wire import events as ev
@@ -206,4 +206,4 @@ def _finding(finding: Finding, files: int) -> Described:
     place = f"  at {finding.place}" if finding.place else ""
     times = f"  ×{files:,}" if files > 1 else ""
     text = f"{finding_title(finding)}{place}{times}"
-    return Described(finding.category, text, finding.category, finding.instance)
+    return Described(finding.category, text, finding.category, finding.instance, SAVED)
