@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
@@ -63,10 +64,33 @@ def lines_of(data: bytes) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def around(lines: list[str], line: int) -> SourceExcerpt:
-    """Return the lines around ``line`` (from 1)."""
-    first = max(1, line - AROUND)
-    return SourceExcerpt(line, first, tuple(lines[first - 1 : line + AROUND]))
+def load_at(path: str, line: int, code: str, before: float, most: int) -> SourceExcerpt:
+    """Read ``most`` lines before and after ``line``, if it is still what a program ran. Blocking.
+
+    ``code``: what the line contained; an empty string: unknown, then the file must not be newer
+    than ``before`` (Unix time).
+    """
+    data = read(path, MAX_BYTES)
+    if isinstance(data, str):
+        return SourceExcerpt(problem=data)
+    lines = lines_of(data)
+    if not 1 <= line <= len(lines):
+        return SourceExcerpt(problem=CHANGED)
+    same = lines[line - 1].strip() == code if code else _mtime(path) <= before
+    return around(lines, line, most) if same else SourceExcerpt(problem=CHANGED)
+
+
+def _mtime(path: str) -> float:
+    try:
+        return Path(path).stat().st_mtime
+    except OSError:
+        return math.inf
+
+
+def around(lines: list[str], line: int, most: int = AROUND) -> SourceExcerpt:
+    """Return the lines around ``line`` (from 1), at most ``most`` before and after it."""
+    first = max(1, line - most)
+    return SourceExcerpt(line, first, tuple(lines[first - 1 : line + most]))
 
 
 def read(path: str, most: int) -> bytes | str:

@@ -17,10 +17,12 @@ from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
+from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.events import Described
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
+from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.run_files import place_of, shown
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
@@ -30,6 +32,9 @@ LABEL = 10
 
 LINEAGE = 12
 """Maximal number of listed ancestors."""
+
+SHORT = 8
+"""Lines of an input that comes before the report of a finding."""
 
 MAX_CHILDREN = 12
 """Maximal number of listed children of an entry."""
@@ -209,11 +214,16 @@ def finding_lines(
     minimising: CommandStatus | None = None,
     moved: str = "",
     smaller: Sequence[Line] = (),
+    source: SourceExcerpt | None = None,
+    content: Sequence[Line] = (),
 ) -> list[Line]:
     """Return the details of a crash or hang, with the state of its minimising.
 
     ``smaller``: the lines of the minimised input. Its first rows come directly below the title:
     a result that the user requested must be visible in a low pane, too.
+
+    ``source``: the lines around the crash. ``content``: the input; a short one comes before the
+    report.
 
     ``moved``: the current path of the finding's file, if known to differ from the recorded path.
     """
@@ -227,6 +237,22 @@ def finding_lines(
     whole = len(smaller) <= FIRST_ROWS + 1
     lines += smaller if whole else smaller[:FIRST_ROWS]
     lines.append([] if whole else [TextSpan("… continued below", "muted")])
+    short = 0 < len(content) <= SHORT
+    lines += [*content[1:], []] if short else []  # without the blank line above its title
+    lines += [*excerpt_lines(source), []] if source is not None and source.lines else []
+    if finding.detail:
+        lines += report_lines(finding.detail, finding.place, style)
+    elif is_by_signal(finding.signature):
+        words = "watched findings are not run again: one signal may have many causes"
+        lines.append([TextSpan(words, "muted")])
+    elif not finding.signature:
+        words = "not described yet" if run is not None else "watched findings are not run again"
+        lines.append([TextSpan(words, "muted")])
+    lines += [] if whole else smaller
+    lines += [] if short else content
+    if finding.input and not content:
+        lines += [[], pair("input", finding.input)]
+    lines.append([])
     by = f"by {finding.instance}"
     if finding.instance == MUTANT_INPUTS:
         by = "when a mutant's corpus was run on the target"
@@ -254,19 +280,23 @@ def finding_lines(
         lines.append(pair("reproduce", repro_command(run, now), "valid"))
     if minimising is not None and minimising.state != "pending":
         lines.append(minimising_line(minimising))
-    lines += [] if whole else [*smaller, []]
-    if finding.input:
-        lines += [pair("input", finding.input)]
-    if finding.detail:
-        lines += [[], title("report")]
-        lines += [[TextSpan(text)] for text in plain_lines(finding.detail)]
-    elif is_by_signal(finding.signature):
-        words = "watched findings are not run again: one signal may have many causes"
-        lines += [[], [TextSpan(words, "muted")]]
-    elif not finding.signature:
-        words = "not described yet" if run is not None else "watched findings are not run again"
-        lines += [[], [TextSpan(words, "muted")]]
     return lines + _members(finding, state) + _lineage(finding, lineage, state)
+
+
+def excerpt_lines(source: SourceExcerpt) -> list[Line]:
+    """Return lines of source code with their numbers; the line of the crash is marked."""
+    lines: list[Line] = []
+    for number, text in enumerate(source.lines, source.first):
+        here = number == source.line
+        lines.append(
+            OneLine(
+                [
+                    TextSpan(f"{'▸' if here else ' '}{number:>6} ", "bold" if here else "muted"),
+                    TextSpan(plain(text.expandtabs(4)), "bold" if here else ""),
+                ]
+            )
+        )
+    return lines
 
 
 def _from_run(path: str, run: Path | None) -> str:

@@ -18,6 +18,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.source_excerpt import SourceExcerpt, load_at
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context, without_supervisor
 from fuzztui.tui.frame.command_sender import minimisings
@@ -29,9 +30,16 @@ from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.input_views import VIEWS, InputContent, editable, file_lines, input_lines
 from fuzztui.tui.labels.mutants import brief_place
+from fuzztui.tui.labels.report import crash_frame
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
 from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
 from fuzztui.wire.commands import CancelMinimise, Minimise
+
+SOURCE_LINES = 4
+"""Lines of source code before and after the line of a crash."""
+
+FEW = 10
+"""Rows up to which the list is above the details, which then have the full width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +48,24 @@ class Inputs:
 
     input: InputContent
     minimised: Preview | None = None
+    source: SourceExcerpt | None = None
+    """The lines of source code around the crash."""
 
 
 class FindingsScreen(ListingScreen[Finding, Inputs]):
     """A row for each group, represented by its first file; or a row for each file."""
 
     TAB = "findings"
+    DEFAULT_CSS = """
+    FindingsScreen.-few {
+        & #listing { layout: vertical; }
+        & BigTable { width: 100%; }
+        & DetailPane, & DetailPane:focus {
+            width: 100%; height: 1fr; border-left: none; border-top: solid $rule;
+        }
+        & DetailPane:focus { border-top: solid $primary; }
+    }
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,6 +148,17 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         self._count()
         self.refresh_row()  # a finding may have been minimised meanwhile
 
+    def _count(self) -> None:
+        """Show the number of rows; a short list is above the details."""
+        super()._count()
+        rows = len(self.table.rows)
+        few = rows <= FEW
+        self.set_class(few, "-few")
+        height = max(3, min(rows + 1, self.size.height // 3)) if few else None
+        old = self.table.styles.height
+        if (None if old is None else old.value) != height:
+            self.table.styles.height = height
+
     def narrow(self, text: str) -> None:
         """Filter by words; if grouped, show one row per group."""
         self.table.rows.narrow(text, self._passes)
@@ -142,11 +173,12 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         smaller: Sequence[Line] = ()
         if preview is not None and preview.minimised is not None:
             smaller = file_lines(preview.minimised, size.width, "minimised input")
-        lines = details.finding_lines(
+        return details.finding_lines(
             row, self.campaign, host.lineage, host.run_dir,
             minimising=command, moved=moved, smaller=smaller,
+            source=None if preview is None else preview.source,
+            content=input_lines(preview.input, size.width, self._view) if preview else (),
         )  # fmt: skip
-        return lines + (input_lines(preview.input, size.width, self._view) if preview else [])
 
     def preview_of(self, row: Finding) -> tuple[str, Callable[[], Inputs]] | None:
         """Return the reader of the input and the minimised input; read again after minimising."""
@@ -157,18 +189,28 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
             return None
         name, read = found
         parent, seq = self._parent_of(row)
+        source = self._source_of(row)
 
         def both() -> Inputs:
             second = None if smaller is None else smaller[1]()
             minimised = None if second is None or second.gone else second
             before = None if parent is None else InputContent(parent[1](), self._shown.read(seq))
-            return Inputs(InputContent(read(), self._shown.read(row.shown_seq), before), minimised)
+            content = InputContent(read(), self._shown.read(row.shown_seq), before)
+            return Inputs(content, minimised, source())
 
         command = self._minimising(row.key)
         return f"{name} {row.shown_seq} {command.state if command is not None else ''}", both
 
     def _open_reader(self) -> LogReader:
         return self.host.open_reader()
+
+    def _source_of(self, row: Finding) -> Callable[[], SourceExcerpt | None]:
+        """The reader of the source code around the crash."""
+        frame = crash_frame(row.detail, row.place)
+        started = self.campaign.started_wall
+        if frame is None:
+            return lambda: None
+        return lambda: load_at(frame.file, frame.line, frame.code, started, SOURCE_LINES)
 
     def _parent_of(self, row: Finding) -> tuple[tuple[str, Callable[[], Preview]] | None, int]:
         """The reader of the parent's file, and the record with what a generator made of it."""
