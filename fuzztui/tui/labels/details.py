@@ -24,8 +24,10 @@ from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.run_files import place_of, shown
+from fuzztui.tui.labels.side_by_side import side_by_side
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
+from fuzztui.wire.finding_kinds import DIFFERS
 
 LABEL = 10
 """Cells for the names of properties."""
@@ -216,6 +218,7 @@ def finding_lines(
     smaller: Sequence[Line] = (),
     source: SourceExcerpt | None = None,
     content: Sequence[Line] = (),
+    width: int = 0,
 ) -> list[Line]:
     """Return the details of a crash or hang, with the state of its minimising.
 
@@ -226,6 +229,7 @@ def finding_lines(
     report.
 
     ``moved``: the current path of the finding's file, if known to differ from the recorded path.
+    ``width``: cells; two outputs of an oracle are beside each other if they have room.
     """
     style = finding.category
     name = finding_title(finding)
@@ -240,7 +244,12 @@ def finding_lines(
     short = 0 < len(content) <= SHORT
     lines += [*content[1:], []] if short else []  # without the blank line above its title
     lines += [*excerpt_lines(source), []] if source is not None and source.lines else []
-    if finding.detail:
+    beside = None
+    if finding.category == DIFFERS.category:
+        beside = side_by_side(finding.detail, width)
+    if beside is not None:
+        lines += beside
+    elif finding.detail:
         lines += report_lines(finding.detail, finding.place, style)
     elif is_by_signal(finding.signature):
         words = "watched findings are not run again: one signal may have many causes"

@@ -178,6 +178,7 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
             minimising=command, moved=moved, smaller=smaller,
             source=None if preview is None else preview.source,
             content=input_lines(preview.input, size.width, self._view) if preview else (),
+            width=size.width - 3,
         )  # fmt: skip
 
     def preview_of(self, row: Finding) -> tuple[str, Callable[[], Inputs]] | None:
