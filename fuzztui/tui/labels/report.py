@@ -31,7 +31,7 @@ _MAX_LINE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ReportFrame:
     """One frame of a stack. ``at``: the number of its line in the report, from 0.
 
     ``code``: the code of its line, if the report contains the code.
@@ -43,12 +43,12 @@ class Frame:
     code: str = ""
 
 
-def frames_of(report: str) -> list[Frame]:
+def frames_of(report: str) -> list[ReportFrame]:
     """Return the frames with a file, in the order of the report."""
     return [frame for frame in _frames(report.split("\n")) if frame.file]
 
 
-def crash_frame(report: str, place: str) -> Frame | None:
+def crash_frame(report: str, place: str) -> ReportFrame | None:
     """Return the frame at ``place`` (``file.py:12 in func``); None if the report has none."""
     match = _PLACE.fullmatch(place)
     if match is None:
@@ -86,16 +86,16 @@ def report_lines(report: str, place: str, style: str) -> list[Line]:
     return out
 
 
-def _frames(texts: list[str]) -> Iterator[Frame]:
+def _frames(texts: list[str]) -> Iterator[ReportFrame]:
     for n, text in enumerate(text[:_MAX_LINE] for text in texts):
         if match := _PYTHON.fullmatch(text):
             below = texts[n + 1] if n + 1 < len(texts) else ""
             code = below.strip() if below.startswith("    ") else ""
-            yield Frame(n, match["file"], int(match["line"]), code)
+            yield ReportFrame(n, match["file"], int(match["line"]), code)
         elif match := _NATIVE.fullmatch(text):
-            yield Frame(n, match["file"], int(match["line"]))
+            yield ReportFrame(n, match["file"], int(match["line"]))
         elif _NATIVE_START.match(text):
-            yield Frame(n, "", 0)
+            yield ReportFrame(n, "", 0)
 
 
 def _ends_with(path: str, end: PurePath) -> bool:
