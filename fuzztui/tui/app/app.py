@@ -549,7 +549,9 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     def do_app_help(self) -> None:  # noqa: D102
         screen = self._campaign_screen
-        self.push_screen(HelpScreen(self.action_context(), screen.scopes() if screen else ("app",)))
+        scopes = screen.scopes() if screen else ("app",)
+        columns = screen.column_meanings() if screen else ()
+        self.push_screen(HelpScreen(self.action_context(), scopes, columns))
 
     def do_app_palette(self) -> None:  # noqa: D102
         self.action_command_palette()

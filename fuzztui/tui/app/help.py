@@ -40,51 +40,72 @@ TERMS = (
 """Terms on the screens that need more than their label."""
 
 
+_GENERAL = ("app", "table", "sorting", "listing")
+"""Scopes of actions that are not of one screen."""
+
+
 class HelpScreen(BoxScreen):
-    """A scrolling list of all keys."""
+    """A scrolling list: keys and columns of this screen, then all other keys, and terms."""
 
-    TITLE_OF_BOX = "Keys"
+    TITLE_OF_BOX = "Help"
 
-    def __init__(self, now: ActionContext, scopes: Sequence[str]) -> None:
+    def __init__(
+        self, now: ActionContext, scopes: Sequence[str], columns: Sequence[tuple[str, str]] = ()
+    ) -> None:
         super().__init__()
         self._now = now
         self._scopes = scopes
+        self._columns = columns
 
     def lines(self) -> list[Line]:
         """Return :func:`help_lines` of the current context."""
-        return help_lines(self._now, self._scopes)
+        return help_lines(self._now, self._scopes, self._columns)
 
 
-def help_lines(now: ActionContext, scopes: Sequence[str]) -> list[Line]:
-    """Return all actions by group: bright if they work on the current screen, else muted."""
-    lines: list[Line] = []
+def help_lines(
+    now: ActionContext, scopes: Sequence[str], columns: Sequence[tuple[str, str]] = ()
+) -> list[Line]:
+    """Return this screen's actions and columns, then all other actions by group.
+
+    ``columns``: titles and meanings. Actions that do not work on this screen are muted.
+    """
+    there = [a for a in ACTIONS if a.mode in ("", now.mode)]
+    own = [a for a in there if a.scope in scopes and a.scope not in _GENERAL]
+    lines: list[Line] = _section("This screen", own, now, scopes)
+    if columns:
+        lines += [[], [TextSpan("Columns", "bold primary")]]
+        lines += [_term(title, text) for title, text in columns]
     for group in GROUPS:
-        actions = [a for a in ACTIONS if a.group == group and a.mode in ("", now.mode)]
-        if not actions:
-            continue
-        lines += (
-            [[], [TextSpan(group, "bold primary")]]
-            if lines
-            else [[TextSpan(group, "bold primary")]]
-        )
-        for action in actions:
-            here = action.scope in scopes
-            keys = " ".join(key_name(k) for k in action.keys)
-            style = "" if here else "muted"
-            lines.append(
-                [
-                    TextSpan(fit(keys, KEYS, "right") + "  ", "bold" if here else "muted"),
-                    TextSpan(fit(action.title(now), LABEL), style),
-                    TextSpan(action.help, style),
-                ]
-            )
-            if reason := action.why_not(now) if here else _elsewhere(action, now):
-                lines.append(
-                    [TextSpan(" " * (KEYS + 2 + LABEL)), TextSpan(f"({plain(reason)})", "pending")]
-                )
+        actions = [a for a in there if a.group == group and a not in own]
+        if actions:
+            lines += [[], *_section(group, actions, now, scopes)]
     lines += [[], [TextSpan("Terms", "bold primary")]]
-    for term, text in TERMS:
-        lines.append([TextSpan(fit(term, KEYS + 2, "right") + "  ", "bold"), TextSpan(text)])
+    return lines + [_term(term, text) for term, text in TERMS]
+
+
+def _term(term: str, text: str) -> Line:
+    return [TextSpan(fit(plain(term), KEYS + 2, "right") + "  ", "bold"), TextSpan(text)]
+
+
+def _section(
+    title: str, actions: Sequence[Action], now: ActionContext, scopes: Sequence[str]
+) -> list[Line]:
+    lines: list[Line] = [[TextSpan(title, "bold primary")]]
+    for action in actions:
+        here = action.scope in scopes
+        keys = " ".join(key_name(k) for k in action.keys)
+        style = "" if here else "muted"
+        lines.append(
+            [
+                TextSpan(fit(keys, KEYS, "right") + "  ", "bold" if here else "muted"),
+                TextSpan(fit(action.title(now), LABEL), style),
+                TextSpan(action.help, style),
+            ]
+        )
+        if reason := action.why_not(now) if here else _elsewhere(action, now):
+            lines.append(
+                [TextSpan(" " * (KEYS + 2 + LABEL)), TextSpan(f"({plain(reason)})", "pending")]
+            )
     return lines
 
 

@@ -19,7 +19,9 @@ from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import Header
 from fuzztui.tui.frame.host import AppInterface, host
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
+from fuzztui.tui.labels.legend import LEGEND
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.commands import SkipCurrent
 
@@ -101,6 +103,12 @@ class CampaignScreen(Screen[None]):
     def tick(self, status: Status) -> None:
         """Update clocks and ages; called once per second."""
         self.query_one(Header).show(status)
+
+    def column_meanings(self) -> list[tuple[str, str]]:
+        """Return titles and meanings of the columns of this screen's tables."""
+        meanings = LEGEND.get(self.TAB, {})
+        columns = [c for table in self.query(BigTable) if table.display for c in table.columns]
+        return [(c.title, meanings.get(c.id, "")) for c in columns if c.title]
 
     def describe_row(self) -> ActionContext:
         """Return the part of the action context that depends on the row under the cursor."""
