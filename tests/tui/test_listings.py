@@ -41,7 +41,7 @@ async def test_the_input_is_read_and_shown_as_text_and_bytes(drive, tmp_path):
         await d.press("2")
         await d.until(lambda: "key = 1" in d.text())
         await d.press("i")
-        assert "5b 74 61 62" in d.text()
+        await d.until(lambda: "5b 74 61 62" in d.text())
         await d.press("i", "i", "down", "down")
         await d.until(lambda: "000000  ff 00 01" in d.text())
 
