@@ -20,7 +20,7 @@ FILE = Path("/src/a b.py")
         ({"EDITOR": "vim"}, 12, ["vim", "+12", "/src/a b.py"]),
         ({"EDITOR": "vim -R"}, 0, ["vim", "-R", "/src/a b.py"]),
         ({"VISUAL": "emacs -nw", "EDITOR": "vi"}, 3, ["emacs", "-nw", "+3", "/src/a b.py"]),
-        ({"EDITOR": "/opt/bin/hx"}, 7, ["/opt/bin/hx", "/src/a b.py:7"]),
+        ({"EDITOR": "/usr/bin/hx"}, 7, ["/usr/bin/hx", "/src/a b.py:7"]),
         ({"EDITOR": "code"}, 7, ["code", "--wait", "--goto", "/src/a b.py:7"]),
     ],
 )
