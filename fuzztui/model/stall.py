@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from fuzztui.model.mutators import mixture_summary
@@ -76,8 +77,8 @@ def _reasons(state: State, sums: Totals) -> Iterator[str]:
     if (mixture := mixture_summary(state)) is not None and mixture.mixture.text == 0:
         yield "text mutators are off: change the mixture"
     # afl-fuzz does not describe its entries; a seed is what no mutator has made.
-    seeds = [e for e in list(state.entries.values()) if e.saved and not (e.op or e.sync)]
-    if len(seeds) < _FEW_SEEDS:
+    seeds = (e for e in list(state.entries.values()) if e.saved and not (e.op or e.sync))
+    if len(list(islice(seeds, _FEW_SEEDS))) < _FEW_SEEDS:
         yield "there are few seeds: add one"
 
 

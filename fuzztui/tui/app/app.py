@@ -20,6 +20,7 @@ from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.worker import WorkType
 
 from fuzztui.base.text import several
 from fuzztui.log.reader import LogReader
@@ -291,10 +292,16 @@ class FuzzApp(ReplayControls, CampaignControls):
     def _note_unseen(self) -> None:
         """Count the groups that the user has not seen; all are, on the Findings screen."""
         if self.current_mode == FINDINGS and self._attention.look(self.campaign):
-            look = self._attention.last_look
-            self.run_worker(in_thread(lambda: self._opening.remember_look(look)), group=REMEMBER)
+            # A coroutine is made by the worker: one that is cancelled unstarted is never awaited.
+            store: WorkType[None] = self._remember_look
+            self.run_worker(store, group=REMEMBER)
         self._unseen = self._attention.unseen(self.campaign) if self.mode == "live" else 0
         self.status = replace(self.status, unseen=self._unseen)
+
+    async def _remember_look(self) -> None:
+        look = self._attention.last_look
+        async with self._remembering:  # in the order of the looks
+            await in_thread(partial(self._opening.remember_look, look))
 
     def _announce(self) -> None:
         """Announce new groups of findings: on the screen, by bell, and on the user's desktop."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
+from itertools import islice
 
 from fuzztui.model.state import Finding, State
 from fuzztui.tui.labels.details import finding_title
@@ -191,15 +193,12 @@ def _turns(records: Sequence[Record], state: State) -> EventRow:
 
 def _groups(state: State, most: int) -> list[EventRow]:
     """The newest groups of findings, each at the time of its first finding."""
-    rows: list[EventRow] = []
-    for finding in reversed(list(state.findings.values())):
-        if len(rows) >= most:
-            break
-        if finding.first:
-            keys = state.groups.get(finding.signature, ()) if finding.signature else ()
-            described = _finding(finding, max(1, len(keys)))
-            rows.append(EventRow(finding.seq, finding.t, described, FINDINGS, finding.key))
-    return rows
+    found = state.findings
+    counts = {keys[0]: len(keys) for keys in list(state.groups.values()) if keys}
+    latest = islice(reversed(list(found.values())), most)
+    counts |= {f.key: 1 for f in latest if not f.signature}  # not described yet
+    heads = nlargest(most, (found[key] for key in counts), key=lambda f: f.seq)
+    return [EventRow(f.seq, f.t, _finding(f, counts[f.key]), FINDINGS, f.key) for f in heads]
 
 
 def _finding(finding: Finding, files: int) -> Described:
