@@ -451,7 +451,7 @@ def test_a_screen_that_is_killed_leaves_no_minimising_behind(
     screen = terminal("attach", str(campaign.run), columns=120, rows=40)
     screen.wait("STOPPED")
     screen.keys("3")
-    screen.wait("reproduce")
+    screen.wait("Traceback")
     screen.keys("m")
     screen.wait(lambda text: re.search(r"59 -> (\d|[1-4]\d) bytes", text))
     command = psutil.Process(screen.pid("minimise"))
