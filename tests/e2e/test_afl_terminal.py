@@ -47,7 +47,7 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
     screen.wait("FINISHED", 120)
     screen.keys("3")
     # The sanitizer's word for it, and where: the crash was run again.
-    text = screen.wait(lambda t: "reproduce" in t and "buffer-overflow" in t)
+    text = screen.wait(lambda t: "AddressSanitizer" in t and "buffer-overflow" in t)
     assert "unpack" in text
     screen.keys("q")
     screen.wait("exit=10")
