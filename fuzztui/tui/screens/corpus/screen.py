@@ -11,7 +11,6 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.worker import WorkType
 
-from fuzztui.log.reader import LogReader
 from fuzztui.model.comparisons import comparison_rows, operation_yields
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Entry, State
@@ -19,20 +18,15 @@ from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import Action, ActionContext, row_context
 from fuzztui.tui.frame.command_sender import pending_for
-from fuzztui.tui.frame.listing import ListingScreen
-from fuzztui.tui.frame.shown_inputs import ShownInputs
+from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.hexview import load as load_file
-from fuzztui.tui.labels.hexview import reading
 from fuzztui.tui.labels.input_views import (
-    VIEWS,
     InputContent,
     bytes_preview,
-    editable,
     input_lines,
     value_preview,
 )
@@ -49,17 +43,16 @@ MAX_STARTS = 5_000
 """Starts of files that are kept."""
 
 
-class CorpusScreen(ListingScreen[Entry, InputContent]):
+class CorpusScreen(InputScreen[Entry, InputContent]):
     """A row for each entry of each instance."""
 
     TAB = "corpus"
     SCOPES = ("listing", "fuzzing")
+    INPUT_FIRST = True
 
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
-        self._view = VIEWS[0]
-        self._shown = ShownInputs(self._open_reader)
         self._starts: OrderedDict[str, str] = OrderedDict()
         """The start of the file of each entry that was in view."""
         self._unread: set[str] = set()
@@ -199,27 +192,11 @@ class CorpusScreen(ListingScreen[Entry, InputContent]):
 
     def preview_of(self, row: Entry) -> tuple[str, Callable[[], InputContent]] | None:
         """Return the reader of the entry's and its parent's content."""
-        own = self._reading(row)
-        if own is None:
-            return None
-        name, read = own
-        parent = self.host.lineage.parent(row)
-        before = None if parent is None or parent.entry is None else self._reading(parent.entry)
-        if before is None:
-            return name, read
-        return name, lambda: replace(read(), parent=before[1]())
+        return self.reading_of(row)
 
-    def _reading(self, entry: Entry) -> tuple[str, Callable[[], InputContent]] | None:
-        file = reading(place_of(entry, self.campaign, self.host.run_dir))
-        if file is None:
-            return None
-        name, read = file
-        return f"{name} {entry.shown_seq}", lambda: InputContent(
-            read(), self._shown.read(entry.shown_seq)
-        )
-
-    def _open_reader(self) -> LogReader:
-        return self.host.open_reader()
+    def input_of(self, preview: InputContent) -> InputContent:
+        """Return the entry's input."""
+        return preview
 
     def _start(self, entry: Entry) -> Cell:
         """The start of the input: what the generator made, else of the file, read when in view."""
@@ -273,22 +250,6 @@ class CorpusScreen(ListingScreen[Entry, InputContent]):
             self.app.push_screen(YieldScreen(look))
 
         self.host.when_free(show)
-
-    def do_input_view(self) -> None:
-        """Show the input, its bytes, or what changed against its parent."""
-        self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
-        self.show_detail(top=True)
-
-    def do_row_edit(self) -> None:
-        """Open a copy of the input in the user's editor."""
-        entry, preview = self.table.current, self._preview
-        wanted = None if entry is None else self.preview_of(entry)
-        if entry is None or wanted is None or preview is None or preview[0] != wanted[0]:
-            self.notify("The input was not read yet.", timeout=3)
-        elif problem := preview[1].file.problem:
-            self.notify(plain(problem), severity="warning", markup=False)
-        else:
-            self.host.edit_copy(entry.file.rpartition("/")[2], editable(preview[1]))
 
     def do_corpus_command(self, action: Action) -> None:
         """Send the command of an action."""

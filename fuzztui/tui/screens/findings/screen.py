@@ -10,7 +10,6 @@ from pathlib import Path
 from textual.geometry import Size
 from textual.worker import WorkType
 
-from fuzztui.log.reader import LogReader
 from fuzztui.model.selectors import groups
 from fuzztui.model.state import Changes, CommandStatus, Finding
 from fuzztui.tui.base import format, shell
@@ -19,16 +18,14 @@ from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt, load_at
-from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context, without_supervisor
 from fuzztui.tui.frame.command_sender import minimisings
-from fuzztui.tui.frame.listing import ListingScreen
-from fuzztui.tui.frame.shown_inputs import ShownInputs
+from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hexview import Preview, reading
-from fuzztui.tui.labels.input_views import VIEWS, InputContent, editable, file_lines, input_lines
+from fuzztui.tui.labels.input_views import InputContent, file_lines, input_lines
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
@@ -52,7 +49,7 @@ class Inputs:
     """The lines of source code around the crash."""
 
 
-class FindingsScreen(ListingScreen[Finding, Inputs]):
+class FindingsScreen(InputScreen[Finding, Inputs]):
     """A row for each group, represented by its first file; or a row for each file."""
 
     TAB = "findings"
@@ -70,8 +67,6 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
     def __init__(self) -> None:
         super().__init__()
         self.grouped = True
-        self._view = VIEWS[0]
-        self._shown = ShownInputs(self._open_reader)
         self._counts: dict[str, int] = {}
         """Number of findings by signature."""
         self._minimisings: dict[str, CommandStatus] = {}
@@ -183,63 +178,24 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
 
     def preview_of(self, row: Finding) -> tuple[str, Callable[[], Inputs]] | None:
         """Return the reader of the input and the minimised input; read again after minimising."""
-        state, run = self.campaign, self.host.run_dir
-        found = reading(place_of(row, state, run))
-        smaller = reading(minimised_place(row, state, run))
+        found = self.reading_of(row)
         if found is None:
             return None
         name, read = found
-        parent, seq = self._parent_of(row)
-        source = self._source_of(row)
+        smaller = reading(minimised_place(row, self.campaign, self.host.run_dir))
+        started = self.campaign.started_wall
 
-        def both() -> Inputs:
+        def read_all() -> Inputs:
             second = None if smaller is None else smaller[1]()
             minimised = None if second is None or second.gone else second
-            before = None if parent is None else InputContent(parent[1](), self._shown.read(seq))
-            content = InputContent(read(), self._shown.read(row.shown_seq), before)
-            return Inputs(content, minimised, source())
+            return Inputs(read(), minimised, _source_of(row, started))
 
         command = self._minimising(row.key)
-        return f"{name} {row.shown_seq} {command.state if command is not None else ''}", both
+        return f"{name} {command.state if command is not None else ''}", read_all
 
-    def _open_reader(self) -> LogReader:
-        return self.host.open_reader()
-
-    def _source_of(self, row: Finding) -> Callable[[], SourceExcerpt | None]:
-        """The reader of the source code around the crash."""
-        frame = crash_frame(row.detail, row.place)
-        started = self.campaign.started_wall
-        if frame is None:
-            return lambda: None
-        return lambda: load_at(frame.file, frame.line, frame.code, started, SOURCE_LINES)
-
-    def _parent_of(self, row: Finding) -> tuple[tuple[str, Callable[[], Preview]] | None, int]:
-        """The reader of the parent's file, and the record with what a generator made of it."""
-        parent = self.host.lineage.parent(row)
-        if parent is None or parent.entry is None:
-            return None, 0
-        place = place_of(parent.entry, self.campaign, self.host.run_dir)
-        return reading(place), parent.entry.shown_seq
-
-    def do_row_edit(self) -> None:
-        """Open a copy of the input, of a minimised finding the smaller one, in the editor."""
-        finding, preview = self.table.current, self._preview
-        wanted = None if finding is None else self.preview_of(finding)
-        if finding is None or wanted is None or preview is None or preview[0] != wanted[0]:
-            self.notify("The input was not read yet.", timeout=3)
-            return
-        content = preview[1].input
-        if preview[1].minimised is not None:
-            content = InputContent(preview[1].minimised)
-        if problem := content.file.problem:
-            self.notify(plain(problem), severity="warning", markup=False)
-        else:
-            self.host.edit_copy(finding.file.rpartition("/")[2], editable(content))
-
-    def do_input_view(self) -> None:
-        """Show the input, its bytes, or what changed against its parent."""
-        self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
-        self.show_detail()
+    def input_of(self, preview: Inputs) -> InputContent:
+        """Return the minimised input if there is one, else the input."""
+        return preview.input if preview.minimised is None else InputContent(preview.minimised)
 
     def describe_row(self) -> ActionContext:
         """Return the context of the finding's instance, and whether minimising is in progress."""
@@ -351,6 +307,14 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
 
         work: WorkType[None] = minimise
         self.run_worker(work, group="minimise")
+
+
+def _source_of(finding: Finding, started: float) -> SourceExcerpt | None:
+    """The source around the crash. ``started``: Unix time of the campaign's start. Blocking."""
+    frame = crash_frame(finding.detail, finding.place)
+    if frame is None:
+        return None
+    return load_at(frame.file, frame.line, frame.code, started, SOURCE_LINES)
 
 
 def _named(finding: Finding) -> str:

@@ -1,0 +1,82 @@
+"""A listing whose rows have inputs: entries or findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar, Generic, TypeVar
+
+from fuzztui.log.reader import LogReader
+from fuzztui.model.state import Entry, Finding
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.shown_inputs import ShownInputs
+from fuzztui.tui.labels.hexview import reading
+from fuzztui.tui.labels.input_views import VIEWS, InputContent, editable
+from fuzztui.tui.labels.run_files import place_of
+
+R = TypeVar("R", Entry, Finding)
+P = TypeVar("P")
+
+
+class InputScreen(ListingScreen[R, P], Generic[R, P]):
+    """Reads inputs, goes through their views, opens a copy in the editor.
+
+    Subclasses return the input in a preview by :meth:`input_of`.
+    """
+
+    INPUT_FIRST: ClassVar[bool] = False
+    """Whether the details begin with the input: another view is then shown from the top."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._view = VIEWS[0]
+        self._shown = ShownInputs(self._open_reader)
+
+    def _open_reader(self) -> LogReader:
+        return self.host.open_reader()
+
+    def input_of(self, preview: P) -> InputContent:
+        """Return the input that the editor opens."""
+        raise NotImplementedError
+
+    def reading_of(self, row: Entry | Finding) -> tuple[str, Callable[[], InputContent]] | None:
+        """Return the name and the (blocking) reader of a row's input and its parent's."""
+        own = self._reading(row)
+        if own is None:
+            return None
+        name, read = own
+        parent = self.host.lineage.parent(row)
+        before = None if parent is None or parent.entry is None else self._reading(parent.entry)
+        if before is None:
+            return name, read
+        return name, lambda: replace(read(), parent=before[1]())
+
+    def _reading(self, row: Entry | Finding) -> tuple[str, Callable[[], InputContent]] | None:
+        file = reading(place_of(row, self.campaign, self.host.run_dir))
+        if file is None:
+            return None
+        name, read = file
+        return f"{name} {row.shown_seq}", lambda: InputContent(
+            read(), self._shown.read(row.shown_seq)
+        )
+
+    # ------------------------------------------------------------- actions
+
+    def do_input_view(self) -> None:
+        """Show the input, its bytes, or what changed against its parent."""
+        self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
+        self.show_detail(top=self.INPUT_FIRST)
+
+    def do_row_edit(self) -> None:
+        """Open a copy of the input in the user's editor."""
+        row, preview = self.table.current, self._preview
+        wanted = None if row is None else self.preview_of(row)
+        if row is None or wanted is None or preview is None or preview[0] != wanted[0]:
+            self.notify("The input was not read yet.", timeout=3)
+            return
+        content = self.input_of(preview[1])
+        if problem := content.file.problem:
+            self.notify(plain(problem), severity="warning", markup=False)
+        else:
+            self.host.edit_copy(row.file.rpartition("/")[2], editable(content))
