@@ -35,6 +35,22 @@ expected = ["tomllib.TOMLDecodeError"]
 kind = "zest"
 """
 
+GENERATED = """\
+[campaign]
+name = "c"
+output = "run"
+seed = 1
+budget = "3000 trials"
+[target]
+function = "app:check"
+generator = "gen:make"
+path = ["."]
+include = ["app"]
+[engine]
+kind = "{kind}"
+"""
+"""A target with a generator, 3,000 trials of an engine of ``kind``."""
+
 
 def eventually(what: Callable[[], object], seconds: float = 60) -> object:
     """Poll until ``what()`` is true; returns it."""

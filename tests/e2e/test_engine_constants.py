@@ -7,26 +7,17 @@ from pathlib import Path
 
 import pytest
 from engine_lab import stats
-from homes import Home
+from homes import GENERATED, Home
 
 pytestmark = pytest.mark.slow
 
-CAMPAIGN = """
-[campaign]
-name = "c"
-output = "run"
-seed = 1
-budget = "3000 trials"
-[target]
-function = "app:check"
-generator = "gen:make"
-path = ["."]
-include = ["app"]
-[engine]
-kind = "{kind}"
+CAMPAIGN = (
+    GENERATED
+    + """\
 comparisons = false
 constants = {constants}
 """
+)
 APP = """
 WORDS = ("frobnicate", "quux")
 def check(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from homes import Home
+from homes import GENERATED, Home
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
@@ -14,20 +14,6 @@ from fuzztui.wire.events import InputShown
 
 pytestmark = pytest.mark.slow
 
-CAMPAIGN = """
-[campaign]
-name = "c"
-output = "run"
-seed = 1
-budget = "3000 trials"
-[target]
-function = "app:check"
-generator = "gen:make"
-path = ["."]
-include = ["app"]
-[engine]
-kind = "{kind}"
-"""
 APP = """
 def check(rows):
     for row in rows:
@@ -53,7 +39,7 @@ def make(source):
 @pytest.mark.parametrize("kind", ["zest", "mu2"])
 def test_generated_inputs_are_in_the_log(tmp_path: Path, kind: str) -> None:
     home = Home(tmp_path)
-    home.file.write_text(CAMPAIGN.format(kind=kind))
+    home.file.write_text(GENERATED.format(kind=kind))
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "gen.py").write_text(GENERATOR)
     home(str(home.file), "--headless", code=10)
@@ -62,7 +48,7 @@ def test_generated_inputs_are_in_the_log(tmp_path: Path, kind: str) -> None:
     apply(state, records)
     by_seq = {r.seq: r.event for r in records}
     shown = [e for e in state.entries.values() if e.shown_seq]
-    assert len(shown) > len(state.entries) / 3  # some have no repr, and cost nobody the campaign
+    assert len(shown) > len(state.entries) / 3  # some have no repr, and the campaign goes on
     for entry in shown:
         event = by_seq[entry.shown_seq]
         assert isinstance(event, InputShown) and event.text.startswith(entry.preview)
