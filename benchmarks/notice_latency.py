@@ -144,11 +144,11 @@ class Screen:
 
 
 def news(folder: Path) -> dict[str, float]:
-    """When ``notify.command`` started, by the finding that it was told."""
+    """When ``notify.command`` started, by the finding that it reports."""
     file = folder / "news"
     lines = file.read_text().splitlines(keepends=True) if file.exists() else []
-    told = [json.loads(line) for line in lines if line.endswith("\n")]
-    return {new["finding"]: one["at"] for one in told for new in one["object"].get("new", [])}
+    reports = [json.loads(line) for line in lines if line.endswith("\n")]
+    return {new["finding"]: one["at"] for one in reports for new in one["object"].get("new", [])}
 
 
 def saved(run: Path) -> dict[str, float]:
@@ -179,15 +179,15 @@ def measure(folder: Path, kind: str, findings: int) -> list[dict[str, Any]]:
             while len(news(folder)) <= n and time.monotonic() < end:
                 time.sleep(0.02)
             time.sleep(0.5)
-            files, told = saved(run), news(folder)
-            new = [key for key in told if key not in {row["finding"] for row in rows}]
+            files, started = saved(run), news(folder)
+            new = [key for key in started if key not in {row["finding"] for row in rows}]
             for key in new:
                 bell = next((b for b in screen.bells[rung:] if b >= files[key]), None)
                 rows.append(
                     {
                         "finding": key,
                         "screen_s": None if bell is None else bell - files[key],
-                        "command_s": told[key] - files[key],
+                        "command_s": started[key] - files[key],
                     }
                 )
             print(f"\r[{n + 1}/{findings}]", end="", file=sys.stderr, flush=True)

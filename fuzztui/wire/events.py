@@ -306,10 +306,9 @@ class InputShown(Event):
     """What a generator made of the choices of an entry or finding, as a text for users.
 
     ``row``: the entry's id, or the finding's file. ``form``: text (a string itself), value (a
-    ``repr()``) or image. ``text``: the first 20,000
-    characters; ``length``: how many there are. ``picture``: the thumbnail of an image,
-    ``"32x20:"`` (width and height in pixels) and the pixels from the top, six hexadecimal digits
-    (RGB) each.
+    ``repr()``) or image. ``text``: the first 20,000 characters; ``length``: how many there are.
+    ``picture``: the thumbnail of an image, ``"32x20:"`` (width and height in pixels) and the pixels
+    from the top, six hexadecimal digits (RGB) each.
     """
 
     kind: ClassVar[str] = "input_shown"
