@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named
-from fuzztui.wire.events import END, NEW_FINDINGS, STALL
+from fuzztui.wire.events import NEWS
 
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
@@ -105,13 +105,13 @@ NOTIFY = (
         "news",
         "What to report. findings: the first finding of a new group (no earlier one has its "
         "signature); stall: nothing new for `stall`; end: the campaign has ended.",
-        default=[NEW_FINDINGS, STALL, END],
+        default=list(NEWS),
     ),
     Key(
         "stall",
         "duration",
-        "Report once that the campaign has found nothing new in this running time: no entry, "
-        "finding or kill.",
+        "Report once that the campaign has found nothing new in this running time: no entry and no "
+        "finding.",
         default=1200.0,
     ),
     Key(

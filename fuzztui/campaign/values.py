@@ -349,9 +349,7 @@ def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
 
 def _news(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     _strings(key, value, base)
-    for name in value:
-        if name not in NEWS:
-            raise ValueError(f"{name!r} is not one of {', '.join(NEWS)}{nearest(name, NEWS)}")
+    _known(value, NEWS, "kind of news")
     if not value:
         raise ValueError("is empty, so nothing would be reported; remove [notify] instead")
     return value, value

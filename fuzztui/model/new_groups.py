@@ -34,24 +34,29 @@ def target_groups(state: State) -> Iterator[list[str]]:
 
 
 def new_groups(state: State, reported: Container[str], now: float) -> list[Finding]:
-    """Return the first finding of each group of which no finding is in ``reported``, oldest first.
+    """Return the first finding of each group of :func:`unreported` that does not wait any more."""
+    return [f for f in unreported(state, reported) if not waits(f, now)]
 
-    A finding that waits for its description is left out until ``MAX_WAIT_S`` after it was saved:
-    it may belong to the group of an earlier one. ``now``: campaign time in seconds.
-    """
-    found = []
-    for keys in target_groups(state):
-        first = state.findings[keys[0]]
-        if not any(key in reported for key in keys) and not _waits(first, now):
-            found.append(first)
+
+def unreported(state: State, reported: Container[str]) -> list[Finding]:
+    """Return the first finding of each group without a finding in ``reported``, oldest first."""
+    found = [
+        state.findings[keys[0]]
+        for keys in target_groups(state)
+        if not any(key in reported for key in keys)
+    ]
     return sorted(found, key=lambda f: f.seq)
+
+
+def waits(finding: Finding, now: float) -> bool:
+    """Whether a finding waits for its description, at most ``MAX_WAIT_S`` after it was saved.
+
+    It may belong to the group of an earlier one. ``now``: campaign time in seconds.
+    """
+    described = finding.signature or finding.title
+    return not described and now - finding.t < MAX_WAIT_S
 
 
 def groups_after(state: State, seq: int) -> int:
     """Return the number of groups whose first finding was logged after record ``seq``."""
     return sum(state.findings[keys[0]].seq > seq for keys in target_groups(state))
-
-
-def _waits(finding: Finding, now: float) -> bool:
-    described = finding.signature or finding.title
-    return not described and now - finding.t < MAX_WAIT_S

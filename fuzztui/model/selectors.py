@@ -128,6 +128,12 @@ def tree_of(instance: Instance) -> str:
     return instance.id.rpartition(":")[0]
 
 
+def last_news_t(state: State) -> float:
+    """Campaign time of the target's last entry that was not imported, or finding; -1: none yet."""
+    own = [i for i in list(state.instances.values()) if not i.mutant]
+    return max([-1.0, *(i.last_find_t for i in own), *list(state.latest.values())])
+
+
 def own_time(instance: Instance, now: float) -> float:
     """Seconds from the begin of ``instance`` to its end, or to ``now``; -1 before it began."""
     end = now if instance.ended_t < 0 else instance.ended_t

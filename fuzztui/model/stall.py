@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from fuzztui.model.mutators import mixture_summary
-from fuzztui.model.selectors import Totals, totals
+from fuzztui.model.selectors import Totals, last_news_t, totals
 from fuzztui.model.state import State
 from fuzztui.model.targeting import targeting_summary, type_rows
 from fuzztui.wire.events import Stats
@@ -46,9 +46,7 @@ def quiet_s(state: State, now: float) -> float:
         return 0.0
     own = [i for i in list(state.instances.values()) if not i.mutant]
     began = min((i.began_t for i in own if i.began_t >= 0), default=now)
-    news = max((i.last_find_t for i in own), default=-1.0)
-    news = max([news, began, state.stage_t, state.resumed_t, *list(state.latest.values())])
-    return max(0.0, now - news)
+    return max(0.0, now - max(last_news_t(state), began, state.stage_t, state.resumed_t))
 
 
 def advice(state: State) -> str:

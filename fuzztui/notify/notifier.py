@@ -92,7 +92,7 @@ class Notifier:
         """Report what is left, whatever the limit, and the end, within ``LAST_S`` seconds."""
         try:
             async with asyncio.timeout(LAST_S):
-                # All groups now: nobody waits for a description any more.
+                # All groups now: no description will come any more.
                 if news := self._new_groups(float("inf")):
                     await self._report(news)
                 if END in self._settings["on"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzztui.base.text import several
 from fuzztui.campaign import Campaign
 from fuzztui.instances.life import EndReason
-from fuzztui.model.selectors import totals
+from fuzztui.model.selectors import last_news_t, totals
 from fuzztui.model.state import State
 
 LATE_S = 60.0
@@ -47,7 +47,7 @@ class CampaignLimits:
         """Return why the campaign must end now; None if it continues."""
         sums = totals(state)
         # Imported and renumbered inputs are not new.
-        if (news := max([sums.last_find_t, *state.latest.values()])) > self._news:
+        if (news := last_news_t(state)) > self._news:
             self._news, self._news_at = news, running_s
         if sums.stats.edges > self._edges:
             self._edges, self._edges_at = sums.stats.edges, running_s

@@ -193,12 +193,12 @@ class Supervisor:
         self._clock.stop()  # no budget and no rate counts the rest
         # The last findings are often the reason for the end of the campaign.
         if work := self._pending_checks.message():
-            reason = (self._stop_request.end_reason or self._outcome()).reason
+            reason = self._end_reason().reason
             self.record(CampaignState("stopping", f"{reason}; {work}".lstrip("; ")))
         await self._pending_checks.finish()
         await tasks.close()
         if self._notifier:
-            end_reason = self._stop_request.end_reason or self._outcome()
+            end_reason = self._end_reason()
             await self._notifier.finish(end_reason.state, end_reason.reason)
         await self._finish()
 
@@ -362,7 +362,7 @@ class Supervisor:
         self._observation.close()
         self._router.close()
         # The very last record: a reader may start the campaign again at once.
-        end_reason = self._stop_request.end_reason or self._outcome()
+        end_reason = self._end_reason()
         self.record(CampaignEnded(end_reason.state, end_reason.reason))
         patience = time.monotonic() + LAST_FLUSH_S
         while not self.flush() and time.monotonic() < patience:
@@ -376,8 +376,10 @@ class Supervisor:
             # The saved inputs are in the directories: the next start logs them.
             _logger.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
 
-    def _outcome(self) -> EndReason:
-        """The end reason of a campaign that ended without a stop request."""
+    def _end_reason(self) -> EndReason:
+        """Why the campaign has ended: a stop request, its budget, or its instances."""
+        if self._stop_request.end_reason is not None:
+            return self._stop_request.end_reason
         if reason := spent(self._campaign, self.state, self._running()):
             return EndReason("finished", reason)  # the campaign's budget, not an instance's share
         return natural_end(self.state, self.lives)

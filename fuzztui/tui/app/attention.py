@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.model.new_groups import groups_after, new_groups, target_groups
+from fuzztui.model.new_groups import groups_after, target_groups, unreported, waits
 from fuzztui.model.state import Finding, State
 from fuzztui.tui.base.alerts import MAX_TEXT
 from fuzztui.tui.base.last_looks import NO_LOOK, Look
@@ -20,12 +20,8 @@ class Attention:
         self.last_look: Look = NO_LOOK
         """The user's last look at the Findings screen."""
         self._announced: set[str] = set()
-        self._waiting = False
-
-    @property
-    def waiting(self) -> bool:
+        self.waiting = False
         """Whether a finding without a description may become a new group by time alone."""
-        return self._waiting
 
     def skip(self, state: State) -> None:
         """Announce nothing of what ``state`` contains already."""
@@ -33,9 +29,10 @@ class Attention:
 
     def news(self, state: State, now: float) -> list[Finding]:
         """Return the first finding of each group that was not announced; each only once."""
-        found = new_groups(state, self._announced, now)
+        candidates = unreported(state, self._announced)
+        found = [f for f in candidates if not waits(f, now)]
         self._announced.update(f.key for f in found)
-        self._waiting = len(new_groups(state, self._announced, float("inf"))) > 0
+        self.waiting = len(found) < len(candidates)
         return found
 
     def unseen(self, state: State) -> int:

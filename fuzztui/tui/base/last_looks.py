@@ -11,10 +11,9 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import real, whole
 from fuzztui.base.files import read_json
-from fuzztui.tui.base.remembered import state_file
+from fuzztui.tui.base.remembered import state_file, write_state
 
 MAX_RUNS: Final = 200
 """Runs that are remembered; those looked at the longest ago are forgotten."""
@@ -38,10 +37,8 @@ def remember_look(run: Path, look: Look) -> None:
     with contextlib.suppress(OSError, ValueError):
         looks = {name: list(_sound(old)) for name, old in _looks().items() if name != key}
         looks[key] = list(look)
-        file = state_file(_FILE)
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         newest = list(looks.items())[-MAX_RUNS:]
-        replace_text(file, json.dumps(dict(newest), allow_nan=False) + "\n")
+        write_state(_FILE, json.dumps(dict(newest), allow_nan=False) + "\n")
 
 
 def _looks() -> dict[str, Any]:

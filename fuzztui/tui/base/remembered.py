@@ -29,6 +29,13 @@ def state_file(name: str) -> Path:
         raise OSError(str(e)) from None
 
 
+def write_state(name: str, text: str) -> None:
+    """Replace a file of the user's state. Raises :class:`OSError`."""
+    file = state_file(name)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_text(file, text)
+
+
 def recall(themes: Container[str]) -> tuple[str, str]:
     """Return the name of the stored theme, and a message for the user.
 
@@ -60,6 +67,4 @@ def recall(themes: Container[str]) -> tuple[str, str]:
 def remember(name: str) -> None:
     """Store the name of a theme; an error is ignored and leaves the file unchanged."""
     with contextlib.suppress(OSError):
-        file = state_file("theme")
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_text(file, f"{name}\n")
+        write_state("theme", f"{name}\n")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.base.text import several
-from fuzztui.model.selectors import groups
+from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
 from fuzztui.tui.base import format, shell
-from fuzztui.tui.labels.details import finding_title, repro_command
+from fuzztui.tui.labels.details import finding_text, repro_command
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.status import Status
 
@@ -37,11 +37,12 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
 
     ``run``: the run directory; None: a watched campaign, or a log alone.
     """
+    found = groups(state)
     return [
         *_score(status),
         *_left(state),
-        *_findings(state),
-        *_commands(state, status, run),
+        *_findings(found),
+        *_commands(state, status, run, found),
     ]
 
 
@@ -78,14 +79,11 @@ def _counted(counts: Counter[str], noun: str) -> str:
     return " · ".join([*listed, *([f"{several(more, noun)} more"] if more > 0 else [])])
 
 
-def _findings(state: State) -> list[ClosingRow]:
-    found = groups(state)
+def _findings(found: Sequence[Group]) -> list[ClosingRow]:
     rows = [
         ClosingRow(
             "findings" if n == 0 else "",
-            finding_title(g.first)
-            + (f"  at {g.first.place}" if g.first.place else "")
-            + (f"  ×{len(g.findings):,}" if len(g.findings) > 1 else ""),
+            finding_text(g.first, len(g.findings)),
             g.first.category,
             "findings",
             g.first.key,
@@ -98,12 +96,13 @@ def _findings(state: State) -> list[ClosingRow]:
     return rows
 
 
-def _commands(state: State, status: Status, run: Path | None) -> list[ClosingRow]:
+def _commands(
+    state: State, status: Status, run: Path | None, found: Sequence[Group]
+) -> list[ClosingRow]:
     """At most three command lines, the most useful first."""
     if run is None:
         return []
     lines: list[str] = []
-    found = groups(state)
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
     if any(m.state == "alive" and not m.stage for m in state.mutants.values()):

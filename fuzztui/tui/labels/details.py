@@ -308,6 +308,13 @@ def excerpt_lines(source: SourceExcerpt) -> list[Line]:
     return lines
 
 
+def finding_text(finding: Finding, files: int) -> str:
+    """Return title, location, and the number of files of its group if it has several."""
+    place = f"  at {finding.place}" if finding.place else ""
+    times = f"  ×{files:,}" if files > 1 else ""
+    return f"{finding_title(finding)}{place}{times}"
+
+
 def _from_run(path: str, run: Path | None) -> str:
     """As :func:`~fuzztui.tui.labels.run_files.shown` formats it."""
     return path if run is None else path.removeprefix(f"{run}{os.sep}")

@@ -8,7 +8,7 @@ from heapq import nlargest
 from itertools import islice
 
 from fuzztui.model.state import Finding, State
-from fuzztui.tui.labels.details import finding_title
+from fuzztui.tui.labels.details import finding_text
 from fuzztui.tui.labels.events import SAVED, Described, command_text, describe, progress_text
 from fuzztui.tui.labels.instances import TROUBLE
 from fuzztui.tui.labels.mutants import brief_change, place
@@ -202,7 +202,5 @@ def _groups(state: State, most: int) -> list[EventRow]:
 
 
 def _finding(finding: Finding, files: int) -> Described:
-    place = f"  at {finding.place}" if finding.place else ""
-    times = f"  ×{files:,}" if files > 1 else ""
-    text = f"{finding_title(finding)}{place}{times}"
+    text = finding_text(finding, files)
     return Described(finding.category, text, finding.category, finding.instance, SAVED)

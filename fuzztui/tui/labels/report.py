@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -50,11 +50,15 @@ def frames_of(report: str) -> list[ReportFrame]:
 
 def crash_frame(report: str, place: str) -> ReportFrame | None:
     """Return the frame at ``place`` (``file.py:12 in func``); None if the report has none."""
+    return _at(frames_of(report), place)
+
+
+def _at(frames: Iterable[ReportFrame], place: str) -> ReportFrame | None:
     match = _PLACE.fullmatch(place)
     if match is None:
         return None
     file, line = PurePath(match["file"]), int(match["line"])
-    found = [f for f in frames_of(report) if f.line == line and _ends_with(f.file, file)]
+    found = [f for f in frames if f.line == line and _ends_with(f.file, file)]
     return found[-1] if found and found[-1].code else found[0] if found else None
 
 
@@ -65,7 +69,7 @@ def report_lines(report: str, place: str, style: str) -> list[Line]:
     """
     texts = report.split("\n")
     frames = {frame.at: frame for frame in _frames(texts)}
-    crash = crash_frame(report, place)
+    crash = _at((frame for frame in frames.values() if frame.file), place)
     home = str(PurePath(crash.file).parent) if crash is not None else ""
     out: list[Line] = []
     inside = ""
