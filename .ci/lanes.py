@@ -4,11 +4,14 @@
     .ci/lanes.py                  # the test files that this branch needs, one per line
     .ci/lanes.py --lane slow-afl  # only those of one lane
     .ci/lanes.py --everything     # those of all branches
+    .ci/lanes.py --share          # of many files a share that takes some minutes, by commit
     .ci/lanes.py --explain        # why, instead of the list
 
 A branch needs the tests of the folders that it touches, and ``CORE``; main needs those of what
 changed within the last day, because each night everything runs (``.ci/run --all``). A path that no
 table names touches everything. So does a branch without a known base: a shallow clone, no git.
+All slow tests take half an hour on two cores. Where one machine runs them for each change, a
+branch that needs many gets a share of them, another one for each commit, and always ``CORE``.
 ``.ci/run``, ``make slow`` and the workflows all ask here.
 """
 
@@ -19,6 +22,7 @@ import functools
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -60,9 +64,13 @@ LOG = (
     "tests/property/test_ancestry.py",
 )  # fmt: skip
 SCREENS = ("tests/tui", "tests/e2e/test_terminal.py", "tests/e2e/test_afl_terminal.py")
-COMMANDS = ("tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py")
+COMMANDS = (
+    "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
+    "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py",
+)  # fmt: skip
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
+EXPORT = ("tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py")
 DOCS = ("tests/docs", "tests/ci")
 
 ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
@@ -79,9 +87,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/instances": SUPERVISE + AFL,
     "fuzztui/observe": SUPERVISE + WATCH + AFL,
     "fuzztui/process": SUPERVISE + AFL + ORACLE,
+    "fuzztui/verdicts": (
+        "tests/verdicts",
+        "tests/e2e/test_verdicts_run.py",
+        "tests/e2e/test_skipped_frames_run.py",
+        *SUPERVISE,
+    ),
     "fuzztui/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
     "fuzztui/remote": SUPERVISE + COMMANDS,
     # What people see.
+    "fuzztui/changes": ("tests/changes", *COMMANDS),
+    "fuzztui/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
+    ".github/actions": ("tests/e2e/test_ci_action.py",),
     "fuzztui/cli": COMMANDS,
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
@@ -92,12 +109,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/oracle": ORACLE + AFL,
     "fuzztui/fuzzfirst": FUZZFIRST,
     "fuzztui/mutators": TEXT,
+    "fuzztui/export": EXPORT,
+    "fuzztui/testing": EXPORT,
+    "fuzztui/pytest_plugin.py": EXPORT,
     "fuzztui/targeting": TARGETING,
     "fuzztui/watch": WATCH,
     "fuzztui/inprocess": PYTHON + TARGETING + MINIMISE,
     # Engines, and after them the parts that they share.
     "engines/zest": PYTHON,
-    "engines/mu2": MU2,
+    "engines/mu2": MU2 + EXPORT,
     "engines/mutants": MU2 + FUZZFIRST,
     "engines/text": TEXT + AFL,
     "engines/spoton": TARGETING,
@@ -105,6 +125,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "engines/fixtures": TARGETING,
     "engines/strategies": TARGETING,
     "engines/observe": TARGETING,
+    "engines/export": EXPORT,
     "engines/base": ENGINES,
     "engines/directory": ENGINES,
     "engines/execute": ENGINES,
@@ -152,6 +173,9 @@ CORE = (
 
 DAY_S = 86_400
 
+SHARE_FILES = 30
+"""Test files that take about five minutes on two cores."""
+
 LANES: dict[str, tuple[str, ...]] = {
     "slow-afl": (*AFL, *FUZZFIRST, *ORACLE),
     "slow-engines": (*PYTHON, *MU2, *TEXT, *TARGETING),
@@ -195,6 +219,14 @@ def needed(changed: Iterable[str] | None) -> tuple[set[str], str]:
             return files(["tests"]), f"everything: {path} belongs to no folder of .ci/lanes.py"
         found |= tests
     return found, f"{len(found)} test files for what was changed, and the core"
+
+
+def share(chosen: set[str], commit: str) -> set[str]:
+    """Every n-th of the files with slow tests, about ``SHARE_FILES``; ``commit`` says which."""
+    slow = {file for file in chosen if "mark.slow" in (ROOT / file).read_text()}
+    parts = -(-len(slow) // SHARE_FILES)
+    mixed = sorted(slow, key=lambda file: (zlib.crc32(file.encode()), file))
+    return set(mixed[int(commit[:8], 16) % parts :: parts]) if parts > 1 else slow
 
 
 def with_core(chosen: set[str]) -> list[str]:
@@ -256,9 +288,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--lane", choices=LANES)
     parser.add_argument("--everything", action="store_true", help="whatever the branch changes")
+    parser.add_argument("--share", action="store_true", help="of many files a share, by commit")
     parser.add_argument("--explain", action="store_true", help="print why, not the tests")
     args = parser.parse_args()
     chosen, why = needed(None if args.everything else changes())
+    if args.share:
+        chosen = share(every := chosen, (git("rev-parse", "HEAD") or "0").strip())
+        why += f"; {len(chosen)} of them now, others for other commits" * (len(chosen) < len(every))
     if args.explain:
         print(f"slow tests: {'everything, as asked' if args.everything else why}")
         return

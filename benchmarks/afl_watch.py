@@ -112,7 +112,10 @@ def measure(argv: list[str], markers: list[bytes], seconds: float, warm_up: floa
         if not all(marker in program.seen for marker in markers):
             print(f"  {argv[0]}: no full screen: {program.seen[-300:]!r}")
         program.read(time.monotonic() + warm_up)
-        each = {p.pid: sum(p.cpu_times()[:2]) for p in program.tree()}
+        each = {}
+        for p in program.tree():
+            with suppress(psutil.NoSuchProcess):  # ended meanwhile
+                each[p.pid] = sum(p.cpu_times()[:2])
         cpu, start = program.cpu(), time.monotonic()
         total = program.read(start + seconds)
         took = time.monotonic() - start

@@ -4,9 +4,9 @@ Three programs run one after the other in a real pseudo-terminal, 120x40, true c
 
 * ``clock``: a bare Textual application that draws a clock once a second (the limit);
 * ``idle``: fuzztui on a campaign whose log stands still;
-* ``live``: fuzztui on a campaign whose log grows by the figures of 4 instances a second.
+* ``live``: fuzztui on a campaign whose log grows by the figures of all instances a second.
 
-    python benchmarks/tui_cost.py [--seconds 20] [--size 120x40] [--ssh]
+    python benchmarks/tui_cost.py [--seconds 20] [--size 120x40] [--instances 4] [--ssh]
 
 Counted after a warm-up, over whole seconds. Ratios are to ``clock`` in the same run.
 """
@@ -94,7 +94,7 @@ def _drain(fd: int, until: float) -> int:
     return total
 
 
-def campaign(run: Path, grow: threading.Event | None) -> threading.Thread:
+def campaign(run: Path, grow: threading.Event | None, instances: int) -> threading.Thread:
     """Write a campaign of 10 minutes; while ``grow`` is not set, go on at 1 Hz."""
     from fuzztui.log.writer import LogWriter
     from fuzztui.remote.lock import RunLock
@@ -102,7 +102,7 @@ def campaign(run: Path, grow: threading.Event | None) -> threading.Thread:
 
     (run / "log").mkdir(parents=True)
     (run / "supervisor").mkdir()
-    names = [f"i{n}" for n in range(4)]
+    names = [f"i{n}" for n in range(instances)]
     past = 600.0
     writer = LogWriter(run / "log")
     wall = time.time() - past
@@ -155,6 +155,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--warm-up", type=float, default=4.0, help="seconds that do not count")
     parser.add_argument("--size", default="120x40")
+    parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--ssh", action="store_true", help="as in an SSH session (2 Hz)")
     options = parse(parser, "tui_cost", seconds=1.0, warm_up=2.0)
     rows = Rows("tui_cost", options.results)
@@ -178,14 +179,15 @@ def main() -> None:
         for name in ("idle", "live"):
             run = Path(tmp) / name
             stop = threading.Event() if name == "live" else None
-            thread = campaign(run, stop)
+            thread = campaign(run, stop, options.instances)
             argv = [python, "-c", SCREEN, str(run)]
             note(name, argv)
             if stop is not None:
                 stop.set()
                 thread.join()
     limit = results["clock"]
-    print(f"{options.size}, {options.seconds:.0f} s each{', as over ssh' if options.ssh else ''}")
+    what = f"{options.size}, {options.instances} instances, {options.seconds:.0f} s each"
+    print(f"{what}{', as over ssh' if options.ssh else ''}")
     print(f"{'':8}{'bytes/s':>9}{'ratio':>7}{'CPU':>8}{'ratio':>7}{'first paint':>13}{'rss':>8}")
     for name, (rate, cpu, first, rss) in results.items():
         print(

@@ -29,9 +29,13 @@ def main() -> int:
     parser.add_argument("--score", type=Path, nargs="+", metavar="DIR", help="score these inputs")
     parser.add_argument("--jobs", type=int, default=1, help="with --score: parallel processes")
     parser.add_argument("--within", type=float, default=0.0, help="with --score: time limit")
+    parser.add_argument("--matrix", type=Path, metavar="FILE", help="with --score: kill matrix")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="record outcomes of inputs")
+    parser.add_argument("--confirm", type=Path, metavar="FILE", help="run tests with mutants")
     parser.add_argument("--batch", type=Path, metavar="FILE", help="run the inputs of a request")
     parser.add_argument("--observe", type=Path, metavar="FILE", help="observe types of a request")
     parser.add_argument("--locate", nargs="+", metavar="MODULE", help="print the files of modules")
+    parser.add_argument("--statements", nargs="+", metavar="FILE", help="print statements")
     parser.add_argument("--code", type=Path, metavar="FILE", help="print a digest of the code")
     parser.add_argument("--ready", type=float, metavar="S", help="check the start within S s")
     parser.add_argument(
@@ -75,7 +79,10 @@ def main() -> int:
 
 def _is_campaign(args: argparse.Namespace) -> bool:
     """Whether an instance is started, or checked with ``--ready``, which forks by itself."""
-    commands = "minimise", "mutants", "score", "batch", "observe", "locate", "code"
+    commands = (
+        *("minimise", "mutants", "score", "record", "confirm", "batch"),
+        *("observe", "locate", "statements", "code"),
+    )
     return not any(getattr(args, name) for name in commands)
 
 
@@ -93,7 +100,15 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
         from fuzztui.engines.mu2.score import score
 
         folders = [folder.absolute() for folder in args.score]
-        return score(spec, folders, args.jobs, args.within)
+        return score(spec, folders, args.jobs, args.within, args.matrix)
+    if args.record is not None:
+        from fuzztui.engines.export.record import record
+
+        return record(spec, args.record.absolute())
+    if args.confirm is not None:
+        from fuzztui.engines.export.confirm import confirm
+
+        return confirm(spec, args.confirm.absolute())
     if args.batch is not None:
         from fuzztui.engines.process.batch import batch
 
@@ -106,6 +121,10 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
         from fuzztui.engines.process.origin import locate
 
         return locate(spec, args.locate)
+    if args.statements:
+        from fuzztui.engines.export.statements import print_statements
+
+        return print_statements(args.statements)
     from fuzztui.engines.process.origin import code_of
 
     return code_of(args.code)

@@ -26,7 +26,8 @@ from fuzztui.log.reader import LogReader
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, tables, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.state import Changes, Mutant, State
+from fuzztui.model.state import Changes, CommandStatus, Mutant, State
+from fuzztui.model.undo import fold_before
 from fuzztui.wire.events import CampaignStarted
 
 POLL_RECORDS = 5000
@@ -336,6 +337,22 @@ def _head(file: CheckpointFile, n: int) -> Callable[[], dict[str, Any]]:
             raise CheckpointError(str(e)) from e
 
     return head
+
+
+def state_at_end(path: Path) -> State:
+    """Return the state at the end of the log. Raises LogError, OSError."""
+    session = Session(path, LiveClock())
+    session.poll()
+    while session.behind:
+        session.poll()
+    return session.state
+
+
+def state_before(path: Path, command: CommandStatus) -> State:
+    """Return the state before a command took effect. Raises LogError, OSError."""
+    earlier = max(0.0, command.t - 0.001)  # a checkpoint of the same time may be a later one
+    session = Session(path, ReplayClock(t=earlier, paused=True))
+    return fold_before(session.state, session.reader.records(session.state.seq), command)
 
 
 class CheckpointKeeper:

@@ -32,6 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         kept = tempfile.TemporaryDirectory(prefix="fuzztui-tests-")
         os.environ[HOME] = kept.name
+        # Screens that tests start have no keys or theme of whoever runs the tests.
+        os.environ["XDG_CONFIG_HOME"] = kept.name
         config.add_cleanup(kept.cleanup)
 
 

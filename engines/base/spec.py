@@ -105,6 +105,8 @@ class Spec:
     """CPU seconds of one worker, for benchmarks on a noisy machine; 0: no budget."""
     text: Mapping[str, Any] = field(default_factory=dict)
     """The table ``text``: settings of the mutators of engine "text"."""
+    equivalent: Mapping[str, Any] = field(default_factory=dict)
+    """Mutants that the verdicts file marks as equivalent: reason and change (or "") by id."""
 
 
 _ABSENT: Any = object()
@@ -172,6 +174,7 @@ def read_spec(file: Path) -> Spec:
             _oracle(_Table(file, "oracle", top.get("oracle", dict, {}))),
         ),
         text=top.get("text", dict, {}),
+        equivalent=top.get("equivalent", dict, {}),
         engine=_engine(
             _Table(file, "engine", top.get("engine", dict)),
             _Table(file, "plugin", top.get("plugin", dict, {})),

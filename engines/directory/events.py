@@ -91,7 +91,7 @@ class ReportedEvents:
     answered: set[str] = field(default_factory=set)
     """Ids of commands that were applied or rejected."""
     findings: dict[str, FindingDescribed] = field(default_factory=dict)
-    """The last description of each signature."""
+    """The last description of each finding, by file: rules may change its signature."""
     entries: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Why each queue entry was kept, by id."""
     tokens: list[str] = field(default_factory=list)
@@ -134,7 +134,7 @@ def _note(reported: ReportedEvents, event: Event) -> None:
         case CommandApplied() | CommandRejected():
             reported.answered.add(event.id)
         case FindingDescribed():
-            reported.findings[event.signature] = event
+            reported.findings[event.file] = event
         case EntryDescribed():
             reported.entries[event.id] = tuple(map(str, event.reasons))
         case ComparisonsReported():

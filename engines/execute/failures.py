@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, TracebackType
 from typing import Final
@@ -13,6 +13,7 @@ from typing import Final
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.guard import Stack, is_engine
 from fuzztui.wire.finding_kinds import CRASH, HANG
+from fuzztui.wire.frames import HARNESS, LIBRARY, OWN, Basis, Rules, StackFrame, counting
 
 _DETAIL_LIMIT: Final = 8000
 _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
@@ -49,6 +50,44 @@ def _stack(tb: TracebackType | None) -> list[tuple[CodeType, int]]:
     return frames
 
 
+_INSTALLED: Final = ("/site-packages/", "/dist-packages/", "/lib/python3")
+"""Parts of the paths of libraries."""
+
+
+def stack_frames(stack: Stack, files: Collection[str], *, lines: bool = True) -> list[StackFrame]:
+    """Return the frames of a stack outside the engine, innermost first.
+
+    ``files``: those of the application. ``lines``: whether the line is part of a signature.
+    """
+    frames = []
+    for code, line in reversed(stack):
+        file = code.co_filename
+        if file in files or not is_engine(code):
+            kind = OWN if file in files else LIBRARY if _is_library(file) else HARNESS
+            frames.append(StackFrame(code.co_qualname, file, line if lines else 0, kind))
+    return frames
+
+
+def _is_library(file: str) -> bool:
+    return file.startswith("<") or any(part in file for part in _INSTALLED)
+
+
+def frames_of_error(error: BaseException, files: Collection[str]) -> list[StackFrame]:
+    """Return the frames that can give the signature of an exception, innermost first.
+
+    Of an endless recursion its functions, outermost first. Runs no target code.
+    """
+    stack = _stack(traceback_of(error))
+    if isinstance(error, RecursionError) and (cycle := _cycle(stack)):
+        return stack_frames([(code, 0) for code in reversed(cycle)], files)
+    return stack_frames(stack, files)
+
+
+def _counted(frames: Sequence[StackFrame], name: str, rules: Rules) -> str:
+    """The place of the frame that counts under rules; an empty string if there is none."""
+    return next((frame.place for frame in counting(frames, Basis(name), rules)), "")
+
+
 def _innermost(stack: Stack, files: Collection[str]) -> tuple[CodeType, int] | None:
     """The innermost frame in ``files``, else the innermost outside the engine, else None."""
     for code, line in reversed(stack):
@@ -61,7 +100,13 @@ def _innermost(stack: Stack, files: Collection[str]) -> tuple[CodeType, int] | N
 
 
 def _cycle_entry(stack: Stack, files: Collection[str]) -> CodeType | None:
-    """The outermost function of an endless recursion, preferably one in ``files``; None if none.
+    """The outermost function of an endless recursion, preferably one in ``files``; None if none."""
+    cycle = _cycle(stack)
+    return next((c for c in cycle if c.co_filename in files), cycle[0] if cycle else None)
+
+
+def _cycle(stack: Stack) -> list[CodeType]:
+    """The functions of an endless recursion, outermost first.
 
     Only functions that occur at least 1/8 as often as the most frequent one are considered,
     because other recursion may have led to the endless one.
@@ -70,11 +115,7 @@ def _cycle_entry(stack: Stack, files: Collection[str]) -> CodeType | None:
     for code, _ in stack:
         counts[id(code)] = counts.get(id(code), 0) + 1
     often = max(3, max(counts.values(), default=0) // 8)
-    for inside in (True, False):
-        for code, _ in stack:
-            if counts[id(code)] >= often and (not inside or code.co_filename in files):
-                return code
-    return None
+    return list({id(code): code for code, _ in stack if counts[id(code)] >= often}.values())
 
 
 def _place(code: CodeType, line: int = 0) -> str:
@@ -88,18 +129,24 @@ def qualified(kind: type[BaseException]) -> str:
 
 
 def failure_of(
-    error: BaseException, files: Collection[str], matched: str = "", matched_before: str = ""
+    error: BaseException,
+    files: Collection[str],
+    matched: str = "",
+    matched_before: str = "",
+    rules: Rules = (),
 ) -> Failure:
     """Classify an exception by its type and location. Runs no target code.
 
     ``files``: those of the application. The location is the innermost frame in them; of a
     RecursionError, the entry of the recursion, because its end is random. ``matched``: the part of
     the message that the message oracle matched, which goes into the signature. ``matched_before``:
-    its form in older versions.
+    its form in older versions. ``rules``: about frames that do not count.
     """
     name = former = qualified(type(error))
     if matched:
         name, former = f"{name} saying {matched!r}", f"{former} saying {matched_before!r}"
+    if rules:
+        return _crash(name, _counted(frames_of_error(error, files), name, rules), former)
     stack = _stack(traceback_of(error))
     if isinstance(error, RecursionError):
         entry = _cycle_entry(stack, files)
@@ -114,12 +161,16 @@ def _crash(name: str, place: str, former: str) -> Failure:
     return Failure(CRASH.category, f"{name} @ {place}", name, place, before)
 
 
-def hang_of(lasting: Stack, stack: Stack, files: Collection[str]) -> Failure:
+def hang_of(lasting: Stack, stack: Stack, files: Collection[str], rules: Rules = ()) -> Failure:
     """Classify a timeout by the function that ran all the time, without the line, which is random.
 
     ``lasting``: the outer part of ``stack`` in which the trial was all the time. Older versions
-    used the innermost function, so that one slow loop had several signatures.
+    used the innermost function, so that one slow loop had several signatures. ``rules``: about
+    frames that do not count.
     """
+    if rules:
+        place = _counted(stack_frames(lasting, files, lines=False), "timeout", rules)
+        return Failure(HANG.category, f"timeout @ {place}", "timeout", place)
     place, before = (
         "" if found is None else _place(found[0])
         for found in (_innermost(lasting, files), _innermost(stack, files))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
@@ -17,6 +17,7 @@ from fuzztui.engines.execute.failures import Failure
 from fuzztui.wire.afl import entry_name
 from fuzztui.wire.events import FindingDescribed
 from fuzztui.wire.finding_kinds import CRASHES, HANGS, kind_of
+from fuzztui.wire.frames import Basis, Rules, parse_frames, signature_under
 
 _RECOUNT_S: Final = 60.0
 """Seconds after which a changed count is reported first."""
@@ -31,13 +32,29 @@ def _trial(event: FindingDescribed) -> int:
     return int(match[1]) if match else 0
 
 
+def _signature(event: FindingDescribed, rules: Rules) -> str:
+    return signature_under(event.signature, event.frames, event.basis, rules)
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Texts about a finding: one line, the traceback, and a short form of the input."""
+    """Texts about a finding: one line, the traceback, and a short form of the input.
+
+    ``frames``: of its stack, as an event contains them.
+    """
 
     title: str
     detail: str
     input: str
+    frames: list[dict[str, Any]] = field(default_factory=list)
+
+
+def basis_of(failure: Failure, frames: Sequence[Any]) -> dict[str, Any]:
+    """What the signature of a failure is made of besides its place; empty if of no frame."""
+    signature = f"{failure.title} @ {failure.place}"
+    if all(frame.place != failure.place for frame in parse_frames(frames)):
+        return {}
+    return Basis(failure.title, failure.signature.removeprefix(signature)).row()
 
 
 @dataclass(slots=True)
@@ -73,27 +90,32 @@ class Findings:
         log: EventLog,
         journal: TrialJournal | None,
         reported: ReportedEvents,
+        *,
         most: int = 0,
+        rules: Rules = (),
     ) -> None:
         """``journal``: receives the counts of crashes and hangs; None: not published.
 
         ``reported``: earlier findings. ``most``: limit of :class:`FindingLimit`; 0: no limit.
+        ``rules``: about frames that do not count for signatures.
         """
         self._store, self._log = store, log
         self._limit = FindingLimit(most)
         self._unsaved: set[int] = set()
         """Hashes of signatures above the limit, at most :data:`_MAX_UNSAVED`."""
         self._counters = defaultdict[int, int](int) if journal is None else journal.counters
+        self._saved: list[_Known] = []
         self._known: dict[str, _Known] = {}
+        """The first of :attr:`_saved` with each signature."""
         self._announced: dict[str, str] = {}
-        for signature, event in sorted(
-            reported.findings.items(), key=lambda known: _trial(known[1])
-        ):
-            if (store.directory / event.file).exists():
-                self._known[signature] = _Known(event, event.count, event.count)
-                self._limit.note(signature, event.place, _trial(event))
-            else:
+        for event in sorted(reported.findings.values(), key=_trial):
+            signature = _signature(event, rules)
+            if not (store.directory / event.file).exists():
                 self._announced[signature] = event.file
+            else:
+                self._saved.append(_Known(event, event.count, event.count))
+                self._limit.note(signature, event.place, _trial(event))
+        self.regroup(rules)
         self._counters[j.CRASHES] = len(entry_ids(store.directory / CRASHES))
         self._counters[j.HANGS] = len(entry_ids(store.directory / HANGS))
 
@@ -159,6 +181,7 @@ class Findings:
         signature = self._name(failure)
         self._announced.pop(signature, None)
         description = describe()
+        basis = basis_of(failure, description.frames)
         event = FindingDescribed(
             self._log.instance,
             failure.category,
@@ -168,16 +191,25 @@ class Findings:
             failure.place,
             description.detail,
             description.input,
+            frames=description.frames if basis else [],
+            basis=basis,
         )
         self._log.write(event)
         self._store.put(folder, file.partition("/")[2], data)
-        self._known[signature] = _Known(event, 1, 1)
+        self._known[signature] = known = _Known(event, 1, 1)
+        self._saved.append(known)
         self._limit.note(signature, failure.place, self._counters[j.TRIAL])
         self._counters[j.CRASHES if folder == CRASHES else j.HANGS] += 1
         self._counters[j.LAST_CRASH if folder == CRASHES else j.LAST_HANG] = int(time.time())
         if folder == CRASHES:
             self._counters[j.LAST_CRASH_TRIAL] = self._counters[j.TRIAL]
         return file
+
+    def regroup(self, rules: Rules) -> None:
+        """Use other rules about frames that do not count, also for what is saved already."""
+        self._known = {}
+        for row in self._saved:
+            self._known.setdefault(_signature(row.event, rules), row)
 
     def __len__(self) -> int:
         """Number of signatures with a file."""

@@ -12,12 +12,15 @@ from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.base.files import read_regular
 from fuzztui.engines.base.errors import CannotStart
 
 _RESTORE: Final = (
     "; the choices of all queue entries refer to its constants: restore it from a copy, or start a"
     " new run"
 )
+_MAX_BYTES: Final = 1 << 28
+"""Bytes of a file with constants."""
 _MAX_CACHED: Final = 1024
 """Cached results for texts: a generator that draws its bounds makes many different requests."""
 
@@ -48,7 +51,10 @@ class ConstantPool:
         :class:`CannotStart`.
         """
         try:
-            document = json.loads(file.read_bytes())
+            raw = read_regular(file, _MAX_BYTES + 1)
+            if len(raw) > _MAX_BYTES:
+                raise ValueError(f"the file is larger than {_MAX_BYTES >> 20} MiB")
+            document = json.loads(raw)
             constants = document.get("constants", {})
             if digest and document["digest"] != digest_of(constants):
                 raise ValueError("they are not those that the run began with")

@@ -49,6 +49,7 @@ from fuzztui.engines.execute.limits import cpu_s, memory_used_up
 from fuzztui.engines.execute.shown import input_text
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Description, Findings
+from fuzztui.engines.findings.frame_rules import FrameRules
 from fuzztui.engines.findings.triage import FLAKY, FailureTriage
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.inputs.reduce import shrink
@@ -121,6 +122,7 @@ class Loop:
         store: Store,
         log: EventLog,
         findings: Findings,
+        frame_rules: FrameRules,
         steering: ControlReader,
         rescue: Rescue,
         edges: EdgeTable,
@@ -146,6 +148,8 @@ class Loop:
         self.budget_trials = budget_trials or (1 << 62)
         self._budget_cpu_s = budget_cpu_s
         self._triage = FailureTriage(parts.executor, edges.files())
+        self._triage.rules = frame_rules.rules
+        self._frame_rules = frame_rules
         self._modules = len(edges.modules)
         self._on_modules, self._third_party, self._scope = on_modules, third_party, scope
         self._confirm = confirm
@@ -410,14 +414,15 @@ class Loop:
         if execution.outcome is Outcome.TIMEOUT:
             self._hung(candidate, execution, failure)
             return
-        stack = self.parts.executor.guard.where
+        guard = self.parts.executor.guard
+        stack, lasting = guard.where, guard.lasting
         second = self._again(execution.data)
         same = second.outcome is execution.outcome and self._triage.classify(second) == failure
         self._save(
             failure,
             candidate,
             execution.data,
-            lambda: self._triage.describe(execution, stack, flaky=not same),
+            lambda: self._triage.describe(execution, stack, lasting, flaky=not same),
         )
 
     def _hung(self, candidate: Candidate, execution: Execution, failure: Failure) -> None:
@@ -429,11 +434,16 @@ class Loop:
         seen = self._timeouts[failure.signature] = self._timeouts.get(failure.signature, 0) + 1
         if seen & seen - 1:
             return
-        stack = self.parts.executor.guard.where
+        guard = self.parts.executor.guard
+        stack, lasting = guard.where, guard.lasting
         second = self._again(execution.data, self._confirm)
         if second.outcome is Outcome.TIMEOUT:
-            describe = lambda: self._triage.describe(execution, stack, flaky=False)  # noqa: E731
-            self._save(failure, candidate, execution.data, describe)
+            self._save(
+                failure,
+                candidate,
+                execution.data,
+                lambda: self._triage.describe(execution, stack, lasting, flaky=False),
+            )
         elif second.outcome is Outcome.FAILURE:
             self._failed(candidate, second)
         elif seen == 1:
@@ -507,6 +517,9 @@ class Loop:
             self.log.flush()
             self.steering.poll()
             self.findings.recount()
+            if self._frame_rules.changed():
+                self._triage.rules = self._frame_rules.rules
+                self.findings.regroup(self._frame_rules.rules)
             self._write_stats()
             self.parts.tick()
             if self.steering.stop or counters[j.STOP]:

@@ -381,13 +381,13 @@ class Backlog:
 
     # ------------------------------------------------------------------ steering
 
-    def uncredit(self, killers: Iterable[str]) -> None:
-        """Revoke one kill of an entry for each time that ``killers`` names the entry."""
+    def credit(self, killers: Iterable[str], kills: int) -> None:
+        """Add ``kills`` to an entry (-1: revoke one) for each time that ``killers`` names it."""
         for killer in killers:
             instance, _, number = killer.rpartition("/")
             entry = self._corpus.by_id.get(int(number)) if instance == self._instance else None
-            if entry is not None and entry.kills > 0:
-                entry.kills -= 1
+            if entry is not None and entry.kills + kills >= 0:
+                entry.kills += kills
                 self.on_kills(entry)
 
     def reopen(self, mutants: Iterable[int]) -> None:

@@ -79,7 +79,7 @@ def build(context: Context) -> Parts:
     assert isinstance(program, Program)
     base = zest.build(context, program.census)
     options = spec.engine.options
-    table = MutantTable(log, journal, context.reported)
+    table = MutantTable(log, journal, context.reported, spec.equivalent)
     isolation = Isolation.load(spec.dir)
     criterion = KillCriterion(
         options.get("oracle", "differential"),
@@ -162,7 +162,7 @@ def build(context: Context) -> Parts:
         rows = [row for row in table.rows if row.mutant.unrestored and not row.isolated]
         if rows:
             killed = [row for row in rows if row.base == KILLED]
-            backlog.uncredit([row.killer for row in killed])
+            backlog.credit([row.killer for row in killed], -1)
             table.requeue(killed)
             table.isolate([row.id for row in rows])
             backlog.reopen([row.mutant.index for row in rows])

@@ -4,6 +4,9 @@ There is no journal and no schedule: the mutants are divided among child process
 share of the mutants that an input infects, input by input, and reports each kill. If a child dies,
 the next child continues, and the mutant that was running is tried again alone. Prints JSON lines:
 ``progress`` repeatedly, and ``result`` at the end.
+
+With a kill matrix (:mod:`~fuzztui.engines.mu2.matrix`), a mutant runs on all inputs that infect it;
+without, it is over at its first kill.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from typing import Any, Final
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
-from fuzztui.engines.execute.executor import Execution, Executor
+from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
@@ -32,16 +35,15 @@ from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.mu2.engine import SILENT_LIMITS, prepare
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
-from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
+from fuzztui.engines.mu2.matrix import ScoreMatrix, cells_of, digest_of
 from fuzztui.engines.mu2.restoration import NOT_JUDGED, RestorationCheck
+from fuzztui.engines.mu2.score_child import ScoreChild, chunks
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import import_late_modules
-from fuzztui.engines.mutants.program import CannotSwap, PythonMutant, reload
+from fuzztui.engines.mutants.program import PythonMutant, reload
 
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005
-_CHUNK: Final = 32
-"""Mutants after which a child checks that the original still behaves as before."""
 _MAX_INPUT_BYTES: Final = 16 << 20
 
 
@@ -49,10 +51,17 @@ class _OutOfTime(Exception):
     """The time limit is over; the results are a lower bound."""
 
 
-def score(spec: Spec, folders: Sequence[Path], jobs: int, within_s: float = 0.0) -> int:
+def score(
+    spec: Spec,
+    folders: Sequence[Path],
+    jobs: int,
+    within_s: float = 0.0,
+    matrix: Path | None = None,
+) -> int:
     """Score the files in and below ``folders`` with ``jobs`` processes. Returns the exit status.
 
     ``within_s``: seconds after which the score found by then is the result; 0: no limit.
+    ``matrix``: the kill matrix is part of the result, and the rows in this file are used again.
     """
     until = time.monotonic() + within_s if within_s else float("inf")
     inputs = list(_inputs(folders))
@@ -61,7 +70,7 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int, within_s: float = 0.0)
     with answering(sort_keys=False) as say:
         loading = {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}
         say({"progress": loading})
-        scorer = _Scorer(spec, inputs, say)
+        scorer = _Scorer(spec, inputs, say, matrix)
         gc.collect()
         gc.freeze()  # else garbage collection in children would copy the loaded objects
         try:
@@ -90,7 +99,7 @@ def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
                 yield str(file), data
 
 
-def _run_all(work: Iterable[Iterator[None]], jobs: int, until: float) -> None:
+def run_all(work: Iterable[Iterator[None]], jobs: int, until: float) -> None:
     """Run all pieces of work, ``jobs`` of them at a time. Raises :class:`_OutOfTime`."""
     waiting = iter(work)
     running = list(islice(waiting, jobs))
@@ -104,14 +113,12 @@ def _run_all(work: Iterable[Iterator[None]], jobs: int, until: float) -> None:
         time.sleep(_WAIT_S)
 
 
-def _chunks(mutants: Sequence[int]) -> list[list[int]]:
-    return [list(mutants[n : n + _CHUNK]) for n in range(0, len(mutants), _CHUNK)]
-
-
 class _Scorer:
     """The state of all mutants, and the child processes that run them."""
 
-    def __init__(self, spec: Spec, inputs: list[tuple[str, bytes]], say: Say) -> None:
+    def __init__(
+        self, spec: Spec, inputs: list[tuple[str, bytes]], say: Say, matrix: Path | None
+    ) -> None:
         self._inputs, self._say = inputs, say
         self.exact = True
         self._due = 0.0
@@ -163,29 +170,62 @@ class _Scorer:
         }
         self._state = {m.index: verdicts.get(m.index, "pending") for m in program.mutants}
         self._alive = {at for at, state in self._state.items() if state == "pending"}
-        self._kills: dict[int, tuple[str, KillEvidence]] = {}
+        self._kills: dict[int, dict[int, KillEvidence]] = {}
+        """The kills of a mutant by the input; with a matrix, all of them."""
         self._reasons: dict[int, str] = {}
         self._reached: set[int] = set()
         self._quarantine = {m.index for m in program.mutants if m.unrestored}
         self._flaky: set[int] = set()
+        self._matrix: ScoreMatrix | None = None
+        self._known: set[int] = set()
+        """Inputs whose row of the matrix is known."""
+        if matrix is not None:
+            self._read_matrix(digest_of(spec, loaded.table), matrix, cells_of(loaded.table))
         for m in program.mutants:
             if m.unit is not None and m.unit.unjudged and m.index in self._alive:
                 self._invalid(m.index, NOT_JUDGED)
         self._begin(0, "")
 
+    def _read_matrix(
+        self, digest: str, file: Path, cells: Sequence[tuple[str, int, str, str]]
+    ) -> None:
+        """Begin a kill matrix with the rows that are in the file."""
+        matrix = self._matrix = ScoreMatrix(digest, self._inputs, self._program.mutants, cells)
+        matrix.read(file)
+        self._known = matrix.known
+        self._quarantine |= matrix.first_only.keys()
+        for a in matrix.first_only:
+            self._ran(a)
+        for at in sorted(self._known):
+            row = matrix.rows[at]
+            self._reached |= row.reached
+            for a in row.infected:
+                self._ran(a)
+            for a, oracle in row.kills.items():
+                self._killed(a, at, KillEvidence(oracle, ""))
+
     def run(self, jobs: int, until: float) -> None:
         """Run all mutants on all inputs. Raises :class:`_OutOfTime`."""
+        try:
+            self._run_all(jobs, until)
+        finally:
+            if self._matrix is not None:
+                self.exact &= self._matrix.complete(self._shares)
+
+    def _run_all(self, jobs: int, until: float) -> None:
         mutants = self._program.mutants
         # Neighbouring mutants have similar costs, so they go to different children.
+        self._shares = jobs
         shares = [frozenset(range(n, len(mutants), jobs)) for n in range(jobs)]
         self._begin(jobs * len(self._inputs), "inputs", jobs)
-        _run_all(map(self._swapped, shares), jobs, until)
+        run_all(map(self._swapped, shares), jobs, until)
         while doubtful := self._revoke_flaky_kills():
-            _run_all([self._swapped(doubtful)], jobs, until)
+            run_all([self._swapped(doubtful)], jobs, until)
         quarantine = self._quarantine
         isolated = [a for a in sorted(self._alive) if mutants[a].ran_at_import or a in quarantine]
+        isolated = [a for a in isolated if a not in self._kills]
         self._begin(len(isolated), "mutants in child processes")
-        _run_all(map(self._run_isolated, isolated), jobs, until)
+        run_all(map(self._run_isolated, isolated), jobs, until)
 
     # --------------------------------------------------------------- the children
 
@@ -193,7 +233,10 @@ class _Scorer:
         """Run one isolated mutant on all inputs, in separate children; yields while it waits."""
         mutant = self._program.mutants[a]
         inputs = enumerate(data for _, data in self._inputs)
-        pairs = [(mutant, key, data) for key, data in inputs if key not in self._flaky]
+        left_out = set(self._flaky)
+        if self._matrix is not None and a in self._matrix.first_only:
+            left_out |= self._known  # it survives them
+        pairs = [(mutant, key, data) for key, data in inputs if key not in left_out]
         for reported in self._isolated.run(pairs):
             if reported is None:
                 yield
@@ -205,17 +248,25 @@ class _Scorer:
                 self._killed(a, reported.key, reported.verdict)
             else:
                 self._state[a] = "alive"
+        if self._matrix is not None:
+            self._matrix.first_only[a] = next(iter(self._kills.get(a, ())), None)
         self._step()
 
     def _revoke_flaky_kills(self) -> frozenset[int]:
         """Revoke the kills of inputs that another child found to be flaky. Returns the mutants."""
-        flaky = {self._inputs[at][0] for at in self._flaky}
-        taken = frozenset(a for a, (killer, _) in self._kills.items() if killer in flaky)
-        for a in taken:
+        if self._matrix is not None:
+            for at in self._flaky:
+                self._matrix.spoil(at, "flaky")
+        taken = {a for a, kills in self._kills.items() if not self._flaky.isdisjoint(kills)}
+        for a in taken.copy():
+            self._kills[a] = {n: k for n, k in self._kills[a].items() if n not in self._flaky}
+            if self._kills[a]:  # with a matrix, it has run on all inputs
+                taken.remove(a)
+                continue
             del self._kills[a]
             self._state[a] = "alive"
         self._alive |= taken
-        return taken
+        return frozenset() if self._matrix is not None else frozenset(taken)
 
     def _swapped(self, share: frozenset[int]) -> Iterator[None]:
         """Run a share of the mutants on all inputs; yields while it waits."""
@@ -224,33 +275,43 @@ class _Scorer:
         groups: list[list[int]] | None = None
         """The mutants that are still to be run on this input; None: not known yet."""
 
+        def move(to: int) -> None:
+            nonlocal at, groups
+            if self._matrix is not None:
+                self._matrix.passed(range(at, to))
+            self._step(to - at)
+            at, groups = to, None
+
         def answer(message: dict[str, Any]) -> bool:
-            nonlocal at, mutant, groups
+            nonlocal mutant, groups
             if "input" in message:
                 if (now := int(message["input"])) != at:
-                    self._step(now - at)
-                    at, groups = now, None
+                    move(now)
                 mutant = -1
+            elif "ran" in message and self._matrix is not None:
+                self._matrix.ran(at, *message["ran"])
             elif "infected" in message:
-                groups = _chunks(message["infected"])
+                groups = chunks(message["infected"])
+                if self._matrix is not None:
+                    self._matrix.rows[at].infected.update(message["infected"])
             elif "done" in message:
                 assert groups
                 groups.pop(0)
             elif "begin" in message:
                 mutant = int(message["begin"])
-                if self._state[mutant] == "pending":
-                    self._state[mutant] = "alive"
+                self._ran(mutant)
             elif "kills" in message:
                 for killed, oracle, detail in message["kills"]:
                     self._killed(killed, at, KillEvidence(oracle, detail))
             elif "reached" in message:
                 self._reached.update(map(int, message["reached"]))
+                if self._matrix is not None:
+                    self._matrix.rows[at].reached.update(message["reached"])
             elif "invalid" in message:
                 self._invalid(mutant, str(message["invalid"]))
             elif "flaky" in message:
                 self._flaky.add(at)
-                self._step()
-                at, groups = at + 1, None
+                move(at + 1)
                 return False
             elif "leaked" in message:
                 assert groups
@@ -262,16 +323,15 @@ class _Scorer:
             return True
 
         def ended(death: Death) -> None:
-            nonlocal at, groups
             if death.how == "exited":
-                self._step(len(self._inputs) - at)
-                at = len(self._inputs)
+                move(len(self._inputs))
             elif mutant >= 0:
                 # Alone in a separate child, a death is caused by the mutant.
                 self._quarantine.add(mutant)
             else:
-                self._step()
-                at, groups = at + 1, None  # the original dies on this input
+                if self._matrix is not None:
+                    self._matrix.spoil(at, "died")
+                move(at + 1)  # the original dies on this input
 
         def more() -> bool:
             nonlocal mutant
@@ -279,107 +339,34 @@ class _Scorer:
             return at < len(self._inputs)
 
         def work(send: Tell) -> None:
-            self._work(share, at, groups, send)
+            skipped = self._flaky | self._known
+            alive = (self._alive & share) - self._quarantine
+            child = ScoreChild(
+                self._executor,
+                self._program,
+                self._criterion,
+                inputs=self._inputs,
+                skipped=skipped,
+                alive=alive,
+                known_reached=None if self._matrix is not None else self._reached,
+            )
+            child.run(at, groups, send)
 
         yield from self._host.series(more, work, answer, ended)
 
-    def _work(
-        self, share: frozenset[int], start: int, groups: list[list[int]] | None, send: Tell
-    ) -> None:
-        """Run these mutants on the inputs from ``start`` on. ``groups``: those for the first one;
-        None: all that it infects.
-        """
-        executor, program = self._executor, self._program
-        executor.in_child()
-        mutant_executor = MutantExecutor(executor, program, self._criterion)
-        mutants = program.mutants
-        mine = self._alive & share - self._quarantine
-        alive = {a for a in mine if not mutants[a].static}
-        probing = program.probing()
-        probing.want(alive)
-        for at in range(start, len(self._inputs)):
-            send({"input": at})
-            if at in self._flaky:
-                continue
-            data = self._inputs[at][1]
-            program.clear_caches()  # else code behind a filled cache would not be covered
-            plain = executor.run(data)
-            program.changed()
-            if not self._criterion.judges(plain.outcome):
-                continue
-            if at != start or groups is None:
-                probing.cover(program.units_of(plain.observed))
-                program.install(probing)
-                probing.clear()
-                original = executor.run(data)
-                infected = [a for a in probing.infected() if a in alive]
-                if fresh := [a for a in probing.reached() if a not in self._reached]:
-                    self._reached.update(fresh)
-                    send({"reached": fresh})
-                program.install(None)
-                send({"infected": infected})
-                todo = _chunks(infected)
-            else:
-                original, todo = plain, groups
-            if not todo:
-                continue
-            try:
-                turns = mutant_executor.measure(original)
-            except Unstable:
-                send({"flaky": True})
-                return
-            for group in todo:
-                ran = [a for a in group if a in alive]
-                wrong = self._run(mutant_executor, original, ran, send, turns=turns, alive=alive)
-                if wrong:
-                    send({wrong: ran})
-                    return
-                send({"done": True})
-
-    def _run(
-        self,
-        mutant_executor: MutantExecutor,
-        original: Execution,
-        group: list[int],
-        send: Tell,
-        *,
-        turns: int,
-        alive: set[int],
-    ) -> str:
-        """Run a group of mutants on an input and send its kills. Returns an empty string, or what
-        is wrong: ``flaky``, the input, or ``leaked``, a mutant changed some state.
-        """
-        kills: list[tuple[int, str, str]] = []
-        while True:
-            for a in group:
-                if a not in alive:
-                    continue
-                send({"begin": a})
-                try:
-                    verdict = mutant_executor.verdict(original, self._program.mutants[a], turns)
-                except CannotSwap as e:
-                    send({"invalid": str(e)})
-                    alive.discard(a)
-                    continue
-                if verdict is not None:
-                    kills.append((a, verdict.oracle, verdict.detail))
-            # Mutants may have run with what others have left: that is put back from now on.
-            if not self._program.changed():
-                break
-            kills.clear()
-        if not mutant_executor.repeats(original):
-            return "flaky" if mutant_executor.varies(original) else "leaked"
-        alive.difference_update(a for a, _, _ in kills)
-        if kills:
-            send({"kills": kills})
-        return ""
-
     # ---------------------------------------------------------------- the outcome
 
+    def _ran(self, mutant: int) -> None:
+        if self._state[mutant] == "pending":
+            self._state[mutant] = "alive"
+
     def _killed(self, mutant: int, at: int, verdict: KillEvidence) -> None:
-        self._alive.discard(mutant)
         self._state[mutant] = "killed"
-        self._kills[mutant] = (self._inputs[at][0], verdict)
+        self._kills.setdefault(mutant, {})[at] = verdict
+        if self._matrix is None:
+            self._alive.discard(mutant)
+        else:
+            self._matrix.rows[at].kills[mutant] = verdict.oracle
 
     def _invalid(self, mutant: int, why: str) -> None:
         self._alive.discard(mutant)
@@ -423,13 +410,17 @@ class _Scorer:
             "flaky": len(self._flaky),
             "warnings": self._warnings,
             "mutants": [self._row(m) for m in mutants],
+            **({} if self._matrix is None else {"matrix": self._matrix.as_dict()}),
         }
 
     def _row(self, m: PythonMutant) -> dict[str, Any]:
-        killer, verdict = self._kills.get(m.index, ("", KillEvidence("", "")))
+        kills = self._kills.get(m.index, {})
+        at = min(kills, default=-1)
+        verdict = kills.get(at) or KillEvidence("", "")
         return {
             "id": m.id,
             "file": m.file,
+            "path": m.path,
             "line": m.line,
             "function": m.function,
             "operator": m.operator,
@@ -437,7 +428,7 @@ class _Scorer:
             "after": m.after,
             "state": self._state[m.index],
             "reached": m.index in self._reached or self._state[m.index] in ("alive", "killed"),
-            "killer": killer,
+            "killer": self._inputs[at][0] if kills else "",
             "oracle": verdict.oracle,
             "detail": verdict.detail or self._reasons.get(m.index, ""),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzztui.base.text import several
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.backlog import Backlog
-from fuzztui.engines.mu2.table import ALIVE, PENDING, MutantRecord, MutantTable
+from fuzztui.engines.mu2.table import ALIVE, KILLED, PENDING, MutantRecord, MutantTable
 from fuzztui.wire.commands import (
     Command,
     ExactPass,
@@ -13,6 +13,7 @@ from fuzztui.wire.commands import (
     MoveMutants,
     PromoteMutants,
     RequeueMutants,
+    RestoreMutants,
     SkipMutants,
 )
 
@@ -49,13 +50,26 @@ class MutantSteering:
                 self._table.move(rows, command.to)
                 return f"{_mutants(rows)} moved to run {command.to}"
             case RequeueMutants():
-                self._backlog.uncredit([row.killer for row in rows if row.killer])
+                self._backlog.credit([row.killer for row in rows if row.killer], -1)
                 self._table.requeue(rows)
+            case RestoreMutants():
+                return self._restore(rows, command)
             case _:
                 raise SteerError(f"this engine does not support the command {command.name}")
         self._backlog.reopen(row.mutant.index for row in rows)
         done = "promoted" if isinstance(command, PromoteMutants) else "queued again"
         return f"{_mutants(rows)} {done}"
+
+    def _restore(self, rows: list[MutantRecord], earlier: RestoreMutants) -> str:
+        """Restore, and run the mutants on the entries that they have missed."""
+        dead = {row.id for row in rows if row.base == KILLED}
+        rested = [row for row in rows if row.verdict]
+        self._table.restore(rows, earlier)
+        self._backlog.credit([row.killer for row in rows if row.killer and row.id not in dead], 1)
+        again = [row.mutant.index for row in rested if self._table.alive(row.mutant.index)]
+        if again:
+            self._backlog.reopen(again)
+        return f"{_mutants(rows)} as before"
 
 
 def _living(rows: list[MutantRecord]) -> list[MutantRecord]:

@@ -6,8 +6,8 @@ event; a restart restores the table from these events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
@@ -15,8 +15,10 @@ from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
 from fuzztui.engines.mutants.program import PythonMutant
+from fuzztui.wire.commands import RestoreMutants
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
+from fuzztui.wire.verdicts import is_same_change
 
 PENDING: Final = "pending"
 ALIVE: Final = "alive"
@@ -112,7 +114,15 @@ class MutantTable:
     invalid, skipped, equivalent or isolated. ``isolated`` are those worth running in a child.
     """
 
-    def __init__(self, log: EventLog, journal: TrialJournal, reported: ReportedEvents) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        journal: TrialJournal,
+        reported: ReportedEvents,
+        equivalent: Mapping[str, Any] | None = None,
+    ) -> None:
+        """``equivalent``: verdicts of the verdicts file, see ``Spec.equivalent``."""
+        self._equivalent = equivalent or {}
         self._log, self._words, self._reported = log, journal.counters, reported
         self.rows: list[MutantRecord] = []
         self._by_id: dict[str, MutantRecord] = {}
@@ -144,13 +154,28 @@ class MutantTable:
                 self._reported.killed.pop(mutant.id, None)
                 self._reported.runs.pop(mutant.id, None)
                 self._reported.near.pop(mutant.id, None)
+                self._is_filed_equivalent(row)
                 fresh.append(row)
             else:
                 self._restore(row)
+                if self._is_filed_equivalent(row):
+                    fresh.append(row)
             self._place(row)
         self._announce(mutants)
         for row in fresh:
             self._report(row)  # else the log would continue to show the former state
+
+    def _is_filed_equivalent(self, row: MutantRecord) -> bool:
+        """Mark a mutant as the verdicts file does, unless this run has reported its state."""
+        if row.id in self._reported.mutants:
+            return False
+        match self._equivalent.get(row.id):
+            case [str(because), str(change)] if is_same_change(
+                change, row.mutant.before, row.mutant.after
+            ):
+                row.verdict, row.reason = _EQUIVALENT, because
+                return True
+        return False
 
     def _restore(self, row: MutantRecord) -> None:
         last, kill = self._reported.mutants.get(row.id), self._reported.killed.get(row.id)
@@ -325,9 +350,12 @@ class MutantTable:
     def select(self, text: str) -> list[MutantRecord]:
         """The rows of a selection. Raises :class:`SteerError` if no mutant matches."""
         try:
-            rows = parse_selection(text).of(self.rows)
+            selection = parse_selection(text)
         except SelectionError as e:
             raise SteerError(str(e)) from None
+        if selection.of_log:
+            raise SteerError("an engine cannot decide it: give the ids of the mutants (id=A|B)")
+        rows = selection.of(self.rows)
         if not rows:
             raise SteerError(f"no mutant matches {text!r}")
         return rows
@@ -352,6 +380,29 @@ class MutantTable:
         for row in rows:
             row.order = -1 if to == "first" else 1
             row.promoted = False
+            self._place(row)
+        self._report(*rows)
+
+    def restore(self, rows: Sequence[MutantRecord], earlier: RestoreMutants) -> None:
+        """Set these mutants back to an earlier state. Counters, and kills since then, stay."""
+        for row in rows:
+            kill = earlier.kills.get(row.id)
+            match earlier.state, kill:
+                case "killed", [str(killer), str(oracle), int(trial), str(detail)]:
+                    self.dead += row.base != KILLED
+                    row.base, row.killer, row.oracle = KILLED, killer, oracle
+                    row.trial, row.detail = trial, detail
+                case ("alive", _) if row.base == PENDING:
+                    row.base = ALIVE
+                case ("invalid", _) if row.base in (PENDING, ALIVE):
+                    row.base = INVALID
+                case _:
+                    pass
+            judged = earlier.state in (_SKIPPED, _EQUIVALENT) and row.base != KILLED
+            row.verdict = earlier.state if judged else ""
+            row.reason = earlier.because
+            row.promoted, row.energy_grants = earlier.steer == "promoted", 0
+            row.order = {"first": -1, "last": 1}.get(earlier.steer, 0)
             self._place(row)
         self._report(*rows)
 

@@ -38,7 +38,8 @@ class Enumeration:
         """The ``lru_cache``\\ s around functions of the application."""
         self.on_grown: Callable[[Unit], None] = lambda unit: None
         """Called when a known unit has more live functions."""
-        self._application, self._operators, self._only = application, operators, tuple(only)
+        self._application, self._operators = application, operators
+        self._only = [(name, scope) for name, _, scope in (text.partition(":") for text in only)]
         self.census = Census(application)
         self.census.on_grown = self._grown
         self._by_live: dict[LiveUnit, Unit] = {}
@@ -48,11 +49,8 @@ class Enumeration:
         first = len(self.mutants)
         new_units: list[Unit] = []
         for module in self.census.scan():
-            if self._only and not any(
-                module.name == o or module.name.startswith(o + ".") for o in self._only
-            ):
-                continue
-            new_units += self._scan_module(module)
+            if not self._only or any(_is_within(module.name, name) for name, _ in self._only):
+                new_units += self._scan_module(module)
         self._find_caches()
         ran = self._application.coverage.collect()
         for unit in new_units:
@@ -92,6 +90,13 @@ class Enumeration:
         self.units += units
         return units
 
+    def _is_wanted(self, module: str, scope: str) -> bool:
+        """Whether a scope is mutated; the ids of its mutants do not depend on other scopes."""
+        return not self._only or any(
+            _is_within(module, name) and (not wanted or _is_within(scope, wanted, ".#"))
+            for name, wanted in self._only
+        )
+
     def _unit(self, scope: MutationScope, source: ModuleCode) -> Unit | None:
         node = scope.node
         live = self.census.units.get((source.module, node.lineno, node.col_offset))
@@ -124,14 +129,15 @@ class Enumeration:
 
     def _add_mutants(self, scope: MutationScope, unit: Unit | None, source: ModuleCode) -> None:
         ordinals: dict[str, int] = {}
-        for point in scope.points:
+        wanted = self._is_wanted(source.module, scope.name)
+        for point in scope.points:  # also without mutants: points are found by their numbers
             number = len(self.points)
             info = PointInfo(unit, [])
             self.points.append(info)
             if unit is not None:
                 unit.points.append(number)
             sites: dict[str, int] = {}
-            for i, (operator, change) in enumerate(point.changes):
+            for i, (operator, change) in enumerate(point.changes if wanted else ()):
                 first = ordinals.get(operator.name, 0)
                 sites[operator.name] = max(sites.get(operator.name, 0), change.site + 1)
                 before, after = before_and_after(source.text, point, change)
@@ -186,3 +192,8 @@ class Enumeration:
         points = [p for scope in find_scopes(tree, self._operators) for p in scope.points]
         point = points[mutant.point - self.sources[mutant.module].first_point]
         return point.node, point.changes[mutant.change][1], point
+
+
+def _is_within(name: str, outer: str, ends: str = ".") -> bool:
+    """Whether a dotted name is another one, or begins with it and one of the characters."""
+    return name == outer or (name.startswith(outer) and name[len(outer)] in ends)

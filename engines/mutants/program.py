@@ -58,7 +58,8 @@ class Program:
     def __init__(
         self, application: Application, operators: Sequence[str], only: Sequence[str] = ()
     ) -> None:
-        """``only``: the modules or packages to mutate; empty: the whole application.
+        """``only``: what to mutate: packages, modules, or ``MODULE:NAME``, a function or class;
+        empty: the whole application.
 
         Raises :class:`CannotStart` if an operator is unknown.
         """

@@ -7,7 +7,8 @@ that earlier inputs left may have caused it.
 The request is a JSON file: ``inputs`` (paths), ``edges`` (a file that keeps the numbers of cells
 from one batch to the next; empty: none), ``modules`` (names whose files are reported), ``words``
 (whether failures are described), ``answers`` (whether a digest of each returned value is
-reported), ``lines`` (a directory: executed lines of files in it are reported; empty: none).
+reported), ``lines`` (a directory, or a list of files: executed lines of files in it are reported;
+empty: none).
 Prints JSON lines: ``loaded``, once; ``verdict``, ``words`` and ``answer`` with the input's number;
 and ``lines`` by file, each line once.
 """
@@ -16,10 +17,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import faulthandler
 import gc
 import hashlib
 import importlib.util
 import json
+import os
 import random
 import re
 import sys
@@ -30,14 +33,16 @@ from types import FrameType
 from typing import Any, Final
 
 from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import read_if_regular, temporary_file
 from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
+from fuzztui.engines.execute.failures import last_place
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.limits import lowered_signature, lowered_text
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
+from fuzztui.engines.findings.findings import basis_of
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.process.worker import limit_resources
@@ -45,6 +50,7 @@ from fuzztui.wire.finding_kinds import CRASH, HANG
 
 _CONFIRMED: Final = 16
 """Failures confirmed in a fresh child, without a refuted one, after which all are believed."""
+_MAX_STACK: Final = 8000
 _WELL: Final = (Outcome.SUCCESS, Outcome.INVALID)
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 
@@ -74,6 +80,8 @@ class _Runner:
         self._say = say
         self._limit = spec.engine.max_size
         self._host = ChildHost.of(spec.target, "running inputs")
+        self._stack = temporary_file()
+        """The stack that a dying child has written."""
         self._rng = random.Random(0)
         self._lines = _Lines(request["lines"])
         edges: str = request["edges"]
@@ -111,6 +119,8 @@ class _Runner:
     def _more(self) -> bool:
         self._table.refresh()  # with the cells of modules that an earlier child imported
         self._start, self._well = self._at, True
+        os.ftruncate(self._stack.fileno(), 0)
+        os.lseek(self._stack.fileno(), 0, os.SEEK_SET)
         return self._at < len(self._inputs)
 
     def _answer(self, message: dict[str, Any]) -> bool:
@@ -146,11 +156,20 @@ class _Runner:
             if death.stopped:
                 signature = f"stopped by {death.stopped}"
                 title = f"the target {death.words}"
-            self._say({"words": [at, _description(kind.category, f"{signature} @ ", title)]})
+            stack = self._last_stack()
+            place = last_place(stack, self._table.files())
+            described = _description(kind.category, f"{signature} @ {place}", title)
+            self._say({"words": [at, {**described, "place": place, "detail": stack}]})
+
+    def _last_stack(self) -> str:
+        """The stack that faulthandler has written in the last child; empty if it has not."""
+        fd = self._stack.fileno()
+        return os.pread(fd, _MAX_STACK, 0).decode(errors="replace")
 
     def _work(self, tell: Tell) -> None:
         executor, table, start = self._executor, self._table, self._start
         executor.in_child()
+        faulthandler.enable(self._stack, all_threads=False)
         for at in range(start, len(self._inputs)):
             data = read_if_regular(self._inputs[at], self._limit)
             if data is None:
@@ -198,25 +217,29 @@ class _Runner:
         plain = _ADDRESS.sub("0x", f"{execution.outcome} {text}")
         return hashlib.sha256(plain.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
-    def _described(self, execution: Execution) -> dict[str, str]:
+    def _described(self, execution: Execution) -> dict[str, Any]:
         executor = self._executor
         triage = FailureTriage(executor, self._table.files())
         failure = triage.classify(execution)
-        description = triage.describe(execution, executor.guard.where, flaky=False)
+        guard = executor.guard
+        description = triage.describe(execution, guard.where, guard.lasting, flaky=False)
         return {
             **_description(failure.category, failure.signature, description.title),
             "place": failure.place,
             "detail": description.detail,
             "input": description.input,
+            "frames": description.frames,
+            "basis": basis_of(failure, description.frames),
         }
 
 
 class _Lines:
-    """Context manager: records executed lines of files below ``directory`` (empty: none)."""
+    """Context manager: records executed lines of files in ``where``: a directory, or files."""
 
-    def __init__(self, directory: str) -> None:
-        self._below = directory.rstrip("/") + "/"
-        self._wanted = bool(directory)
+    def __init__(self, where: str | list[str]) -> None:
+        self._wanted = bool(where)
+        self._below = where.rstrip("/") + "/" if isinstance(where, str) else ""
+        self._files = frozenset(where) if isinstance(where, list) else frozenset()
         self._reported: set[tuple[str, int]] = set()
         self._seen: set[tuple[str, int]] = set()
 
@@ -229,7 +252,10 @@ class _Lines:
             sys.settrace(None)
 
     def _call(self, frame: FrameType, event: str, argument: object) -> Any:
-        return self._line if frame.f_code.co_filename.startswith(self._below) else None
+        file = frame.f_code.co_filename
+        if self._below:
+            return self._line if file.startswith(self._below) else None
+        return self._line if file in self._files else None
 
     def _line(self, frame: FrameType, event: str, argument: object) -> Any:
         if event == "line":

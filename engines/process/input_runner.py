@@ -26,6 +26,7 @@ from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.limits import high_copy, lowered_signature, lowered_text
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.differential import DifferentialOracle
+from fuzztui.engines.findings.frame_rules import FrameRules
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.inputs import draws
 from fuzztui.engines.inputs.dictionary import Constants
@@ -128,6 +129,7 @@ class InputRunner:
         )
         self._executor, self._table = loaded.executor, loaded.table
         self._spec, self._target = spec, loaded.target
+        self._rules = FrameRules(spec.sync_dir).rules
         self._differential: DifferentialOracle | None = None
         self._trace = _high(os.memfd_create("trace"))
         self._child: _Child | None = None
@@ -254,6 +256,7 @@ class InputRunner:
         else:
             if outcome not in _WELL:
                 triage = FailureTriage(self._executor, self._table.files())
+                triage.rules = self._rules
                 signature = triage.classify(execution).signature
             elif difference is not None:
                 signature = difference.failure.signature

@@ -79,7 +79,7 @@ class WorkerMonitor:
         self._counters[j.START_TIME] = self._counters[j.START_TIME] or int(time.time())
         reported = read_reported(spec.dir / "events.jsonl")
         most = spec.engine.max_findings
-        self._findings = Findings(self._store, self._log, self._journal, reported, most)
+        self._findings = Findings(self._store, self._log, self._journal, reported, most=most)
         self._rescue = Rescue(spec.dir)
         self._worker: subprocess.Popen[bytes] | None = None
         self._last_poll = time.monotonic()

@@ -42,6 +42,7 @@ from fuzztui.engines.execute.loading import load
 from fuzztui.engines.execute.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Findings
+from fuzztui.engines.findings.frame_rules import FrameRules
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
@@ -214,12 +215,21 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         update_tokens()
         parts.on_modules()
 
+    frame_rules = FrameRules(spec.sync_dir)
     loop = Loop(
         parts,
         journal=journal,
         store=store,
         log=log,
-        findings=Findings(store, log, journal, reported, spec.engine.max_findings),
+        findings=Findings(
+            store,
+            log,
+            journal,
+            reported,
+            most=spec.engine.max_findings,
+            rules=frame_rules.rules,
+        ),
+        frame_rules=frame_rules,
         steering=ControlReader(
             spec.dir / "control.jsonl",
             parts.scheduler,

@@ -26,6 +26,12 @@ _SHOWN = 10
 
 _ERROR = re.compile(r"\berror\b|undefined reference|cannot find|not found|No such file", re.I)
 _NO_ROOM = re.compile("|".join(os.strerror(e) for e in (ENOSPC, EDQUOT, EROFS)))
+_NO_RUNTIME = re.compile(
+    r"(cannot (find|open)|no such file|not found|unable to find)[^\n]*libclang_rt\."
+    r"|libclang_rt\.[^\n]*(no such file|not found|cannot)",
+    re.I,
+)
+_CLANG = re.compile(r"(?:llvm-?|clang[/-])(\d+)")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -65,8 +71,24 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
     shown = "".join(f"\n  {line}" for line in telling_lines(lines))
     room = "" if _NO_ROOM.search("\n".join(lines)) is None else _where_room_is_needed(directory)
     raise SupervisorError(
-        f"target.build: failed with exit status {status}:{shown}\n{room}"
+        f"target.build: failed with exit status {status}:{shown}\n{room}{_missing_runtime(lines)}"
         f"the complete output is in {directory.with_suffix('.log')}"
+    )
+
+
+def _missing_runtime(lines: Iterable[str]) -> str:
+    """Return which package has the sanitizer runtime that clang did not find, as a line; "" if it
+    is not that.
+    """
+    missing = next(filter(_NO_RUNTIME.search, lines), None)
+    if missing is None:
+        return ""
+    version = _CLANG.search(missing)
+    package = f"libclang-rt-{version[1] if version else 'N'}-dev"
+    which = "" if version else ", N being the version of clang"
+    return (
+        f"clang's sanitizer runtime is not installed: apt-get install {package}"
+        f" (Debian, Ubuntu{which}), or build without the sanitizer\n"
     )
 
 

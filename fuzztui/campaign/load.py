@@ -12,7 +12,23 @@ import tomli
 
 from fuzztui.campaign.contradictions import contradictions
 from fuzztui.campaign.lines import key_lines
-from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, Tables, run_of
+from fuzztui.campaign.model import (
+    VERDICTS,
+    Campaign,
+    CampaignError,
+    FrozenCampaign,
+    Problem,
+    Tables,
+    run_of,
+)
+from fuzztui.campaign.pyproject import (
+    NAME,
+    PREFIX,
+    is_pyproject,
+    project_key_lines,
+    project_name,
+    tables_of,
+)
 from fuzztui.campaign.schema import (
     COMMON,
     ENGINE,
@@ -57,6 +73,8 @@ def load(
 ) -> FrozenCampaign:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
 
+    Of a ``pyproject.toml`` the tables ``[tool.fuzztui.TABLE]`` are read.
+
     ``cwd``: the base of relative paths in ``overrides``. ``kind``: the engine kind to use instead
     of the file's; tables that this engine does not take are left out. ``text``: what ``path`` will
     contain; the file is then not read.
@@ -78,6 +96,9 @@ class _Loader:
         self.text = text
         self.run: Path | None = None
         """The run of which the file is the frozen copy; None for any other file."""
+        self.prefix = PREFIX if is_pyproject(path) else ""
+        """What comes before the names of tables in the file."""
+        self.default_name = self.path.stem
         self.lines: dict[str, int] = {}
         self.overridden: dict[str, str] = {}
         self.problems: list[Problem] = []
@@ -93,7 +114,7 @@ class _Loader:
             if name not in TABLES:
                 self._unknown(name, name, TABLES)
             elif not isinstance(table, dict):
-                self._problem(name, f"{table!r} is not a table; write [{name}]")
+                self._problem(name, f"{table!r} is not a table; write [{self.prefix}{name}]")
         self._stop_if_wrong()
         if kind:
             tables.setdefault("engine", {})["kind"] = kind
@@ -130,8 +151,17 @@ class _Loader:
             data = tomli.loads(text)
         except tomli.TOMLDecodeError as e:
             raise self._unreadable(f"is not valid TOML: {e.msg}", e.lineno) from None
-        self.lines = key_lines(text)
-        return data
+        if not self.prefix:
+            self.lines = key_lines(text)
+            return data
+        if (tables := tables_of(data)) is None:
+            raise self._unreadable(
+                "has no campaign; write its tables as [tool.fuzztui.target] and so on, or name a "
+                "campaign file"
+            )
+        self.lines = project_key_lines(text)
+        self.default_name = project_name(data, self.path)
+        return tables
 
     def _file_text(self) -> str:
         try:
@@ -239,13 +269,15 @@ class _Loader:
 
     def _campaign(self, frozen: Tables, resolved: Tables) -> Campaign:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]
-        name = campaign["name"] or self.path.stem
+        name = campaign["name"] or self.default_name
         directory = name.replace("/", "_")
         if not directory.strip("."):  # "." and ".." name existing directories
-            directory = self.path.stem
+            directory = self.default_name
         output = str(self.run or campaign["output"] or self.cwd / "runs" / directory)
         seconds, trials = campaign["budget"] or (0.0, 0)
-        frozen["campaign"] |= {"name": name, "output": output}
+        stem = NAME if self.prefix else self.path.stem
+        verdicts = campaign["verdicts"] or str(self._file_dir() / f"{stem}{VERDICTS}")
+        frozen["campaign"] |= {"name": name, "output": output, "verdicts": verdicts}
         mutants = resolved.get("mutants", {})
         if mutants:
             mutants["each_s"], mutants["each_trials"] = mutants.pop("per_mutant")
@@ -270,6 +302,7 @@ class _Loader:
             file=self.path.absolute(),
             name=name,
             output=Path(output),
+            verdicts=verdicts,
             seed=campaign["seed"],
             budget_s=seconds,
             budget_trials=trials,
@@ -408,7 +441,8 @@ class _Loader:
     ) -> None:
         """``kinds``: the engine kinds that have a key of that name."""
         what = "key" if "." in dotted else "table"
-        here = f"[{dotted.rpartition('.')[0]}] takes" if "." in dotted else "the tables are"
+        table = f"{self.prefix}{dotted.rpartition('.')[0]}"
+        here = f"[{table}] takes" if "." in dotted else "the tables are"
         hint = nearest(name, allowed)
         if kinds and not hint:
             hint = f", which is for engine.kind = {' or '.join(kinds)}"

@@ -18,6 +18,9 @@ from fuzztui.base.atomic import replace_text
 FROZEN = "campaign.toml"
 """File name of the frozen copy in the run directory."""
 
+VERDICTS = ".verdicts.toml"
+"""The verdicts file of ``crate.toml`` is ``crate.verdicts.toml``."""
+
 _RUN = ("supervisor", "log", "out")
 """Directories that a run directory contains."""
 
@@ -76,6 +79,8 @@ class Campaign:
     """The table ``[oracle]``, if there are bugs in addition to crashes and hangs."""
     notify: dict[str, Any] = field(default_factory=dict)
     """The table ``[notify]``, if a command is to be run when there is news."""
+    verdicts: str = ""
+    """The verdicts file, which need not exist; empty: one in the run directory."""
     slot: str = ""
     """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
 

@@ -97,6 +97,11 @@ class RunDir:
         return self.path / "constants.json"
 
     @property
+    def matrix(self) -> Path:
+        """The kill matrix of the last ``score --matrix``: rows that do not change are kept."""
+        return self.path / "matrix.json"
+
+    @property
     def mutants(self) -> Path:
         """The directory of all mutants' files, in a fuzz-first campaign."""
         return self.path / "mutants"

@@ -14,6 +14,7 @@ Kind = Literal[
     "aliases", "directory", "file", "paths", "files", "directories", "callable", "python", "output",
     "choice", "command", "program", "arguments", "options", "part", "weights", "sources",
     "templates", "edits", "pattern", "seeds", "news",
+    "filename",
 ]  # fmt: skip
 
 
@@ -55,6 +56,7 @@ KIND_HELP: dict[str, str] = {
     "callable": '"module:function" or "file.py:function"',
     "python": "a Python interpreter: a path or a command on PATH",
     "output": "a path; it is created",
+    "filename": "a path of a file; it is created",
     "choice": "one of the allowed names",
     "command": "a list of strings, or one string that is split as in a shell",
     "program": "a program: a path or a command on PATH",
@@ -76,6 +78,12 @@ CAMPAIGN = (
         "The run directory. Default: `runs/NAME` in the current directory.",
     ),
     Key("budget", "budget", "When to finish: running time, or trials of all instances together."),
+    Key(
+        "verdicts",
+        "filename",
+        "The file of verdicts about findings (docs/verdicts.md), which `fuzztui ctl RUN judge` and "
+        "the key V write. Default: `NAME.verdicts.toml` next to the file `NAME.toml`.",
+    ),
     Key(
         "seed",
         "integer",
@@ -362,7 +370,8 @@ MU2_ENGINE = (
     Key(
         "mutate",
         "strings",
-        "Packages or modules to mutate. Default: all instrumented modules.",
+        "Packages, modules, functions or classes (`package.module:Class.method`) to mutate. "
+        "Default: all instrumented modules.",
         default=[],
     ),
     Key(

@@ -20,6 +20,11 @@ _LINES = re.compile(r"(\d+)(?:-(\d+))?")
 _MAX_LINES = 10_000_000
 _TRIALS = re.compile(r"(\d[\d_ ]*)\s*(?:trials?|execs?)")
 
+DURATION_PATTERN = r"\s*([0-9]+(\.[0-9]+)?\s*(ms|[smhdw])\s*)+"
+"""A regular expression, of ECMA 262 too, for durations that are written as texts."""
+SIZE_PATTERN = rf"\s*[0-9]+(\.[0-9]+)?\s*({'|'.join(filter(None, _BYTES))})?\s*"
+BUDGET_PATTERN = rf"({DURATION_PATTERN}|\s*[0-9][0-9_ ]*\s*(trials?|execs?)\s*|0)"
+
 DURATION_HELP = 'a duration such as "90s", "30m", "1h30m" or a number of seconds'
 SIZE_HELP = 'a size such as "512MiB", "2G" or a number of bytes'
 BUDGET_HELP = 'a duration such as "30m" or "2h", or trials: "50000 trials" or the bare number 50000'

@@ -235,6 +235,15 @@ def _output(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return str(path), str(path)
 
 
+def _filename(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value:
+        raise _wrong(key, value)
+    path = absolute(value, base)
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{value!r}: {path} exists and is not a regular file")
+    return str(path), str(path)
+
+
 def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, str):
         raise _wrong(key, value)
@@ -431,6 +440,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "files": _many_paths,
     "directories": _many_paths,
     "output": _output,
+    "filename": _filename,
     "callable": _callable,
     "python": _python,
     "command": _command,

@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
+from fuzztui.afl.build import build_target
 from fuzztui.base.text import several
 from fuzztui.campaign import FrozenCampaign
-from fuzztui.campaign.rundir import Unfit
-from fuzztui.cli.output import DONE, CliError, say
+from fuzztui.campaign.rundir import SupervisorError, Unfit
+from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.progress import Waiting
-from fuzztui.cli.run import load_file, refuse_idle, unfit
+from fuzztui.cli.run import load_file, refuse_idle, refuse_missing_packages, unfit
+from fuzztui.cli.samples import campaign_or_project
 from fuzztui.inprocess.ask import Ready, ready
 from fuzztui.model.state import State
 from fuzztui.notify.command import run_command
 from fuzztui.notify.news import news_object, test_news
+from fuzztui.verdicts.file import VerdictsError, read_verdicts
 
 
 def check(options: argparse.Namespace) -> int:
     """Check a campaign file, import its target, and print the complete campaign."""
-    loaded = load_file(options.file, options.overrides)
+    file = campaign_or_project(options.file)
+    loaded = load_file(file, options.overrides)
     refuse_idle(loaded)
+    refuse_missing_packages(loaded)
+    _read_verdicts(loaded)
     if options.notify:
         _notify(loaded)
     imported = options.run and bool(loaded.campaign.target.get("function"))
     found = _import_target(loaded) if imported else Ready()
+    buildable = bool(loaded.campaign.target.get("build"))
+    if options.build:
+        _build(loaded)
     print(loaded.toml(), end="")
     for name, message in found.aliases.items():
         say(f'{_alias_origin(loaded, name)}: engine.aliases: "{name}": {message}')
@@ -34,8 +45,36 @@ def check(options: argparse.Namespace) -> int:
         at = f"{loaded.origin(remark.key)}: " if remark.key else ""
         say(f"{at}{'warning: ' * remark.warns}{remark.words}")
     made = f", {several(found.made, 'input was', 'inputs were')} made" if found.made else ""
-    say(f"{options.file} is valid{', its target can be loaded' * imported}{made}")
+    built = ", its target can be built" if options.build else ""
+    say(f"{file} is valid{', its target can be loaded' * imported}{made}{built}")
+    if buildable and not options.build:
+        say("target.build was not run: fuzztui check --build tries it")
     return DONE
+
+
+def _build(loaded: FrozenCampaign) -> None:
+    """Run ``target.build`` in a temporary directory, which stays if the build fails.
+
+    Raises :class:`CliError`.
+    """
+    if not loaded.campaign.target.get("build"):
+        raise CliError(f"{loaded.campaign.file}: has no target.build, so there is nothing to build")
+    output = Path(mkdtemp(prefix="fuzztui-check-"))
+    try:
+        build_target(replace(loaded.campaign, output=output), output, say)
+    except SupervisorError as e:
+        raise CliError(f"{loaded.origin('target.build')}: {e}") from None
+    shutil.rmtree(output, ignore_errors=True)
+
+
+def _read_verdicts(loaded: FrozenCampaign) -> None:
+    """Read the verdicts file, if there is one. Raises :class:`CliError`."""
+    named = loaded.campaign.verdicts
+    try:
+        if named:
+            read_verdicts(Path(named))
+    except VerdictsError as e:
+        raise CliError(str(e), USAGE) from None
 
 
 def _import_target(loaded: FrozenCampaign) -> Ready:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import os.path
 import re
+import secrets
 import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from math import fsum
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 from fuzztui.base.text import several, visible
 from fuzztui.campaign.rundir import SupervisorError
@@ -28,7 +31,10 @@ from fuzztui.cli.output import (
     still_run,
 )
 from fuzztui.cli.runs import find_run, standing, unsupervised
+from fuzztui.model.inverses import UndoError
 from fuzztui.model.mutators import MixtureSetting, changed, settings
+from fuzztui.model.state import Mutant
+from fuzztui.model.undo import Undo, undo
 from fuzztui.remote.client import (
     ControlClient,
     NotRunning,
@@ -37,24 +43,30 @@ from fuzztui.remote.client import (
     Result,
     sender,
 )
+from fuzztui.session import state_at_end, state_before
 from fuzztui.wire.commands import (
     COMMAND_NAMES,
     AddSeed,
     Command,
+    CountFrames,
     EntryCommand,
     ExactPass,
+    FramesCommand,
+    JudgeFinding,
     Minimise,
+    MutantCommand,
+    RestoreMutants,
     SetMixture,
+    SkipFrames,
     TypeCommand,
-    Verdict,
     names_of,
 )
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
-from fuzztui.wire.selection import KEYS
+from fuzztui.wire.selection import KEYS, of_ids
+from fuzztui.wire.verdicts import CHOICES
 
 _ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
 _FINDING = re.compile(r"(?:(?:.*/)?(?P<instance>[^/]+)/)?(?P<file>(?:crashes|hangs)[^/]*/[^/]+)")
-
 
 _MUTANT = re.compile(r"[^:]+:[^:]*:[^:]*:\d+:.*|.+#[0-9a-f]{10}")
 _CONDITION = re.compile(rf"\s*(?:{'|'.join(KEYS)})\s*=.*")
@@ -133,6 +145,39 @@ def _finding(command: Callable[..., Command]) -> Callable[[argparse.Namespace], 
         if not match:
             raise _wrong(options, "a finding's file", "crashes/NAME or main/crashes/NAME")
         return command(match["file"], match["instance"] or options.instance)
+
+    return build
+
+
+def _judge(options: argparse.Namespace) -> JudgeFinding:
+    """Build the command of a finding's file, or of a signature, and a verdict."""
+    if not options.id or len(options.more) != 1 or options.more[0] not in CHOICES:
+        example = "judge main/crashes/NAME known --note 'issue 12'"
+        raise CliError(
+            f"judge needs a finding and a verdict, one of {', '.join(CHOICES)}; for example "
+            f"{example}",
+            USAGE,
+        )
+    match = _FINDING.fullmatch(options.id)
+    file, instance = (match["file"], match["instance"]) if match else (options.id, "")
+    command = JudgeFinding(file, options.more[0], options.note or "", instance or options.instance)
+    if problem := command.problem:
+        raise CliError(problem, USAGE)
+    return command
+
+
+def _frames(
+    command: type[SkipFrames | CountFrames],
+) -> Callable[[argparse.Namespace], Command]:
+    """Build a command of rules, which are the ID and what follows."""
+
+    def build(options: argparse.Namespace) -> Command:
+        if options.instance:
+            raise CliError(f"{command.name} is for all instances; remove --instance", USAGE)
+        built = command([rule.strip() for rule in (options.id, *options.more) if rule])
+        if problem := built.problem:
+            raise CliError(f"{command.name}: {problem}", USAGE)
+        return built
 
     return build
 
@@ -220,22 +265,38 @@ def _builder(command: type[Command]) -> Callable[[argparse.Namespace], Command]:
     return _whole(command)
 
 
+def _no_commands(options: argparse.Namespace) -> Sequence[Command]:
+    """The commands of an undo follow from the log (:func:`_undo`)."""
+    return ()
+
+
+_WITH_OWN_WORDS = (SetMixture, TypeCommand, RestoreMutants, JudgeFinding, FramesCommand)
+"""Commands that are not made of one ID and options with the names of their fields."""
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
     **{
         name: _builder(command)
         for name, command in COMMAND_NAMES.items()
-        if not issubclass(command, (SetMixture, TypeCommand))
+        if not issubclass(command, _WITH_OWN_WORDS)
     },
+    JudgeFinding.name: _judge,
+    SkipFrames.name: _frames(SkipFrames),
+    CountFrames.name: _frames(CountFrames),
     "mixture": _mixture,
     **ctl_targeting.ACTIONS,
+    "undo": _no_commands,
 }
-_OPTIONS = {
+_OPTIONS: dict[str, str | tuple[str, ...]] = {
     "to": "move-mutants",
-    "because": "mark-equivalent",
+    "because": ("mark-equivalent", "accept-mutants"),
+    "note": "judge",
     "adaptive": "mixture",
     "fixed": "mixture",
 }
-"""The action of each option that belongs to one action only."""
+"""The action of each option that belongs to one action only, or the actions."""
+
+_TAKE_MORE = ("mixture", "weigh", JudgeFinding.name, *names_of(FramesCommand))
+"""The actions of several words."""
 
 _OF_ENTRIES = names_of(EntryCommand)
 
@@ -265,19 +326,25 @@ _NOT_YET = "waiting for the answer"
 def ctl(options: argparse.Namespace) -> int:
     """Send a command, or one for each instance, wait for the answer, and print it."""
     for option, action in _OPTIONS.items():
-        if getattr(options, option) and options.action != action:
-            raise CliError(f"--{option} is for {action}, not for {options.action}", USAGE)
-    if options.more and options.action not in ("mixture", "weigh"):
+        actions = (action,) if isinstance(action, str) else action
+        if getattr(options, option) and options.action not in actions:
+            raise CliError(
+                f"--{option} is for {' and '.join(actions)}, not for {options.action}", USAGE
+            )
+    if options.more and options.action not in _TAKE_MORE:
         raise CliError(f"{options.action} takes one ID; remove {options.more[0]!r}", USAGE)
     asked = ACTIONS[options.action](options)
-    commands = [asked] if isinstance(asked, Command) else asked
     run = find_run(options.run)
+    undoing = _undo(run, options.id) if options.action == "undo" else None
+    none: tuple[str, ...] = ()
+    commands = [(asked, none)] if isinstance(asked, Command) else [(one, none) for one in asked]
+    commands = commands if undoing is None else list(undoing.commands)
     patience = _PATIENCE_S.get(options.action, _ANSWER_S)
     patience = patience if options.timeout is None else options.timeout
     try:
         client = _connect(run, min(patience, _ANSWER_S))
     except NotRunning:
-        if isinstance(asked, Verdict) and _judge_ended(run, asked):
+        if _judge_ended(run, commands):
             return DONE
         raise CliError(f"{run}: {_why_not_running(run)}", NOT_RUNNING) from None
     except RemoteError as e:
@@ -285,15 +352,18 @@ def ctl(options: argparse.Namespace) -> int:
     if isinstance(asked, ExactPass) and (engine := standing(run).state.engine) != "mu2":
         client.close()
         raise CliError(f"exact-pass is for engine mu2; the campaign's engine is {engine}", USAGE)
-    if select := getattr(asked, "select", ""):
-        _report_selection(run, select)
+    if isinstance(asked, MutantCommand):
+        resolved = _resolved(asked, _report_selection(run, asked.select))
+        commands = [(command, none) for command in resolved]
     mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, _NOT_YET)])
     mute.daemon = True
     mute.start()
     try:
         done = True
-        for command in commands:
-            result = client.send(command, patience)
+        # Parts of one command are undone together.
+        step = secrets.token_hex(4) if len(commands) > 1 and undoing is None else ""
+        for command, undoes in commands:
+            result = client.send(command, patience, undoes=undoes, step=step)
             print(_answer(result))
             done = done and result.ok
     except RemoteError as e:
@@ -304,17 +374,38 @@ def ctl(options: argparse.Namespace) -> int:
     return DONE if done else FAILED
 
 
-def _judge_ended(run: Path, command: Verdict) -> bool:
-    """Record a verdict about mutants of a campaign that has ended. False: it has not."""
-    from fuzztui.supervise.afterwards import can_judge, judge  # slow to import
-
-    if unsupervised(run) or not can_judge(standing(run).state):
-        return False
-    _report_selection(run, command.select)
+def _undo(run: Path, wanted: str) -> Undo:
+    """Return what undoes the user's last step; say what that was. Raises :class:`CliError`."""
     try:
-        print(f"recorded: {visible(judge(run, command, sender()))}")
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
+        found = undo(state_at_end(run), sender(), partial(state_before, run), wanted)
+    except UndoError as e:
+        raise CliError(f"{run}: {visible(str(e))}") from None
+    say(f"undo of {visible(found.what)}")
+    if found.note:
+        say(visible(found.note))
+    return found
+
+
+def _judge_ended(run: Path, commands: Sequence[tuple[Command, Sequence[str]]]) -> bool:
+    """Record verdicts about a campaign that has ended, or undo some. False: that is impossible.
+
+    ``commands``: each with the ids of the commands that it undoes.
+    """
+    from fuzztui.supervise.afterwards import Judgement, can_judge, judge  # slow to import
+
+    judgements = [(c, undoes) for c, undoes in commands if isinstance(c, Judgement)]
+    if len(judgements) < len(commands) or unsupervised(run):
+        return False
+    state = standing(run).state
+    if not all(can_judge(state, command) for command, _ in judgements):
+        return False
+    for command, undoes in judgements:
+        if isinstance(command, MutantCommand) and not undoes:
+            _report_selection(run, command.select)
+        try:
+            print(f"recorded: {visible(judge(run, command, sender(), undoes))}")
+        except SupervisorError as e:
+            raise CliError(str(e)) from None
     return True
 
 
@@ -359,14 +450,23 @@ def _why_not_running(run: Path) -> str:
     return f"the supervisor ended before the campaign; {again} resumes it"
 
 
-def _report_selection(run: Path, select: str) -> None:
-    """Print how many mutants are selected. Raises :class:`CliError` if none is."""
+def _resolved(command: MutantCommand, selected: Sequence[Mutant]) -> list[Command]:
+    """Return the command as engines can execute it: what only the log knows becomes ids."""
+    if not selection(command.select).of_log:
+        return [command]
+    changes: list[dict[str, Any]] = [{"select": s} for s in of_ids(m.id for m in selected)]
+    return [replace(command, **change) for change in changes]
+
+
+def _report_selection(run: Path, select: str) -> list[Mutant]:
+    """Print how many mutants are selected, and return them. Raises :class:`CliError` if none is."""
     state = standing(run).state
     wanted = selection(select)
     selected = wanted.of(state.mutants.values())
     if not selected:
         raise no_mutants(select, state)
     text = f"{select} selects {len(selected):,} of {several(len(state.mutants), 'mutant')}"
-    if len(state.mutation) > 1 and any(key == "state" for key, _ in wanted.conditions):
+    if len(state.mutation) > 1 and any(c.key == "state" for c in wanted.conditions):
         text += "; an instance may select more, because another may have killed a mutant"
     say(text)
+    return selected

@@ -25,8 +25,10 @@ POLL = 0.2
 LINE_EVERY = {"json": 1.0, "terminal": 0.5, "file": 10.0}
 
 
-def follow(run: Path, *, as_json: bool) -> int:
+def follow(run: Path, *, as_json: bool, summary: bool = True) -> int:
     """Print progress until the campaign ends; return the exit code.
+
+    ``summary``: print the status at the end.
 
     Ctrl-C or SIGTERM stops the campaign cleanly. A lost terminal (SIGHUP) leaves it running.
     """
@@ -52,7 +54,8 @@ def follow(run: Path, *, as_json: bool) -> int:
     else:
         if style == "terminal":
             print("\r\x1b[K", end="")
-        print(status_text(run, now), flush=True)
+        if summary:
+            print(status_text(run, now), flush=True)
     return exit_code(now)
 
 
@@ -61,7 +64,7 @@ def exit_code(now: RunStatus) -> int:
     if now.state_name in ("failed", "interrupted", "empty"):
         return FAILED
     # The crash of a mutant is not a finding.
-    return FINDINGS if any(found.groups for found in tallies(now.state).values()) else DONE
+    return FINDINGS if any(found.open for found in tallies(now.state).values()) else DONE
 
 
 def _progress(run: Path, now: RunStatus, style: str) -> None:

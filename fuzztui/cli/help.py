@@ -34,8 +34,13 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ),
         ),
         CommandHelp(
+            "run",
+            ((f"[{CAMPAIGN}]", "the same; default: the nearest pyproject.toml"),),
+            ("run", "run --headless"),
+        ),
+        CommandHelp(
             "check",
-            ((CAMPAIGN, "report errors of a file with line and key"),),
+            ((f"[{CAMPAIGN}]", "report errors of a file with line and key"),),
             ("check campaign.toml", "check campaign.toml --notify"),
         ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
@@ -55,6 +60,19 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             "status",
             (("[RUN|DIR]", "print one screen of text, or --json one object"),),
             ("status runs/tomllib-mu2 --json", "status /path/to/sync_dir"),
+        ),
+        CommandHelp(
+            "events",
+            (("[RUN]", "print the log: --json, --follow, --kind"),),
+            (
+                "events runs/tomllib-mu2 --follow --json",
+                "events runs/crate --kind finding_described",
+            ),
+        ),
+        CommandHelp(
+            "metrics",
+            (("[RUN...]", "print figures for Prometheus; --listen PORT"),),
+            ("metrics runs/crate --listen 9464", "metrics -o fuzz.prom --every 15s"),
         ),
         CommandHelp(
             "comparisons",
@@ -80,12 +98,17 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 ("RUN COMMAND ENTRY", "skip, promote, demote, reset a queue entry"),
                 ("RUN add-seed FILE", "add a seed, or a directory of seeds"),
                 ("RUN COMMAND FINDING", "minimise, cancel-minimise a finding"),
+                ("RUN judge FINDING known", "or fixed, wont-fix, new: your verdict"),
+                ("RUN skip-frames RULE...", "frames that do not count for signatures;"),
+                ("RUN count-frames RULE...", "they count again"),
                 ("RUN COMMAND MUTANTS", "skip-mutants, promote-mutants, move-mutants,"),
-                ("", "requeue-mutants, mark-equivalent"),
+                ("", "requeue-mutants, mark-equivalent, accept-mutants,"),
+                ("", "unaccept-mutants"),
                 ("RUN COMMAND TYPE", "spoton: weigh, ban, unban a type"),
                 ("RUN COMMAND BRANCH", "spoton: pin, unpin, ignore, unignore a branch"),
                 ("RUN targeted 70%", "spoton: set the share of targeted mutations"),
                 ("RUN mixture PART...", "text: set the mixture of havoc, text and splice"),
+                ("RUN undo [ID]", "undo your last command; again: the one before it"),
             ),
             (
                 "ctl runs/tomllib-mu2 pause",
@@ -111,6 +134,30 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("repro runs/crate runs/crate/out/main/crashes/id:000000*",),
         ),
         CommandHelp(
+            "export",
+            (("RUN --pytest FILE", "write tests from the corpus and the findings"),),
+            ("export runs/tomllib-mu2 --pytest tests/test_fuzz_toml.py --tests 20",),
+        ),
+        CommandHelp(
+            "coverage",
+            (("RUN", "list the lines that the inputs execute; LCOV"),),
+            (
+                "coverage runs/tomllib-mu2",
+                "coverage runs/tomllib-mu2 --format lcov -o lcov.info",
+            ),
+        ),
+        CommandHelp(
+            "corpus",
+            (
+                ("export RUN DIR", "write the inputs as libFuzzer or Go keep them"),
+                ("import DIR SEEDS", "write the corpus of another fuzzer as seeds"),
+            ),
+            (
+                "corpus export runs/tomllib-mu2 corpus",
+                "corpus import testdata/fuzz/FuzzParse seeds",
+            ),
+        ),
+        CommandHelp(
             "minimise",
             (("RUN FILE", "make a smaller input with the same signature"),),
             ("minimise runs/crate runs/crate/out/main/crashes/id:000000* -o small",),
@@ -134,7 +181,20 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         CommandHelp(
             "score",
             (("RUN [--corpus DIR]", "compute the mutation score of any corpus"),),
-            ("score runs/tomllib-mu2 --fail-under 80", "score runs/tomllib-mu2 --corpus seeds"),
+            (
+                "score runs/tomllib-mu2 --fail-under 80",
+                "score runs/tomllib-mu2 --fail-new baseline.json",
+                "score runs/tomllib-mu2 --matrix -o kills.csv",
+                "score runs/tomllib-mu2 --corpus seeds",
+            ),
+        ),
+        CommandHelp(
+            "ci",
+            ((f"[{CAMPAIGN}]", "replay, fuzz, score changed code; reports"),),
+            (
+                "ci fuzz.toml --since origin/main --budget 5m",
+                "ci fuzz.toml --budget 0 --corpus .cache/fuzz --baseline score.json",
+            ),
         ),
     ),
     "tools": (
@@ -148,7 +208,17 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             (("FILE...", "apply text mutators to files, to see their effect"),),
             ("mutate program.c --count 3", "mutate --list"),
         ),
+        CommandHelp(
+            "schema",
+            (("", "print the JSON Schema of campaign files"),),
+            ("schema",),
+        ),
         CommandHelp("themes", (("", "list the colour themes"),), ("themes",)),
+        CommandHelp(
+            "config",
+            (("[--keys]", "check your keys, theme and columns; list the keys"),),
+            ("config", "config --keys"),
+        ),
     ),
 }
 """The commands by group; tests compare these with the parser and docs/commands.md."""
@@ -200,6 +270,6 @@ exit codes:
   3    there is no such run, or no campaign is running there
   4    the campaign log is damaged: numbers may be too low (see stderr)
   10   the campaign ended with findings, or the target fails on repro's input
-  11   below the threshold: score --fail-under
+  11   a gate of score or ci: --fail-under, --fail-new, --baseline
   130  interrupted with Ctrl-C
 """

@@ -44,14 +44,25 @@ def found_rows(state: State, *, at_least: bool = False) -> Iterator[tuple[str, s
     found, not_saved = tallies(state), totals(state).stats.findings_not_saved
     for kind, tally in listed(found):
         least = "at least " if at_least or (not_saved > 0 and tally.files) else ""
-        yield kind.label, least + grouped(tally)
+        yield kind.label, least + grouped(tally) + _judged(tally)
     if not_saved > 0:
         findings = several(not_saved, "distinct finding")
         yield "not saved", f"at least {findings} (engine.max_findings)"
 
 
+def _judged(found: FindingTally) -> str:
+    """How many groups are open, if a user has judged any."""
+    if not found.judged and not found.regressions:
+        return ""
+    new = found.open - found.regressions
+    counts = ((new, "new"), (found.regressions, "regression"), (found.judged, "judged"))
+    parts = [several(n, w) if w == "regression" else f"{n:,} {w}" for n, w in counts if n]
+    return f": {', '.join(parts)}"
+
+
 def _counts(s: Summary, states: Iterable[str]) -> list[str]:
-    return [f"{n:,} {word}" for word in states if (n := getattr(s, word))]
+    counts = [f"{n:,} {word}" for word in states if (n := getattr(s, word))]
+    return counts + [f"{s.accepted:,} of the survivors accepted"] * bool(s.accepted)
 
 
 def summary_line(s: Summary) -> str:
@@ -59,7 +70,7 @@ def summary_line(s: Summary) -> str:
     counts = _counts(s, _BY_INTEREST)
     line = several(s.total, "mutant") + (f": {', '.join(counts)}" if counts else "")
     if s.static:
-        line += f"; {s.static:,} run only at import"
+        line += f"; {s.static:,} of all are static"
     if s.killed:
         line += f"; score {score_text(s)}"
     return line
@@ -105,7 +116,7 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
         yield "now", exact_pass(s, sum(f.backlog for f in stats))
     elif state.state in ENDED and s.unsettled > 0:
         pairs = several(s.unsettled, "pair")
-        yield "not run", f"{pairs} of mutants and inputs: the exact pass was not completed"
+        yield "unsettled", f"{pairs} of mutants and inputs: the exact pass was not completed"
     if wrong := sum(f.audit_kills for f in stats):
         audits = sum(f.audits for f in stats)
         yield "audit", f"{wrong:,} of {audits:,} audited pruned pairs kill: please report this bug"

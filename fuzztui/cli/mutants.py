@@ -31,6 +31,7 @@ from fuzztui.cli.output import (
 )
 from fuzztui.cli.runs import RunStatus, find_run, none_left, standing
 from fuzztui.cli.samples import named
+from fuzztui.cli.since import code_changes, nothing_changed
 from fuzztui.cli.worklist import (
     diff_of,
     kill_matrix,
@@ -44,8 +45,10 @@ from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
 from fuzztui.model.mutants import mutants_summary, survivors
 from fuzztui.model.state import Mutant, State
+from fuzztui.wire.conditions import FilterCondition
 from fuzztui.wire.events import MutantsFound, Record
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
+from fuzztui.wire.verdicts import ACCEPTED
 
 AFL = "afl"
 """The engine kind whose targets are not Python code."""
@@ -73,6 +76,8 @@ def mutants(options: argparse.Namespace) -> int:
         raise CliError(f"--csv is for matrix, not for {options.what}", USAGE)
     if options.survivors and options.what != "list":
         raise CliError(f"--survivors is for list, not for {options.what}", USAGE)
+    if options.what in ("show", "matrix") and (options.since or options.in_diff):
+        raise CliError(f"--since and --in-diff are for list and rank, not {options.what}", USAGE)
     if options.what == "rank":
         return rank_mutants(options)
     if options.what == "matrix":
@@ -86,9 +91,14 @@ def mutants(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> int:
     """List the selected mutants, or all."""
     selections = [selection(text) for text in options.selections]
+    code = code_changes(options)
     state, _, doubt = _look_up(options)
     rows = list(state.mutants.values())
-    if selections:
+    if code is not None:
+        rows = [m for m in rows if code.in_changed_code(m.path, m.line)]
+        if not rows:
+            nothing_changed(code, "mutants")
+    if selections and (rows or code is None):
         rows = [m for m in rows if any(s.matches(m) for s in selections)]
         if not rows:
             raise no_mutants(" ".join(options.selections), state)
@@ -109,7 +119,7 @@ def _list(options: argparse.Namespace) -> int:
         return _code(rows)
     for line in table(rows, width) if groups is None else survivors_table(groups, width):
         print(line)
-    if selections or options.survivors:
+    if selections or options.survivors or code is not None:
         print(f"{len(rows):,} of {several(summary.total, 'mutant')}")
     else:
         print(summary_line(summary) + (", of the known mutants" if state.lost else ""))
@@ -162,6 +172,11 @@ def _show(options: argparse.Namespace) -> int:
     if doubt:
         print(doubt)
     print("\n".join(details(mutant)))
+    if mutant.accepted:
+        accepted = state.accepted_mutants.get(mutant.id, {})
+        why = accepted.get("because") or "no reason was given"
+        by = accepted.get("author")
+        print(f"accepted  {brief(why)}" + (f"  (by {brief(by)})" if by else ""))
     for line in turn_details(state, mutant) if state.stage else ():
         print(line)
     if diff:
@@ -213,10 +228,11 @@ def no_mutants(text: str, state: State) -> CliError:
     return CliError(f"no mutant matches {text}; {hint}", USAGE)
 
 
-def _values(conditions: Iterable[tuple[str, str]], mutants: Sequence[Mutant]) -> str:
+def _values(conditions: Iterable[FilterCondition], mutants: Sequence[Mutant]) -> str:
     """List the values of the first condition that no mutant meets."""
-    for key, wanted in conditions:
-        if Selection(conditions=((key, wanted),)).of(mutants):
+    for condition in conditions:
+        key, wanted = condition.key, condition.value
+        if Selection(conditions=(condition,)).of(mutants):
             continue
         values = sorted({Selection.value(m, key) for m in mutants}, key=_in_order)
         if key == "function" and values == [""]:
@@ -352,6 +368,7 @@ def mutant_dict(m: Mutant) -> dict[str, Any]:
         "killed_s": m.killed_t if m.killed_t >= 0 else None,
         "detail": m.detail,
         "reason": m.reason,
+        "accepted": m.accepted,
         "steer": m.steer,
         "reached": m.reached,
         "infected": m.infected,
@@ -376,7 +393,8 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
             last = m.file
             yield brief(m.file or "?")
         line = str(m.line) if m.line >= 0 else "?"
-        text = f"{m.state:<10} {line:>{of_line}} {name}"
+        state = ACCEPTED if m.accepted and m.survives else m.state
+        text = f"{state:<10} {line:>{of_line}} {name}"
         if left >= MIN_CHANGE:
             text = f"{text:<{10 + 1 + of_line + 1 + of_id}}  {cut(change(m), left)}"
         yield text.rstrip()

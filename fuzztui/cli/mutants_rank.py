@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from fuzztui.base.text import several, visible
+from fuzztui.campaign.extras import missing_extra
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
+from fuzztui.cli.since import changes
 
 if TYPE_CHECKING:
     from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
@@ -37,11 +39,14 @@ def rank_mutants(options: argparse.Namespace) -> int:
         language_of,
     )
 
+    if missing := missing_extra("first"):
+        raise CliError(missing)
     files = [options.path, *map(Path, options.selections)]
     if options.language and options.language not in LANGUAGES.values():
         known = ", ".join(sorted(set(LANGUAGES.values())))
         raise CliError(f"--language {options.language!r} is unknown; choose one of {known}", USAGE)
     lines = parse_lines(options.lines)
+    limited = changes(options)
     counter = Counter()
     found = Generated()
     check = Check(options.check_with) if options.check or options.check_with else None
@@ -50,8 +55,15 @@ def rank_mutants(options: argparse.Namespace) -> int:
         if not options.language and language_of(file) == "none":
             counter.clear()
             say(f"{file}: unknown language, only universal rules apply; see --language")
+        of_file = lines
+        if limited is not None:
+            changed = limited.files.get(file.resolve())
+            of_file = {n for a, b in (changed.lines if changed else ()) for n in range(a, b + 1)}
+            of_file = of_file & lines if lines else of_file
+            if not of_file:
+                continue
         try:
-            generate(file, language=options.language, lines=lines, into=found)
+            generate(file, language=options.language, lines=of_file, into=found)
             if check is not None:
                 check.prepare(file, options.language)
         except MutantError as e:
@@ -60,6 +72,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
     counter.clear()
     if not found.mutants:
         where = f" in lines {options.lines}" if options.lines else ""
+        where += f" in what changed since {limited.what}" if limited else ""
         say(f"there are no mutants{where}")
         return FAILED
     total = len(found.mutants) if options.limit is None else min(options.limit, len(found.mutants))

@@ -14,6 +14,7 @@ from fuzztui import __version__
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign.units import parse_duration
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
+from fuzztui.cli.since import add_changes
 
 Run = Callable[[argparse.Namespace], int]
 """A function that carries out a parsed command; returns the exit code."""
@@ -88,9 +89,13 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
 
 
 def _run(parser: argparse.ArgumentParser) -> Run:
+    _campaign(parser)
+    return _how_to_run(parser)
+
+
+def _how_to_run(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import run
 
-    parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     _set(parser)
     parser.add_argument(
         "--new", action="store_true", help="start another run, in a separate directory"
@@ -99,13 +104,30 @@ def _run(parser: argparse.ArgumentParser) -> Run:
     how.add_argument(
         "--headless",
         action="store_true",
-        help="no screen: print progress; exit code 10 if the campaign ends with findings",
+        help="no screen: print progress; exit code 10 if the campaign ends with "
+        "findings that are new or regressions",
     )
     how.add_argument("--detach", action="store_true", help="start the campaign and return at once")
     parser.add_argument("--json", action="store_true", help="with --headless: print JSON lines")
     _theme(parser)
     parser.add_argument("--version", action="version", version=f"fuzztui {__version__}")
     return run.run
+
+
+def _run_project(parser: argparse.ArgumentParser) -> Run:
+    _campaign(parser, optional=True)
+    return _how_to_run(parser)
+
+
+def _campaign(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    project = "; default: the nearest pyproject.toml, with [tool.fuzztui]" if optional else ""
+    parser.add_argument(
+        "file",
+        metavar="CAMPAIGN.toml",
+        type=Path,
+        nargs="?" if optional else None,
+        help=f"the campaign file{project}",
+    )
 
 
 def _attach(parser: argparse.ArgumentParser) -> Run:
@@ -161,18 +183,21 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         nargs="?",
         default="",
         help="a queue entry: 12, id:000012 or INSTANCE/12; add-seed: a file or a directory; "
-        "minimise: a finding, INSTANCE/crashes/NAME; mutants: an ID, or a selection by file=, "
-        "function=, operator=, line=, state= (a comma means and, * matches anything); "
+        "minimise, judge: a finding, INSTANCE/crashes/NAME; judge: or a signature; skip-frames, "
+        "count-frames: rules, FUNCTION or FILE in FUNCTION, with * and ?; mutants: an "
+        "ID, or a selection by file=, function=, operator=, line=, state= (a comma means and, * "
+        "matches anything); "
         "mixture: probabilities, havoc=0.2 text=0.8; weigh: a type and 3, x2 or x0.5; ban and "
         "unban: a type; pin, ignore and unignore: a branch, package/module.py:12:then; "
-        "targeted: a share, 70%%",
+        "targeted: a share, 70%%; undo: nothing (your last command), or a command, c17",
     )
     parser.add_argument(
         "more",
         metavar="PART",
         nargs="*",
         default=[],
-        help="mixture: more probabilities; weigh: 3, x2",
+        help="mixture: more probabilities; weigh: 3, x2; judge: new, known, fixed, wont-fix; "
+        "skip-frames, count-frames: more rules",
     )
     parser.add_argument(
         "--to",
@@ -180,7 +205,13 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         help="with move-mutants: the new position (default: first); up, down: by one",
     )
     parser.add_argument(
-        "--because", metavar="TEXT", help="with mark-equivalent: why the mutant is equivalent"
+        "--because",
+        metavar="TEXT",
+        help="with mark-equivalent: why the mutant is equivalent; with accept-mutants: why it may "
+        "survive",
+    )
+    parser.add_argument(
+        "--note", metavar="TEXT", help="with judge: the reason, or the number of an issue"
     )
     parser.add_argument(
         "--adaptive",
@@ -228,6 +259,7 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
         action="store_true",
         help="with list: only mutants that are not killed, in groups: those that ran come first",
     )
+    add_changes(parser, "mutants of functions (with rank: of lines)")
     rank_ = parser.add_argument_group("with rank")
     rank_.add_argument("--limit", metavar="N", type=_count, help="only the first N mutants")
     rank_.add_argument("--lines", default="", help="only mutants of these lines: 12,40-60")
@@ -259,21 +291,8 @@ def _score(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import score
 
     parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
-    parser.add_argument(
-        "--corpus",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        default=[],
-        help="inputs to score (may be repeated); default: the queues of the run",
-    )
-    parser.add_argument(
-        "--jobs",
-        metavar="N",
-        type=_count,
-        default=_cpus(),
-        help="number of parallel processes (default: one for each CPU: %(default)s)",
-    )
+    _corpus_folders(parser, "inputs to score")
+    _jobs(parser)
     parser.add_argument(
         "--budget",
         metavar="TIME",
@@ -283,14 +302,197 @@ def _score(parser: argparse.ArgumentParser) -> Run:
     )
     parser.add_argument("--survivors", action="store_true", help="list the mutants not killed")
     parser.add_argument(
+        "--matrix",
+        action="store_true",
+        help="find all inputs that kill a mutant, not only the first; kept in RUN/matrix.json, so "
+        "that later only new inputs are run",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="with --matrix: write the matrix to FILE, as JSON, or as CSV if its name ends in .csv",
+    )
+    _gates(parser)
+    parser.add_argument(
+        "--fail-new",
+        metavar="BASELINE",
+        type=Path,
+        help="exit with 11 if a mutant survives that does not survive in BASELINE, a file that "
+        "score --json has printed",
+    )
+    add_changes(parser, "mutants of functions")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    _set(parser)
+    return score.score
+
+
+def _ci(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import ci
+
+    _campaign(parser, optional=True)
+    add_changes(parser, "mutants of functions")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="mutate all code, also in a pull request, whose target branch is else the default of "
+        "--since",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="TIME",
+        type=_seconds,
+        default=300.0,
+        help="time for fuzzing after the replay (default: 5m; 0: none)",
+    )
+    parser.add_argument(
+        "--corpus",
+        metavar="DIR",
+        type=Path,
+        help="the kept corpus, which a cache can carry (default: corpus in the output directory)",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path("fuzztui-ci"),
+        help="directory of the reports and of the run (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        type=Path,
+        help="exit with 11 if a mutant survives that does not survive in FILE: score.json of an "
+        "earlier run of ci on all code, or what score --json has printed",
+    )
+    _gates(parser)
+    _jobs(parser, " of the score")
+    _set(parser)
+    return ci.ci
+
+
+def _gates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--fail-under",
         metavar="N",
         type=_percent,
         help="exit with 11 if less than N percent of the valid mutants are killed",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--max-invalid",
+        metavar="N",
+        type=_percent,
+        default=10.0,
+        help="with a gate: exit with 1 if more than N percent of the mutants could not be run "
+        "(default: %(default)g)",
+    )
+
+
+def _export(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import export
+
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
+    parser.add_argument(
+        "--pytest",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="the test file, such as tests/test_fuzz_parser.py; long values go into a directory "
+        "beside it",
+    )
+    parser.add_argument(
+        "--tests",
+        metavar="N",
+        type=_count,
+        default=0,
+        help="only the N best tests (default: as many as kill and cover everything)",
+    )
+    _corpus_folders(parser, "choose from these inputs")
+    parser.add_argument(
+        "--no-messages",
+        dest="messages",
+        action="store_false",
+        help="do not assert the texts of exceptions, only their classes",
+    )
+    parser.add_argument(
+        "--no-findings",
+        dest="findings",
+        action="store_false",
+        help="no tests for findings (they are marked as expected failures)",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace a file that fuzztui has not made"
+    )
+    _jobs(parser)
+    parser.add_argument(
+        "--budget",
+        metavar="TIME",
+        type=_seconds,
+        default=0.0,
+        help="search for kills no longer than this, such as 5m (0: no limit)",
+    )
     _set(parser)
-    return score.score
+    return export.export
+
+
+def _corpus(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import corpus
+    from fuzztui.export.corpus import FORMATS
+
+    parser.add_argument(
+        "what",
+        choices=["export", "import"],
+        help="export: the inputs of a run, for another fuzzer; import: the corpus of another "
+        "fuzzer, as seeds",
+    )
+    parser.add_argument(
+        "source", metavar="RUN|DIR", type=Path, help="export: a run; import: a directory"
+    )
+    parser.add_argument("directory", metavar="DIR", type=Path, help="where to write the files")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="with export: libfuzzer: plain files, named by their hash, which all fuzzers read "
+        "(default); go: files of 'go test fuzz v1'",
+    )
+    parser.add_argument(
+        "--text", action="store_true", help="with --format go: string values instead of []byte"
+    )
+    parser.add_argument("--findings", action="store_true", help="with export: findings too")
+    return corpus.corpus
+
+
+def _coverage(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import coverage
+    from fuzztui.export.coverage import FORMATS
+
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="default: a table of files with their missing lines"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of stdout"
+    )
+    parser.add_argument(
+        "--entry",
+        metavar="ID",
+        help="only this input: 12, id:000012, INSTANCE/12, or a file",
+    )
+    parser.add_argument(
+        "--over-time",
+        action="store_true",
+        help="how many lines were covered when, in the table or in JSON",
+    )
+    parser.add_argument(
+        "--root",
+        metavar="DIR",
+        type=Path,
+        help="names of files are relative to DIR, which must be the repository for services that "
+        "show coverage (default: the current directory)",
+    )
+    _set(parser)
+    return coverage.coverage
 
 
 def _mutate(parser: argparse.ArgumentParser) -> Run:
@@ -352,6 +554,64 @@ def _types(parser: argparse.ArgumentParser) -> Run:
     return types.types
 
 
+def _events(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import events
+
+    parser.add_argument(
+        "run",
+        metavar="RUN|LOG",
+        type=Path,
+        nargs="?",
+        help=f"{_RUN_HELP}, or a log; default: the only or latest run in ./runs",
+    )
+    parser.add_argument(
+        "--follow", action="store_true", help="print also new events, until the campaign ends"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    parser.add_argument(
+        "--kind",
+        dest="kinds",
+        metavar="KIND",
+        action="append",
+        default=[],
+        help="only events of this kind, such as finding_described (may be repeated)",
+    )
+    parser.add_argument(
+        "--after",
+        metavar="N",
+        type=int,
+        default=0,
+        help="only events after number N (s in JSON): to continue where a script was",
+    )
+    return events.events
+
+
+def _metrics(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import metrics
+
+    parser.add_argument(
+        "runs",
+        metavar="RUN|DIR",
+        type=Path,
+        nargs="*",
+        help="run directories, campaign files or AFL output directories; "
+        "default: the only or latest run in ./runs",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="replace FILE at once, for node_exporter"
+    )
+    parser.add_argument(
+        "--every",
+        metavar="TIME",
+        type=_seconds,
+        help="with --output: write again after this time, until the campaigns have ended",
+    )
+    parser.add_argument(
+        "--listen", metavar="[127.0.0.1:]PORT", help="serve http://127.0.0.1:PORT/metrics"
+    )
+    return metrics.metrics
+
+
 def _comparisons(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import comparisons
 
@@ -376,6 +636,7 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
         "path", metavar="CAMPAIGN", type=Path, help="a campaign file, or a run directory"
     )
     _all(parser)
+    add_changes(parser, "goals of functions")
     parser.add_argument("--json", action="store_true", help="print one object, as in targets.json")
     parser.add_argument(
         "--observed",
@@ -458,13 +719,16 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
 def _check(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import check
 
-    parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
+    _campaign(parser, optional=True)
     parser.add_argument(
         "--no-run",
         dest="run",
         action="store_false",
         help="only read the file; do not import a Python target in a separate process to check "
         "that an engine can start (AFL++ targets are never run)",
+    )
+    parser.add_argument(
+        "--build", action="store_true", help="run target.build in a temporary directory"
     )
     parser.add_argument(
         "--notify", action="store_true", help="run notify.command once, with a test message"
@@ -479,31 +743,76 @@ def _samples(parser: argparse.ArgumentParser) -> Run:
     return samples.samples
 
 
+def _schema(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import schema
+
+    return schema.schema
+
+
 def _themes(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import themes
 
     return themes.themes
 
 
+def _config(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import config
+
+    parser.add_argument(
+        "--keys", action="store_true", help="list the ids of all actions with their keys"
+    )
+    return config.config
+
+
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
+    "run": _run_project,
     "attach": _attach,
     "watch": _watch,
     "status": _status,
     "ctl": _ctl,
     "mutants": _mutants,
     "score": _score,
+    "ci": _ci,
+    "export": _export,
+    "coverage": _coverage,
+    "corpus": _corpus,
     "mutate": _mutate,
     "operators": _operators,
     "targets": _targets,
     "types": _types,
     "comparisons": _comparisons,
+    "events": _events,
+    "metrics": _metrics,
     "replay": _replay,
     "repro": _repro,
     "minimise": _minimise,
     "check": _check,
     "samples": _samples,
+    "schema": _schema,
     "themes": _themes,
+    "config": _config,
 }
+
+
+def _jobs(parser: argparse.ArgumentParser, of: str = "") -> None:
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=_count,
+        default=_cpus(),
+        help=f"number of parallel processes{of} (default: one for each CPU: %(default)s)",
+    )
+
+
+def _corpus_folders(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "--corpus",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help=f"{what} (may be repeated); default: the queues of the run",
+    )
 
 
 def _set(parser: argparse.ArgumentParser) -> None:

@@ -44,6 +44,13 @@ class Counter:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+def time_left(spent_s: float, done: int, left: int) -> str:
+    """Format the time left at the average speed: ", 12s left"; an empty string at first."""
+    if spent_s < _SHOWN_FROM_S or done <= 0:
+        return ""
+    return f", {duration(spent_s * left / done)} left"
+
+
 class Estimate:
     """A :class:`Counter` for long work: shown after a second, with the estimated time left."""
 
@@ -63,8 +70,7 @@ class Estimate:
         if spent < _SHOWN_FROM_S:
             return
         self._shown = True
-        left = f", {duration(spent * (of - done) / part)} left" if part > 0 else ""
-        self._counter.show_text(f"{what}: {done:,} of {of:,}{left}")
+        self._counter.show_text(f"{what}: {done:,} of {of:,}{time_left(spent, part, of - done)}")
 
     def show_text(self, text: str) -> None:
         """Show a text, for work whose progress is unknown."""

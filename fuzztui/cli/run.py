@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
+from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.model import Tables
 from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
 from fuzztui.cli.attach import screen
@@ -19,7 +20,7 @@ from fuzztui.cli.origins import another, has_begun, is_run, newest, refuse_other
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
-from fuzztui.cli.samples import installation, missing, named
+from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running
@@ -32,7 +33,7 @@ SETTLED_S = 5.0
 
 def run(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a file, and show it."""
-    loaded = load_file(options.file, options.overrides)
+    loaded = load_file(campaign_or_project(options.file), options.overrides)
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
@@ -46,10 +47,10 @@ def run(options: argparse.Namespace) -> int:
             say(f"{where} has finished; to continue: {larger}; to start another run: --new")
             return _show(options, where, over=True)
         else:
-            _start(loaded, "resuming")
+            start_campaign(loaded, "resuming")
     else:
         refuse_idle(loaded)
-        _start(loaded, "starting")
+        start_campaign(loaded, "starting")
     return _show(options, where, over=False)
 
 
@@ -58,7 +59,7 @@ def _start_another(loaded: FrozenCampaign) -> Path:
     refuse_idle(loaded)
     while True:
         own = with_output(loaded, another(loaded.campaign))
-        if _start(own, "starting", rejoin=False):
+        if start_campaign(own, "starting", rejoin=False):
             return own.campaign.output
 
 
@@ -125,8 +126,17 @@ def refuse_idle(loaded: FrozenCampaign) -> None:
         raise CliError(str(e), USAGE) from None
 
 
-def _start(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
+def refuse_missing_packages(loaded: FrozenCampaign) -> None:
+    """Raise :class:`CliError` if the campaign needs an extra that is not installed."""
+    try:
+        refuse_missing_extras(loaded)
+    except CampaignError as e:
+        raise CliError(str(e)) from None
+
+
+def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
     """Start a supervisor. Returns whether this process did so, not another one simultaneously."""
+    refuse_missing_packages(loaded)
     where = loaded.campaign.output
     say(f"{word} {loaded.campaign.name} in {where}")
     try:

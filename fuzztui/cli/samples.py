@@ -11,6 +11,7 @@ from pathlib import Path
 import fuzztui
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign import Campaign
+from fuzztui.campaign.pyproject import find_pyproject
 from fuzztui.cli.output import DONE, USAGE, CliError, say
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
@@ -57,6 +58,21 @@ def named(file: Path) -> tuple[Path, list[str]]:
         say(f"{file} does not exist: using the sample campaign that comes with fuzztui")
         return SAMPLES / file.name, []
     return file, []
+
+
+def campaign_or_project(file: Path | None) -> Path:
+    """Return the campaign file for an optional argument; without it, the ``pyproject.toml``.
+
+    Raises :class:`CliError` if there is none in the current directory or above it.
+    """
+    if file is not None:
+        return file
+    if (found := find_pyproject(Path.cwd())) is None:
+        raise CliError(
+            f"name a campaign file: there is no pyproject.toml in {Path.cwd()} or above it", USAGE
+        )
+    say(f"using {found}")
+    return found
 
 
 def campaign_files_like(name: str) -> list[str]:

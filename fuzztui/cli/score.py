@@ -7,23 +7,29 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
-from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.cli.gates import judge, read_baseline
+from fuzztui.cli.matrix import keep_matrix, matrix_lines, write_matrix
 from fuzztui.cli.mutant_lines import percent, summary_line
-from fuzztui.cli.mutants import AFL, own_campaign, python_campaign, survivors_table
-from fuzztui.cli.output import BELOW_THRESHOLD, DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
+from fuzztui.cli.mutants import AFL, found, own_campaign, python_campaign, survivors_table
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
+from fuzztui.cli.progress import time_left
 from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.since import code_changes, in_scopes, nothing_changed
 from fuzztui.inprocess.ask import ask
 from fuzztui.model.fold import apply
 from fuzztui.model.mutants import mutants_summary, score_of
 from fuzztui.model.mutants import survivors as grouped_survivors
 from fuzztui.model.state import Mutant, State
+from fuzztui.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
+from fuzztui.verdicts.judging import verdicts_file
 from fuzztui.wire.events import (
     Event,
     MutantRuns,
@@ -32,7 +38,9 @@ from fuzztui.wire.events import (
     MutationStats,
     Record,
     Stats,
+    VerdictsChanged,
 )
+from fuzztui.wire.verdicts import ACCEPTED, EQUIVALENT
 
 _LINE_EVERY_S = 10.0
 """Seconds between two progress lines if stderr is not a terminal."""
@@ -40,6 +48,10 @@ _LINE_EVERY_S = 10.0
 
 def score(options: argparse.Namespace) -> int:
     """Run every mutant on every input of the corpus that could kill it; print the score."""
+    # First, because scoring may take minutes.
+    if options.output is not None and not options.matrix:
+        raise CliError("-o is for the kill matrix: give --matrix too", USAGE)
+    baseline = None if options.fail_new is None else read_baseline(options.fail_new)
     run = find_run(options.run)
     now = standing(run)
     # A damaged log may have lost the engine; the run's copy of the campaign file has it.
@@ -49,9 +61,35 @@ def score(options: argparse.Namespace) -> int:
             f"{run}: score is for Python targets, not for afl; see 'fuzztui mutants matrix {run}'",
             USAGE,
         )
-    corpus = _corpus(run, options.corpus)
+    corpus = corpus_of(run, options.corpus)
     campaign = python_campaign(run / "campaign.toml", options.overrides)
-    result = _ask(campaign, run / "out" / "main", corpus, options)
+    code = code_changes(options)
+    if code is not None:
+        every = found(campaign).mutants.values()
+        wanted = [m for m in every if code.in_changed_code(m.path, m.line)]
+        if not wanted:
+            nothing_changed(code, "mutants to score")
+            if options.json:
+                print(json.dumps({"mutants": [], "exact": True, "corpus": [*map(str, corpus)]}))
+            return DONE
+        narrowed = [*options.overrides, in_scopes(wanted)]
+        campaign = python_campaign(run / "campaign.toml", narrowed)
+    try:
+        verdicts = read_mutant_verdicts(verdicts_file(RunDir(run)))  # before minutes of scoring
+    except VerdictsError as e:
+        raise CliError(str(e), USAGE) from None
+    matrix = RunDir(run).matrix if options.matrix else None
+    directory = run / "out" / "main"
+    result = ask_score(
+        campaign, directory, corpus, jobs=options.jobs, within_s=options.budget, matrix=matrix
+    )
+    if code is not None:
+        wanted_ids = {m.id for m in wanted}
+        verdicts = {id_: v for id_, v in verdicts.items() if id_ in wanted_ids}
+        result["mutants"] = [m for m in result["mutants"] if m.get("id") in wanted_ids]
+    result = judged(result, verdicts)
+    if options.output is not None:
+        write_matrix(options.output, result, corpus)
     if options.json:
         folders = [str(folder) for folder in corpus]
         exact = mutants_summary(state_of(result)).exact
@@ -60,24 +98,13 @@ def score(options: argparse.Namespace) -> int:
     else:
         for line in report(result, corpus, survivors=options.survivors):
             print(line)
-    return DONE if options.fail_under is None else _threshold(state_of(result), options.fail_under)
+        for line in matrix_lines(result, options.output or RunDir(run).matrix):
+            print(line)
+    return judge(state_of(result), options, baseline)
 
 
-def _threshold(state: State, least: float) -> int:
-    """Return the exit code for a score that must be at least ``least`` percent; report why not."""
-    s = mutants_summary(state)
-    valid = s.total - s.invalid
-    if s.killed * 100 >= least * valid and (valid or not least):
-        return DONE
-    sys.stdout.flush()
-    say(
-        f"score {s.at_least}{100 * (s.score or 0):.2f}% is below --fail-under {least:g}%: "
-        f"{s.killed:,} of {several(valid, 'mutant')} killed"
-    )
-    return BELOW_THRESHOLD
-
-
-def _corpus(run: Path, given: Iterable[Path]) -> list[Path]:
+def corpus_of(run: Path, given: Iterable[Path]) -> list[Path]:
+    """Return the given directories, or the queues of the run. Raises :class:`CliError`."""
     folders = [folder.absolute() for folder in given]
     for folder in folders:
         if not folder.exists():
@@ -90,12 +117,24 @@ def _corpus(run: Path, given: Iterable[Path]) -> list[Path]:
     return folders
 
 
-def _ask(
-    campaign: Campaign, directory: Path, corpus: list[Path], options: argparse.Namespace
+def ask_score(
+    campaign: Campaign,
+    directory: Path,
+    corpus: Iterable[Path],
+    *,
+    jobs: int,
+    within_s: float,
+    matrix: Path | None = None,
 ) -> dict[str, Any]:
-    """Return the engine's result; show progress on stderr. Raises :class:`CliError`."""
+    """Return the engine's result; show progress on stderr. Raises :class:`CliError`.
+
+    ``directory``: the instance's. ``within_s``: the time limit; 0: none. ``matrix``: a file in
+    which the kill matrix is kept; then the matrix is a part of the result.
+    """
     progress = _Progress(sys.stderr.isatty())
-    limits = ["--jobs", str(options.jobs), "--within", str(options.budget)]
+    limits = ["--jobs", str(jobs), "--within", str(within_s)]
+    if matrix is not None:
+        limits += ["--matrix", str(matrix)]
     question = [*limits, "--score", *map(str, corpus)]
     try:
         with closing(ask(campaign, question, directory)) as answers:
@@ -103,6 +142,8 @@ def _ask(
                 if isinstance(answer.get("progress"), dict):
                     progress.show(answer["progress"])
                 elif isinstance(answer.get("result"), dict):
+                    if matrix is not None:
+                        keep_matrix(matrix, answer["result"])
                     return dict(answer["result"])
     except SupervisorError as e:
         raise CliError(str(e)) from None
@@ -117,10 +158,16 @@ class _Progress:
     def __init__(self, terminal: bool) -> None:
         self._terminal = terminal
         self._due = 0.0
+        self._began: dict[str, tuple[float, int]] = {}
+        """Time and steps done at the first report of each part."""
 
     def show(self, report: dict[str, Any]) -> None:
         """``report``: the engine's progress: what, done, total, killed."""
         part = f"{report.get('what')}: {report.get('done')} of {report.get('total')}"
+        done, total = _number(report, "done"), _number(report, "total")
+        now = time.monotonic()
+        began, first = self._began.setdefault(str(report.get("what")), (now, done))
+        part += time_left(now - began, done - first, total - done)
         text = visible(f"{part}, {several(report.get('killed', 0), 'mutant')} killed")
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
@@ -138,10 +185,42 @@ class _Progress:
 # ------------------------------------------------------------------ the report
 
 
+def judged(result: dict[str, Any], verdicts: Mapping[str, MutantVerdict]) -> dict[str, Any]:
+    """Return the engine's result with the user's verdicts about mutants.
+
+    Survivors that are marked as equivalent get that state; accepted ones stay survivors, with
+    ``accepted`` set. A verdict about no mutant, or about a killed one, is a warning.
+    """
+    if not verdicts:
+        return result
+    rows: list[Any] = []
+    left = dict(verdicts)
+    warnings = [*result["warnings"]] if isinstance(result.get("warnings"), list) else []
+    for row in result["mutants"] if isinstance(result.get("mutants"), list) else []:
+        verdict = left.get(str(row.get("id"))) if isinstance(row, dict) else None
+        if verdict and verdict.is_about(str(row.get("before", "")), str(row.get("after", ""))):
+            del left[verdict.id]
+            if row.get("state") in ("alive", "pending"):
+                equivalent = verdict.verdict == EQUIVALENT
+                more = {"state": EQUIVALENT} if equivalent else {"accepted": True}
+                rows.append({**row, "because": verdict.because, **more})
+                continue
+            if row.get("state") == "killed":
+                warnings.append(
+                    f"the mutant {verdict.id} is killed, so it is not {verdict.verdict}"
+                )
+        rows.append(row)
+    warnings += [
+        f"stale verdict: there is no mutant {v.id} {v.change}".rstrip() for v in left.values()
+    ]
+    return {**result, "mutants": rows, "warnings": warnings}
+
+
 def state_of(result: dict[str, Any]) -> State:
     """Return the engine's result as the state of a campaign."""
     events: list[Event] = []
     reached: dict[str, list[int]] = {}
+    accepted: list[dict[str, str]] = []
     items = result.get("mutants")
     for item in items if isinstance(items, list) else []:
         if not isinstance(item, dict) or not isinstance(item.get("id"), str):
@@ -159,10 +238,13 @@ def state_of(result: dict[str, Any]) -> State:
                 killer=text("killer"),
                 oracle=text("oracle"),
                 detail=text("detail"),
+                reason=text("because"),
             )
         )
+        if item.get("accepted") is True:
+            accepted.append({"id": text("id"), "verdict": ACCEPTED, "because": text("because")})
         reached[text("id")] = [int(item.get("reached") is True), 0, 0]
-    events.append(MutantRuns("score", reached))
+    events += [VerdictsChanged([], accepted), MutantRuns("score", reached)]
     events.append(Stats("score", corpus=_number(result, "inputs")))
     unsettled = int(result.get("exact") is False)
     events.append(MutationStats("score", unsettled=unsettled, flaky=_number(result, "flaky")))
@@ -192,12 +274,21 @@ def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> It
     head = counts.at_least.strip() or "score"
     yield from _by("operator", head, mutants, lambda m: m.operator)
     yield from _by("file", head, mutants, lambda m: m.file)
+    groups = grouped_survivors(mutants)
     if survivors:
-        yield from survivors_table(grouped_survivors(mutants), width)
+        yield from survivors_table(groups, width)
     elif left := counts.alive + counts.pending:
         yield ""
-        alive = f"({counts.alive:,} alive, {counts.pending:,} pending)"
+        alive = f"({counts.alive:,} alive, {counts.pending:,} pending"
+        alive += f"; {counts.accepted:,} accepted)" if counts.accepted else ")"
         yield f"{left:,} not killed {alive}: --survivors lists them"
+
+
+def accepted_ids(result: dict[str, Any]) -> set[str]:
+    """The ids of the survivors that a user has accepted."""
+    rows = result.get("mutants")
+    rows = rows if isinstance(rows, list) else []
+    return {r["id"] for r in rows if isinstance(r, dict) and r.get("accepted") is True}
 
 
 def _flaky(result: dict[str, Any]) -> str:

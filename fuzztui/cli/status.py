@@ -28,6 +28,7 @@ from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsuperv
 from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.model.comparisons import made_for_comparisons
+from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
@@ -46,9 +47,11 @@ from fuzztui.model.selectors import (
 )
 from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
+from fuzztui.model.verdicts import verdict_of
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.watch.directories import Trees, WatchError
 from fuzztui.wire.finding_kinds import CRASH, CRASHES, KINDS
+from fuzztui.wire.verdicts import NEW, label
 
 if TYPE_CHECKING:
     from fuzztui.watch.snapshot import Snapshot
@@ -210,6 +213,7 @@ def status_text(run: Path, now: RunStatus) -> str:
     per_second = f"  at {speed(throughput(state))}{average}" if whole_time else ""
     least = "at least " if now.is_lower_bound else ""
     known = ", of the known mutants" if least else ""  # a ratio may be higher or lower
+    discovery = discovery_rate(state)
     about_mutants = stage_rows(state) if state.stage else status_rows(state)
     rows = [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
@@ -220,6 +224,7 @@ def status_text(run: Path, now: RunStatus) -> str:
         ("execs", f"{least}{t.stats.execs:,}{per_second}"),
         ("corpus", f"{least}{t.stats.corpus:,}{_for_comparisons(state)}"),
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
+        *([("discovery", discovery_text(discovery))] if discovery else []),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *targeting_rows(state),
@@ -249,7 +254,9 @@ def status_text(run: Path, now: RunStatus) -> str:
     for keys in islice(state.groups.values(), MAX_GROUPS):
         finding = state.findings[keys[0]]
         place = f" at {finding.place}" if finding.place else ""
-        lines.append(brief(f"  {finding.category}: {finding.title}{place}"))
+        verdict = verdict_of(state, finding.signature)
+        about = "" if verdict == NEW else f"{label(verdict)} "
+        lines.append(brief(f"  {about}{finding.category}: {finding.title}{place}"))
     if (more := len(state.groups) - MAX_GROUPS) > 0:
         lines.append(f"  and {more:,} more: fuzztui attach {brief(str(run))} lists them all")
     if now.state_name == "interrupted":

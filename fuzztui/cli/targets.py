@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fuzztui.base.text import several, visible
@@ -18,6 +19,7 @@ from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, 
 from fuzztui.cli.progress import Counter, Waiting
 from fuzztui.cli.run import unfit
 from fuzztui.cli.samples import named
+from fuzztui.cli.since import code_changes, nothing_changed
 from fuzztui.inprocess.ask import ready, unknown_aliases
 from fuzztui.targeting.analysis import (
     AnalysedGoal,
@@ -42,7 +44,16 @@ def targets(options: argparse.Namespace) -> int:
         loaded = load(file, options.overrides)
     except CampaignError as e:
         raise CliError(str(e), USAGE) from None
+    code = code_changes(options)
     document = _find(loaded, options)
+    if code is not None:
+        files = {module.name: module.file for module in document.modules}
+        goals = (
+            g for g in document.targets if code.in_changed_code(files.get(g.module, ""), g.line)
+        )
+        document = replace(document, targets=tuple(goals))
+        if not document.targets:
+            nothing_changed(code, "goals")
     if options.json:
         print(json.dumps(document.to_json(), indent=1))
         return DONE

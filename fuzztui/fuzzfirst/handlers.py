@@ -20,6 +20,7 @@ from fuzztui.wire.commands import (
     MoveMutants,
     PromoteMutants,
     RequeueMutants,
+    RestoreMutants,
     SkipMutants,
 )
 from fuzztui.wire.events import Event, MutantPositions, MutantProgress, MutantState
@@ -37,6 +38,7 @@ def worklist_handlers(state: State, record: Callable[..., None]) -> Mapping[str,
             (PromoteMutants.name, handlers.promote),
             (RequeueMutants.name, handlers.requeue),
             (MarkEquivalent.name, handlers.equivalent),
+            (RestoreMutants.name, handlers.restore),
         )
     }
 
@@ -124,6 +126,36 @@ class _Handlers:
             events += [MutantState("", mutant.id, "pending"), MutantProgress(mutant.id, "queued")]
         self._record(*events)
         return f"{_count(chosen)} queued again"
+
+    async def restore(self, command: RestoreMutants, progress: Progress) -> str:
+        """Set mutants back to an earlier state and position. A turn that began since then goes on.
+
+        Seconds and results of a turn that was over are not restored.
+        """
+        chosen = self._selected(command.select)
+        events: list[Event] = []
+        for m in chosen:
+            if command.stage and m.stage in WAITING:
+                events.append(MutantProgress(m.id, command.stage, reason=command.because))
+            if m.state == "killed" and command.state != "killed":
+                continue
+            kill = command.kills.get(m.id, [m.killer, m.oracle, m.trial, m.detail])
+            match kill:
+                case [str(killer), str(oracle), int(trial), str(detail)]:
+                    pass
+                case _:
+                    raise SupervisorError(f"{m.id}: this is not a kill: {kill!r:.60}")
+            events.append(
+                MutantState(
+                    "", m.id, command.state, killer, oracle, trial, detail, command.because,
+                    command.steer,
+                )
+            )  # fmt: skip
+        places = {m.id: place for m in chosen if (place := command.places.get(m.id)) is not None}
+        if places:
+            events.append(MutantPositions(places))
+        self._record(*events)
+        return f"{_count(chosen)} as before"
 
     # ---------------------------------------------------------------- selecting
 

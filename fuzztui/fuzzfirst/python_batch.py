@@ -196,7 +196,7 @@ class PythonBatch:
                     return {str(name): str(file) for name, file in files.items()}
         raise SupervisorError(reply.reason)
 
-    async def describe(self, file: Path) -> dict[str, str]:
+    async def describe(self, file: Path) -> dict[str, Any]:
         """Describe the failure of one input, with the fields of FindingDescribed.
 
         Returns {} if the input does not fail. Raises :class:`SupervisorError`.
@@ -204,7 +204,7 @@ class PythonBatch:
         for answer in await self._replies([file], describe=True):
             match answer:
                 case {"words": [int(), dict(description)]}:
-                    return {str(key): str(value) for key, value in description.items()}
+                    return {str(key): value for key, value in description.items()}
         return {}
 
     async def answers(self, inputs: Sequence[Path]) -> dict[int, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
@@ -17,6 +18,7 @@ from fuzztui.fuzzfirst.python_batch import PythonBatch
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.state import State
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
+from fuzztui.wire.frames import parse_basis, parse_frames
 
 
 class TransferTriage:
@@ -63,21 +65,24 @@ class TransferTriage:
                     return
                 finding = self._waiting[0]
                 description = await self._describe(finding)
+                made_of = parse_basis(description.get("basis"))
                 self._waiting.popleft()
                 self._record(
                     FindingDescribed(
                         finding.instance,
                         finding.category,
                         finding.file,
-                        description.get("signature", ""),
-                        description.get("title", ""),
-                        description.get("place", ""),
-                        description.get("detail", ""),
-                        description.get("input", ""),
+                        str(description.get("signature", "")),
+                        str(description.get("title", "")),
+                        str(description.get("place", "")),
+                        str(description.get("detail", "")),
+                        str(description.get("input", "")),
+                        frames=[f.row() for f in parse_frames(description.get("frames"))],
+                        basis=made_of.row() if made_of is not None else {},
                     )
                 )
 
-    async def _describe(self, finding: FindingSaved) -> dict[str, str]:
+    async def _describe(self, finding: FindingSaved) -> dict[str, Any]:
         try:
             description = await self._batch.describe(
                 self._run_dir.instance(MUTANT_INPUTS) / finding.file

@@ -13,6 +13,9 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.process.library import text_library
+from fuzztui.verdicts.file import VerdictsError, read_mutant_verdicts
+from fuzztui.verdicts.judging import verdicts_file
+from fuzztui.wire.verdicts import EQUIVALENT
 
 CONSTANTS_FILE: Final = "constants_file"
 """The key of ``engine`` for the constants that a generator draws (zest, mu2)."""
@@ -35,7 +38,11 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         "engine": engine,
         "target": campaign.target,
     }
-    tables = {"text": _text(campaign), "oracle": campaign.oracle}
+    tables = {
+        "text": _text(campaign),
+        "oracle": campaign.oracle,
+        "equivalent": _equivalent(campaign, directory),
+    }
     spec |= {name: table for name, table in tables.items() if table}
     if campaign.kind not in KINDS:
         row = kind_named(campaign.kind)
@@ -52,6 +59,18 @@ def _constants_of(campaign: Campaign, directory: Path) -> Path | None:
         home = home.parent.parent.parent
     file = RunDir(home).constants
     return file if file.is_file() else None
+
+
+def _equivalent(campaign: Campaign, directory: Path) -> dict[str, list[str]]:
+    """Reason and change of the mutants that the verdicts file marks as equivalent, by id."""
+    if campaign.kind != "mu2":
+        return {}
+    try:
+        file = verdicts_file(RunDir(directory.parent.parent), campaign.verdicts)
+        verdicts = read_mutant_verdicts(file).values()
+    except VerdictsError:  # broken by an edit since the start: the supervisor reports that
+        return {}
+    return {v.id: [v.because, v.change] for v in verdicts if v.verdict == EQUIVALENT}
 
 
 def _text(campaign: Campaign) -> dict[str, Any]:

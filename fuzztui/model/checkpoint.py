@@ -26,18 +26,21 @@ from zlib import crc32
 
 from fuzztui.base.bounds import all_fit
 from fuzztui.model.fold import FOLD_VERSION
+from fuzztui.model.groups import add_to_group
 from fuzztui.model.mutants import changed
 from fuzztui.model.series import Series
 from fuzztui.model.state import (
     CommandStatus,
     Entry,
     Finding,
+    FindingVerdict,
     Instance,
     MixtureChange,
     Mutant,
     State,
     UncoveredGoal,
 )
+from fuzztui.model.verdicts import index_verdicts
 from fuzztui.wire.codec import decode_record, encode_record
 from fuzztui.wire.events import MutationStats, MutatorStats, Record, Stats, TargetingStats
 
@@ -81,10 +84,13 @@ class CheckpointMark:
         return cls(state.seq, state.cost, Tables(*rows))
 
 
+_SERIES = ("series", "instance_series")
+
 _OBJECTS = (
     "instances", "groups", "commands", "mutation", "operators", "finished_turns",
     "mixture_changes", "lasting",
-    "types", "uncovered_goals", "recent", "series",
+    "types", "uncovered_goals", "recent", "verdicts", *_SERIES,
+    "unnumbered_groups", "unnumbered_verdicts", "regrouped", "plain_signatures",
     *_names(Tables),
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
@@ -101,6 +107,7 @@ SCHEMA = crc32(
                     Stats,
                     Entry,
                     Finding,
+                    FindingVerdict,
                     Mutant,
                     CommandStatus,
                     MutationStats,
@@ -120,6 +127,7 @@ _instance_row = attrgetter(*_INSTANCE)
 _stats_row = attrgetter(*_names(Stats))
 _entry_row = attrgetter(*_names(Entry))
 _finding_row = attrgetter(*_names(Finding))
+_verdict_row = attrgetter(*_names(FindingVerdict))
 _mutant_row = attrgetter(*_names(Mutant))
 _command_row = attrgetter(*_names(CommandStatus))
 _mutation_row = attrgetter(*_names(MutationStats))
@@ -156,8 +164,12 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["checked_trials"] = dict(state.checked_trials)
     head["learnt"] = dict(state.learnt)
     head["notified"] = dict(state.notified)
+    head["accepted_mutants"] = {id: dict(row) for id, row in state.accepted_mutants.items()}
+    head["skipped_frames"] = list(state.skipped_frames)
     head["trials_by"] = {name: dict(by) for name, by in state.trials_by.items()}
-    head["series"] = {name: s.to_json() for name, s in state.series.items()}
+    head["verdicts"] = {signature: _verdict_row(v) for signature, v in state.verdicts.items()}
+    for kind in _SERIES:
+        head[kind] = {name: s.to_json() for name, s in getattr(state, kind).items()}
     return {
         "schema": SCHEMA,
         "seq": state.seq,
@@ -219,8 +231,8 @@ def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any
 _TYPES: dict[type[Any], dict[str, str]] = {
     cls: {f.name: str(f.type) for f in fields(cls) if f.name != "stats"}
     for cls in (
-        State, Instance, Stats, Entry, Finding, Mutant, CommandStatus, MutationStats, MutatorStats,
-        MixtureChange, TargetingStats,
+        State, Instance, Stats, Entry, Finding, FindingVerdict, Mutant, CommandStatus,
+        MutationStats, MutatorStats, MixtureChange, TargetingStats,
     )
 }  # fmt: skip
 
@@ -286,9 +298,13 @@ def _by_name(cls: type[T], rows: dict[str, Sequence[Any]]) -> dict[str, T]:
 
 
 def _series(data: dict[str, Any]) -> Series:
-    _check(Series, "times", "list[float]", [data["t"], data["v"], [data["w"]]])
-    if data["w"] <= 0 or len(data["t"]) != len(data["v"]):
-        raise ValueError("no such series can be")
+    recent = [[width, limit, times, values] for width, limit, times, values in data["r"]]
+    columns = [[data["w"], data["n"], data["t"], data["v"]], *recent]
+    for width, limit, times, values in columns:
+        _check(Series, "times", "list[float]", [times, values, [width]])
+        _check(Series, "limit", "int", [limit])
+        if width <= 0 or not len(times) == len(values) <= limit:
+            raise ValueError("no such series can be")
     return Series.from_json(data)
 
 
@@ -309,6 +325,7 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
         row[0]: CommandStatus(*row) for row in _checked(CommandStatus, head["commands"])
     }
     state.lasting = _by_name(CommandStatus, head["lasting"])
+    state.verdicts = _by_name(FindingVerdict, head["verdicts"])
     state.mutation = _by_name(MutationStats, head["mutation"])
     state.operators = _by_name(MutatorStats, head["operators"])
     state.mixture_changes = _by_name(MixtureChange, head["mixture_changes"])
@@ -320,12 +337,14 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
         name: {location: _goal(row) for location, row in goals.items()}
         for name, goals in head["uncovered_goals"].items()
     }
-    state.series = {name: _series(s) for name, s in head["series"].items()}
+    for kind in _SERIES:
+        setattr(state, kind, {name: _series(s) for name, s in head[kind].items()})
     for name in _names(Tables):
         setattr(state, name, getattr(rows, name))
     # Findings are in the order of the log, and so are those of one signature.
     for key, finding in state.findings.items():
         if finding.signature:
-            state.groups.setdefault(finding.signature, []).append(key)
+            add_to_group(state, finding).append(key)
+    index_verdicts(state)
     state.recent.extend(recent)
     return state

@@ -36,6 +36,11 @@ def unanswered(state: State, kind: type[C]) -> list[tuple[CommandStatus, C]]:
     return [(c, command) for c in waiting if isinstance(command := command_of(c), kind)]
 
 
+def sender_of(state: State, command: Command) -> str:
+    """Return who sent an unanswered command; an empty string if the state does not contain it."""
+    return next((s.by for s, c in unanswered(state, type(command)) if c == command), "")
+
+
 def applied(state: State, status: CommandStatus) -> Command | None:
     """Fold that an instance applied a command. Returns the command; None as of :func:`command_of`.
 

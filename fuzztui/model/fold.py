@@ -5,7 +5,8 @@ nothing else: the same log gives the same state, with any batches and from any c
 raises: a log may contain anything, in any order.
 
 This module folds the campaign and its commands; :mod:`fuzztui.model.stats` folds instances and
-totals, :mod:`fuzztui.model.saved` entries and findings, :mod:`fuzztui.model.mutants` mutants,
+totals, :mod:`fuzztui.model.saved` entries and findings, :mod:`fuzztui.model.groups` groups of
+findings, :mod:`fuzztui.model.verdicts` verdicts, :mod:`fuzztui.model.mutants` mutants,
 :mod:`fuzztui.model.fuzzfirst` the worklist of fuzz-first, :mod:`fuzztui.model.mutators` text
 mutators, and :mod:`fuzztui.model.targeting` types and goals.
 """
@@ -21,15 +22,17 @@ from fuzztui.model import (
     commands,
     comparisons,
     fuzzfirst,
+    groups,
     mutants,
     mutators,
     saved,
     stats,
     targeting,
+    verdicts,
 )
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
-from fuzztui.model.stats import count, finite
+from fuzztui.model.stats import count, finite, series
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.commands import SetMixture, TypeCommand, command_class
 from fuzztui.wire.events import (
@@ -66,14 +69,16 @@ from fuzztui.wire.events import (
     Record,
     RecordsLost,
     Resources,
+    SkippedFrames,
     Stats,
     SupervisorStarted,
     Synced,
     TargetingStats,
     Unknown,
+    VerdictsChanged,
 )
 
-FOLD_VERSION = 15
+FOLD_VERSION = 18
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100
@@ -81,6 +86,9 @@ MAX_UNKNOWN_KINDS = 100
 
 MAX_NOTIFIED = 100_000
 """Findings that are remembered as reported by ``notify.command``: far more than are saved."""
+
+MAX_PAUSES = 100
+"""Pauses of the campaign that are remembered: the latest ones."""
 
 _LONGEST_TIME = 1e12
 
@@ -189,6 +197,8 @@ def _budget_set(state: State, e: BudgetSet, touched: ChangesBuilder) -> None:
 def _supervisor_started(state: State, e: SupervisorStarted, touched: ChangesBuilder) -> None:
     state.supervisor_pid, state.host = e.pid, e.host
     state.wall, state.wall_t = finite(e.wall), state.t
+    if not e.adopted:
+        verdicts.engines_started(state)
     touched.campaign = True
 
 
@@ -208,6 +218,8 @@ def _set_state(state: State, name: str, reason: str) -> None:
     if name == "paused":
         state.paused_at = state.t if state.paused_at < 0 else state.paused_at
     elif state.paused_at >= 0:
+        # A new list: a checkpoint may contain the old one.
+        state.pauses = [*state.pauses, state.paused_at, state.t][-2 * MAX_PAUSES :]
         state.paused_s += state.t - state.paused_at
         state.paused_at = -1.0
         state.resumed_t = state.t
@@ -217,8 +229,13 @@ def _set_state(state: State, name: str, reason: str) -> None:
 
 
 def _command_issued(state: State, e: CommandIssued, touched: ChangesBuilder) -> None:
+    given = series(state, "commands")  # of the commands themselves only the newest are kept
+    given.add(state.t, given.last + 1)
     legible = _representable(Record(1, 0.0, e), 0.0).event is e
-    state.commands[e.id] = CommandStatus(e.id, state.t, e.command if legible else {}, e.by)
+    state.commands[e.id] = CommandStatus(
+        e.id, state.t, e.command if legible else {}, e.by,
+        seq=state.seq, undoes=e.undoes, step=e.step,
+    )  # fmt: skip
     touched.commands.add(e.id)
     _forget_commands(state)
 
@@ -318,6 +335,8 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     ComparisonsReported: comparisons.comparisons_reported,
     FindingSaved: saved.finding_saved,
     FindingDescribed: saved.finding_described,
+    SkippedFrames: groups.skipped_frames,
+    VerdictsChanged: verdicts.verdicts_changed,
     MutantsFound: mutants.mutants_found,
     MutantState: mutants.mutant_state,
     MutantRuns: mutants.mutant_runs,
@@ -341,6 +360,8 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
 _FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress, InputShown})
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),
+    SkippedFrames: attrgetter("rules"),
+    VerdictsChanged: lambda e: [*e.findings, *e.mutants],
     MutantRuns: attrgetter("runs"),
     MutantPositions: attrgetter("places"),
     EntriesSeeded: attrgetter("origins"),
@@ -358,7 +379,6 @@ _HARMLESS = frozenset(
         EntrySaved,
         EntryDescribed,
         FindingSaved,
-        FindingDescribed,
         MutantState,
         CommandApplied,
         CommandRejected,

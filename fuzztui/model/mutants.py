@@ -23,6 +23,7 @@ from fuzztui.model.progress import tally
 from fuzztui.model.state import MUTANT_STATES, Mutant, State
 from fuzztui.model.stats import count, finite, series
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats
+from fuzztui.wire.verdicts import ACCEPTED, MAX_NAME, MAX_NOTE, is_same_change
 
 _names = tuple(f.name for f in fields(Mutant))
 _values = attrgetter(*_names)
@@ -34,6 +35,11 @@ NEARNESS: Final = ("ran", "infected", "reached")
 difference; the entry infected it; or only reached it."""
 _MAX_KEY: Final = 200
 """Characters of an entry's key."""
+MAX_ACCEPTED: Final = 100_000
+"""Verdicts about survivors that are kept; later ones are ignored."""
+_ACCEPTANCE: Final = {
+    "because": MAX_NOTE, "change": MAX_NOTE, "author": MAX_NAME, "date": MAX_NAME,
+}  # fmt: skip
 _NO_NEWS: Final = frozenset({"pending", "alive", "invalid", _KILLED})
 """States from other instances that do not change a killed mutant."""
 
@@ -51,6 +57,10 @@ def put(state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilde
     state.mutants[row.id] = row
     touched.mutants.add(row.id)
     state.static_mutants += row.static - (before is not None and before.static)
+    accepted = row.accepted and row.survives
+    if accepted != (before is not None and before.accepted and before.survives):
+        state.accepted_survivors += 1 if accepted else -1
+        touched.campaign = True
     if before is not None and before.state == row.state:
         return
     touched.campaign = True
@@ -95,6 +105,8 @@ def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> Non
             "after": _text(item, "after"),
             "static": item.get("static") is True,
         }
+        change = _text(item, "before"), _text(item, "after")
+        place["accepted"] = _is_accepted(state, key, *change)
         if "place" in item:
             spot = item["place"]
             place |= {"place": finite(spot) if type(spot) in (int, float) else 0.0}
@@ -102,6 +114,29 @@ def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> Non
         row = changed(before or bare(state, key), place)
         if row != before:
             put(state, row, before, touched)
+
+
+def _is_accepted(state: State, key: str, before: str, after: str) -> bool:
+    accepted = state.accepted_mutants.get(key)
+    return accepted is not None and is_same_change(accepted["change"], before, after)
+
+
+def accept(state: State, row: dict[str, Any], touched: ChangesBuilder) -> None:
+    """Fold a user's verdict about a survivor: accepted, or not any more."""
+    key = row.get("id")
+    if not isinstance(key, str) or not 0 < len(key) <= MAX_NOTE:
+        return
+    if row.get("verdict") != ACCEPTED:
+        state.accepted_mutants.pop(key, None)
+    elif key in state.accepted_mutants or len(state.accepted_mutants) < MAX_ACCEPTED:
+        state.accepted_mutants[key] = {
+            name: _text(row, name)[:most] for name, most in _ACCEPTANCE.items()
+        }
+    if (mutant := state.mutants.get(key)) is not None:
+        accepted = _is_accepted(state, key, mutant.before, mutant.after)
+        if accepted != mutant.accepted:
+            put(state, changed(mutant, {"accepted": accepted}), mutant, touched)
+        touched.mutants.add(key)
 
 
 def mutant_state(state: State, e: MutantState, touched: ChangesBuilder) -> None:
@@ -185,6 +220,8 @@ class Summary:
     skipped: int
     equivalent: int
     invalid: int
+    accepted: int
+    """Of the alive and pending ones: how many a user has accepted."""
     static: int
     """Of all: how many cannot be swapped in, and run in a child of their own."""
     score: float | None
@@ -226,6 +263,7 @@ def mutants_summary(state: State) -> Summary:
     unsettled = [f.unsettled for f in stats if f.unsettled >= 0]
     return Summary(
         total=total,
+        accepted=state.accepted_survivors,
         static=state.static_mutants,
         score=score_of(killed, made),
         adjusted=score_of(killed, made - counts["skipped"] - counts["equivalent"]),
@@ -246,14 +284,15 @@ def _judged(state: State, counts: dict[str, int]) -> bool:
 
 
 RAN: Final = "ran, and made no difference"
-WAITS: Final = "not run yet"
+WAITS: Final = "still to be run"
 """Infected; or static: only a run shows whether an input reaches it."""
 REACHED: Final = "reached, and never infected"
 UNREACHED: Final = "never reached"
 UNKNOWN_REACH: Final = "never infected"
 """Of pending mutants in logs of older engines, which did not report whether they were reached."""
-SURVIVORS: Final = (RAN, WAITS, REACHED, UNREACHED, UNKNOWN_REACH)
-"""Groups of survivors. The first shows what the inputs or their checks lack."""
+SURVIVORS: Final = (RAN, WAITS, REACHED, UNREACHED, UNKNOWN_REACH, ACCEPTED)
+"""Groups of survivors. The first shows what the inputs or their checks lack; the last needs no
+look."""
 
 
 def survivors(rows: Iterable[Mutant], *, reach_known: bool = True) -> dict[str, list[Mutant]]:
@@ -267,6 +306,8 @@ def survivors(rows: Iterable[Mutant], *, reach_known: bool = True) -> dict[str, 
 
 def survivor_group(m: Mutant, *, reach_known: bool = True) -> str:
     """The group of a survivor, one of :data:`SURVIVORS`; empty if it is no survivor."""
+    if m.accepted and m.survives:
+        return ACCEPTED
     if m.state == "alive" or (m.state == "pending" and m.runs):
         return RAN
     if m.state != "pending":
@@ -308,7 +349,7 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
     figures = list(state.mutation.values())
     shares = [f.share for f in figures if f.share >= 0]
     return {
-        **{word: getattr(summary, word) for word in ("total", *MUTANT_STATES, "static")},
+        **{word: getattr(summary, word) for word in ("total", *MUTANT_STATES, "static", ACCEPTED)},
         "score": summary.score,
         "adjusted_score": summary.adjusted,
         "exact": summary.exact,

@@ -1,4 +1,4 @@
-"""Operators on text: folding their figures, and what they come to over all instances.
+"""Text mutators: folding their figures, and what they come to over all instances.
 
 A trial stacks several steps, and each step is of one arm (an operator, or all of havoc):
 a find counts for every arm that was among its steps. So arms can be compared, but
@@ -184,9 +184,13 @@ class MutatorRow:
         return self.found >= FEW and self.applied >= FEW_USES
 
     @property
-    def order(self) -> tuple[bool, float]:
-        """Sort key: the rate of finds, after it those without a significant rate."""
-        return self.significant, self.pays
+    def order(self) -> tuple[bool, float, int]:
+        """Sort key: the rate of finds; below these, those with too few samples by what they found.
+
+        A rate of a few samples says nothing: 2 of 9 would be a larger rate than any.
+        """
+        first = self.pays if self.significant else float(self.found)
+        return self.significant, first, self.applied
 
 
 def _every(state: State) -> list[MutatorStats]:

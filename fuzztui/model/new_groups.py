@@ -10,6 +10,8 @@ from collections.abc import Container, Iterator
 
 from fuzztui.base.signals import is_by_signal
 from fuzztui.model.state import Finding, State
+from fuzztui.model.verdicts import found_again, verdict_of
+from fuzztui.wire.verdicts import OPEN, REGRESSION
 
 MAX_WAIT_S = 10.0
 """Seconds of campaign time after which a finding counts as new though it has no description."""
@@ -19,12 +21,15 @@ def target_groups(state: State) -> Iterator[list[str]]:
     """Yield the keys of the findings of each group of the target, the first finding first.
 
     A finding without a signature, or with only a signal, is a group of its own. Findings of
-    instances that fuzz mutants are left out.
+    instances that fuzz mutants are left out, and groups with a verdict; a regression is a group
+    without the findings before it was fixed.
     """
     mutants = {i.id for i in list(state.instances.values()) if i.mutant}
-    for signature, keys in list(state.groups.items()):
-        if is_by_signal(signature):
+    for signature, every in list(state.groups.items()):
+        verdict = verdict_of(state, signature)
+        if is_by_signal(signature) or verdict not in OPEN:
             continue
+        keys = found_again(state, signature) if verdict == REGRESSION else every
         own = [k for k in keys if state.findings[k].instance not in mutants] if mutants else keys
         if own:
             yield own

@@ -8,9 +8,9 @@ affected rows are stored as identities.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import replace
 
+from fuzztui.model import groups
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.model.stats import count, shift_own
@@ -164,49 +164,16 @@ def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> Non
 def finding_described(state: State, e: FindingDescribed, touched: ChangesBuilder) -> None:
     """Replace the description of a finding and move it to the group of its signature."""
     instance(state, e.instance, touched)
-    finding = _finding(state, e)
-    if finding.signature != e.signature:
-        _leave_group(state, finding, touched)
-    state.findings[finding.key] = replace(
-        finding,
+    finding = replace(
+        groups.described(_finding(state, e), e),
         category=e.category,
-        signature=e.signature,
         title=e.title,
-        place=e.place,
         detail=e.detail,
         input=e.input,
         count=e.count,
     )
-    if e.signature and finding.signature != e.signature:
-        _join_group(state, finding.key, e.signature, touched)
+    groups.put(state, groups.under(finding, tuple(state.skipped_frames)), touched)
     touched.findings.add(finding.key)
-
-
-def _mark_first(state: State, key: str, first: bool, touched: ChangesBuilder) -> None:
-    if state.findings[key].first != first:
-        state.findings[key] = replace(state.findings[key], first=first)
-        touched.findings.add(key)
-
-
-def _join_group(state: State, key: str, signature: str, touched: ChangesBuilder) -> None:
-    """Insert a finding into the group of its signature, in the order of the log."""
-    group = state.groups.setdefault(signature, [])
-    at = bisect_left(group, state.findings[key].seq, key=lambda k: state.findings[k].seq)
-    group.insert(at, key)
-    _mark_first(state, key, at == 0, touched)
-    if at == 0 and len(group) > 1:
-        _mark_first(state, group[1], False, touched)
-
-
-def _leave_group(state: State, finding: Finding, touched: ChangesBuilder) -> None:
-    group = state.groups.get(finding.signature)
-    if not group:
-        return
-    group.remove(finding.key)
-    if group:
-        _mark_first(state, group[0], True, touched)
-    else:
-        del state.groups[finding.signature]
 
 
 # ------------------------------------------------------------------- lineage

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from fuzztui.base.signals import is_by_signal
 from fuzztui.model.saved import identity, parent_of
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
+from fuzztui.model.verdicts import verdict_of
 from fuzztui.wire.events import Stats
 from fuzztui.wire.finding_kinds import (
     CRASHES,
@@ -20,6 +21,7 @@ from fuzztui.wire.finding_kinds import (
     FindingKind,
     kind_of,
 )
+from fuzztui.wire.verdicts import OPEN, REGRESSION
 
 ENDED = frozenset({"finished", "stopped", "failed"})
 """States of a campaign, or of an instance, that has come to its end."""
@@ -312,6 +314,17 @@ class FindingTally:
     """Campaign time of the last one; -1: none yet."""
     by: Mapping[str, int] = field(default_factory=dict)
     """Files that the log names, by their instance."""
+    judged: int = 0
+    """Those of ``groups`` with a verdict of a user, without regressions."""
+    regressions: int = 0
+    """Those of ``groups`` that were marked as fixed before."""
+    groups_by: Mapping[str, int] = field(default_factory=dict)
+    """Groups of which an instance has a file, by instance; one group can be of several."""
+
+    @property
+    def open(self) -> int:
+        """The number of groups that a user should look at: new ones and regressions."""
+        return self.groups - self.judged
 
 
 def tallies(state: State) -> dict[str, FindingTally]:
@@ -321,18 +334,27 @@ def tallies(state: State) -> dict[str, FindingTally]:
     counted and that the log does not name yet are in ``files`` only.
     """
     mutants = {i.id for i in state.instances.values() if i.mutant}
-    count = dict.fromkeys(KINDS, 0)
+    count, judged, again = (dict.fromkeys(KINDS, 0) for _ in range(3))
     last = dict.fromkeys(KINDS, -1.0)
     by: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
+    groups_by: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
     seen: set[str] = set()
+    seen_by: set[tuple[str, str]] = set()
     for f in state.findings.values():
         if f.instance in mutants:
             continue
         kind = kind_of(f.category)
         by[kind][f.instance] += 1
         last[kind] = max(last[kind], f.t)
+        if (f.signature, f.instance) not in seen_by:
+            groups_by[kind][f.instance] += 1
+            if f.signature and not is_by_signal(f.signature):
+                seen_by.add((f.signature, f.instance))
         if f.signature not in seen:
             count[kind] += 1
+            verdict = verdict_of(state, f.signature)
+            judged[kind] += verdict not in OPEN
+            again[kind] += verdict == REGRESSION
             if f.signature and not is_by_signal(f.signature):
                 seen.add(f.signature)
     files = {kind: of.total() for kind, of in by.items()}
@@ -342,7 +364,15 @@ def tallies(state: State) -> dict[str, FindingTally]:
         others = sum(files[k] for k in KINDS if k.folder == folder and k is not kind)
         files[kind] = max(files[kind], n - others)
     return {
-        kind.category: FindingTally(count[kind], files[kind], last[kind], by[kind])
+        kind.category: FindingTally(
+            count[kind],
+            files[kind],
+            last[kind],
+            by[kind],
+            judged[kind],
+            again[kind],
+            groups_by[kind],
+        )
         for kind in KINDS
         if files[kind] or kind is not OTHER
     }
@@ -364,6 +394,17 @@ def files_of(kind: FindingKind, instance: Instance, found: Mapping[str, FindingT
         return named(kind)
     counted = instance.hangs if kind.folder == HANGS else instance.crashes
     return max(0, counted - sum(named(k) for k in KINDS if k.folder == kind.folder and k != kind))
+
+
+def groups_of(kind: FindingKind, instance: Instance, found: Mapping[str, FindingTally]) -> int:
+    """Groups of a kind that an instance has met: comparable with the campaign's number of groups.
+
+    Of an instance that fuzzes a mutant, and while the log names no file, the files are counted.
+    """
+    tally = found.get(kind.category)
+    if instance.mutant or tally is None or not tally.groups:
+        return files_of(kind, instance, found)
+    return tally.groups_by.get(instance.id, 0)
 
 
 def group_heads(state: State, kind: FindingKind) -> list[float]:

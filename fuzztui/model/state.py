@@ -176,6 +176,38 @@ class Finding:
     """``seq`` of the record with what a generator made of the input; 0: none."""
     first: bool = True
     """Whether the finding is the first with its signature (updated by later descriptions)."""
+    frames: list[dict[str, Any]] = field(default_factory=list)
+    basis: dict[str, Any] = field(default_factory=dict)
+    """What the signature is made of, as described (:mod:`fuzztui.wire.frames`); may be empty."""
+    plain_signature: str = ""
+    """The signature without rules about skipped frames."""
+    plain_place: str = ""
+    """The place without such rules: of the innermost frame of the application."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingVerdict:
+    """A user's verdict about a group of findings."""
+
+    signature: str
+    verdict: str
+    """One of :data:`fuzztui.wire.verdicts.VERDICTS`."""
+    note: str = ""
+    author: str = ""
+    date: str = ""
+    """ISO 8601; may be empty."""
+    start_seq: int = 0
+    """``seq`` of the first start of engines after the verdict; 0: none."""
+
+    def row(self) -> dict[str, str]:
+        """Return the verdict as events and the verdicts file contain it."""
+        return {
+            "signature": self.signature,
+            "verdict": self.verdict,
+            "note": self.note,
+            "author": self.author,
+            "date": self.date,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +258,13 @@ class Mutant:
     near: dict[str, list[str]] = field(default_factory=dict)
     """By instance: the first entry that came as near to killing the mutant as any, and how near:
     reached, infected, ran."""
+    accepted: bool = False
+    """Whether a user has accepted that it survives (``State.accepted_mutants``)."""
+
+    @property
+    def survives(self) -> bool:
+        """Whether no input has killed it, though one could."""
+        return self.state in ("alive", "pending")
 
     @property
     def listed_stage(self) -> str:
@@ -245,12 +284,12 @@ class Mutant:
 
     @property
     def runs(self) -> int:
-        """The number of times the mutant was run, over all instances; at least 1 if it is killed.
+        """The number of runs, over all instances; at least 1 if the mutant is killed or alive.
 
-        A worker that dies takes counts with it that it has not reported, but not the kills.
+        An engine reports counts later than states, and a worker that dies takes counts with it.
         """
         runs = sum(counts[2] for counts in self.counts.values())
-        return runs or int(self.state == "killed" and not self.stage)
+        return runs or int(self.state in ("killed", "alive") and not self.stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +339,12 @@ class CommandStatus:
     part: float = -1.0
     """The part that is done, 0 to 1; -1: unknown."""
     done_t: float = -1.0
+    seq: int = 0
+    """``seq`` of the record with which it was issued; 0: the log does not contain that."""
+    undoes: list[str] = field(default_factory=list)
+    """The ids of the commands that it undoes."""
+    step: str = ""
+    """Equal for the commands of one key press; an empty string: the command is alone."""
 
 
 @dataclass(slots=True)
@@ -325,6 +370,8 @@ class State:
     """Seconds of campaign time spent in finished pauses of the whole campaign."""
     paused_at: float = -1.0
     """Campaign time at which the present pause began; -1: not paused."""
+    pauses: list[float] = field(default_factory=list)
+    """Begin and end of each finished pause, the latest ones, in campaign time."""
     resumed_t: float = -1.0
     """Campaign time at which the last pause of the whole campaign ended; -1: none has."""
     supervisor_pid: int = 0
@@ -341,11 +388,29 @@ class State:
     parents: dict[str, str] = field(default_factory=dict)
     """The parent's identity by an entry's or finding's identity, for queues that were renumbered
     (:mod:`fuzztui.model.saved`); an empty string: no parent, or an unknown one."""
+    verdicts: dict[str, FindingVerdict] = field(default_factory=dict)
+    """By signature: the verdicts about groups; groups without a finding in this run included."""
+    skipped_frames: list[str] = field(default_factory=list)
+    """The rules about frames that do not count for signatures (:mod:`fuzztui.wire.frames`)."""
+    regrouped: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By signature without these rules: the signatures of its findings, with their numbers;
+    derived."""
+    plain_signatures: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The other way round: by signature, those without the rules."""
+    unnumbered_groups: dict[str, list[str]] = field(default_factory=dict)
+    """The signatures of ``groups`` by signature without line number; derived."""
+    unnumbered_verdicts: dict[str, list[str]] = field(default_factory=dict)
+    """The same for ``verdicts``."""
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """The number of mutants in each state."""
+    accepted_mutants: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By id: because, change, author and date of the survivors that a user has accepted; mutants
+    that are not in this run, or are killed, included."""
+    accepted_survivors: int = 0
+    """The number of mutants that are accepted and survive."""
     static_mutants: int = 0
     """The number of static mutants, in any state."""
     stage: str = ""
@@ -389,6 +454,8 @@ class State:
     series: dict[str, Series] = field(default_factory=dict)
     """Campaign totals over time: execs, rate, corpus, crashes, hangs, edges, edges_valid,
     edges_third_party, cpu, killed."""
+    instance_series: dict[str, Series] = field(default_factory=dict)
+    """Brief series of instances, by name and instance: ``rate/ID`` and ``edges/ID``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,9 @@ IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished
 GONE_STATES = frozenset({"restarting", "stopped", "finished", "failed"})
 """Instance states without a process: the CPU use is 0, too."""
 
+MAX_SERIES = 300
+"""Number of series of instances from which on further instances get none."""
+
 _LARGE = 2**62
 
 
@@ -44,6 +47,15 @@ def series(state: State, name: str) -> Series:
     found = state.series.get(name)
     if found is None:
         found = state.series[name] = Series()
+    return found
+
+
+def own_series(state: State, i: Instance, name: str) -> Series | None:
+    """Return the series ``name`` of one instance, for a sparkline; None if it has none."""
+    key = f"{name}/{i.id}"
+    found = state.instance_series.get(key)
+    if found is None and not i.mutant and len(state.instance_series) < MAX_SERIES:
+        found = state.instance_series[key] = Series.brief()
     return found
 
 
@@ -80,6 +92,8 @@ def _set_rate(state: State, i: Instance, rate: float) -> None:
     before, i.execs_per_sec = i.execs_per_sec, rate
     if rate >= 0 or before > 0:  # else unknown as before: a point of 0 would be a value
         shift(state, "rate", max(0.0, before), max(0.0, rate))
+        if (own := own_series(state, i, "rate")) is not None:
+            own.add(state.t, max(0.0, rate))
 
 
 def _set_cpu(state: State, i: Instance, cpu: float) -> None:
@@ -167,6 +181,8 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
             (_maximum if _SERIES[name] == "max" else shift)(state, name, old, new)
         for name, old, new in zip(_COUNTED, counted, _counted(i), strict=True):
             shift(state, name, old, new)
+        if e.edges >= 0 and (own := own_series(state, i, "edges")) is not None:
+            own.add(t, e.edges)
     i.stats_t = max(0.0, t - e.age)
     if e.find_age >= 0:
         i.last_find_t = max(0.0, t - e.find_age)

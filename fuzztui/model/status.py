@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fuzztui.model.comparisons import comparisons_dict
+from fuzztui.model.discovery import discovery_dict
 from fuzztui.model.fuzzfirst import first_dict
 from fuzztui.model.mutants import mutants_dict
 from fuzztui.model.mutators import mixture_dict
@@ -27,6 +28,7 @@ from fuzztui.model.selectors import (
 )
 from fuzztui.model.state import Instance, State
 from fuzztui.model.targeting import targeting_dict
+from fuzztui.model.verdicts import given_about, verdict_of
 from fuzztui.wire.events import Stats
 from fuzztui.wire.finding_kinds import kind_of
 
@@ -61,8 +63,10 @@ def status_dict(state: State) -> dict[str, Any]:
         "types": targeting_dict(state),
         "last_find_s": _or_none(t.last_find_t),
         "groups": {name: of.groups for name, of in found.items()},
+        "open_groups": {name: of.open for name, of in found.items()},
+        "discovery": discovery_dict(state),
         "comparisons": comparisons_dict(state),
-        "findings": [_group_dict(g) for g in groups(state)],
+        "findings": [_group_dict(g, state) for g in groups(state)],
         "instances": [_instance_dict(i, state, found) for i in state.instances.values()],
         "pending_commands": pending_commands(state),
         "at_least": state.lost > 0,
@@ -93,8 +97,9 @@ def _age(t: float, now: float) -> float | None:
     return round(max(0.0, now - t), 3) if t >= 0 else None
 
 
-def _group_dict(group: Group) -> dict[str, Any]:
+def _group_dict(group: Group, state: State) -> dict[str, Any]:
     first = group.first
+    given = given_about(state, group.signature)
     return {
         "signature": group.signature or None,
         "category": first.category,
@@ -104,6 +109,10 @@ def _group_dict(group: Group) -> dict[str, Any]:
         "first_s": first.t,
         "files": len(group.findings),
         "count": group.count,
+        "verdict": verdict_of(state, group.signature),
+        "note": given.note if given else "",
+        "author": given.author if given else "",
+        "judged": given.date if given else "",
     }
 
 

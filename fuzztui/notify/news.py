@@ -17,8 +17,10 @@ from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.selectors import tallies, totals, wall_time
 from fuzztui.model.stall import advice
 from fuzztui.model.state import Finding, State
+from fuzztui.model.verdicts import verdict_of
 from fuzztui.wire.events import END, NEW_FINDINGS, STALL
 from fuzztui.wire.finding_kinds import kind_of
+from fuzztui.wire.verdicts import REGRESSION
 
 TEST: Final = "test"
 """The kind of a notification by ``fuzztui check --notify``."""
@@ -43,14 +45,19 @@ class News:
 
 
 def findings_news(state: State, found: Sequence[Finding], run: Path) -> News:
-    """Return the news of new groups. ``found``: the first finding of each, at least one."""
+    """Return the news of groups that are new or regressions.
+
+    ``found``: the first finding of each, at least one.
+    """
     first = found[0]
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     place = f" at {first.place}" if first.place else ""
-    text = f"new {kind_of(first.category).noun}: {title_of(first)}{place}{more}"
+    regression = verdict_of(state, first.signature) == REGRESSION
+    what = "regression" if regression else f"new {kind_of(first.category).noun}"
+    text = f"{what}: {title_of(first)}{place}{more}"
     facts = {
         "count": len(found),
-        "new": [_finding(f, run) for f in found[:MAX_LISTED]],
+        "new": [_finding(f, state, run) for f in found[:MAX_LISTED]],
     }
     return News(NEW_FINDINGS, _line(state, text), facts, tuple(f.key for f in found))
 
@@ -109,13 +116,14 @@ def title_of(finding: Finding) -> str:
     return finding.title or finding.signature or Path(finding.file).name
 
 
-def _finding(f: Finding, run: Path) -> dict[str, Any]:
+def _finding(f: Finding, state: State, run: Path) -> dict[str, Any]:
     file = run / "out" / f.instance / f.file
     return {
         "kind": f.category,
         "title": brief(title_of(f), MAX_TEXT),
         "place": brief(f.place, MAX_TEXT),
         "signature": f.signature or None,
+        "regression": verdict_of(state, f.signature) == REGRESSION,
         "finding": f.key,
         "file": str(file),
         "reproduce": shlex.join(["fuzztui", "repro", str(run), str(file)]),

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,9 +94,12 @@ class ControlClient:
             self._socket.close()
             raise
 
-    def send(self, command: Command, timeout: float = 10.0) -> Result:
+    def send(
+        self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> Result:
         """Send ``command`` and wait up to ``timeout`` seconds for its result.
 
+        ``undoes`` and ``step`` are recorded with it (:class:`~fuzztui.wire.events.CommandIssued`).
         If there is no answer in time, the result is ``pending``. Raises :class:`RemoteError`
         if the supervisor closed the connection or rejected the request.
         """
@@ -105,7 +108,8 @@ class ControlClient:
             self._check()
             self._n = n = self._n + 1
             request = {"n": n, "command": encode_command(command), "by": self._by}
-            self._write({**request, "patience": timeout})
+            about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
+            self._write({**request, **about, "patience": timeout})
         message = self._result(n, deadline)
         if message is None or message["result"] == TIMEOUT:
             waited = "no answer yet: the command is pending; the answer will be in the log"

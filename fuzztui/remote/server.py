@@ -11,10 +11,10 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import fuzztui
 from fuzztui.remote.address import link_to_run, socket_path, withdraw, write_socket_path
@@ -50,7 +50,17 @@ class Ticket:
     answer: asyncio.Future[CommandAnswer]
 
 
-Submit = Callable[[Command, str], Ticket]
+class Submit(Protocol):
+    """Accepts a command of the user ``by``; see :class:`~fuzztui.wire.events.CommandIssued`."""
+
+    def __call__(
+        self, command: Command, by: str, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> Ticket:
+        """Return the command's ticket."""
+
+
+MAX_NAME = 200
+"""Characters of a user's name, or of the id of a command."""
 
 
 class ControlServer:
@@ -157,7 +167,11 @@ class ControlServer:
             command = decode_command(request.get("command"))
         except CodecError as e:
             raise ProtocolError(str(e)) from None
-        ticket = self._submit(command, by[:200])
+        undoes, step = request.get("undoes", []), request.get("step", "")
+        if not isinstance(undoes, list) or not isinstance(step, str):
+            raise ProtocolError("'undoes' is a list of ids, and 'step' a name")
+        ids = [str(id_)[:MAX_NAME] for id_ in undoes]
+        ticket = self._submit(command, by[:MAX_NAME], undoes=ids, step=step[:MAX_NAME])
         client.send({"n": n, "issued": ticket.id})
         waiter = asyncio.ensure_future(_pass_on(n, ticket, client, patience))
         client.waiting.add(waiter)

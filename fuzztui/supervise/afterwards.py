@@ -1,4 +1,4 @@
-"""A user's verdicts about survivors of a campaign that has ended, and taking them back.
+"""A user's verdicts about a campaign that has ended: about findings and survivors.
 
 The log and the directories of the instances get what they would contain if the command had been
 executed by the running campaign. So replay, `score`, and a campaign that is resumed know it.
@@ -6,7 +6,7 @@ executed by the running campaign. So replay, `score`, and a campaign that is res
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +19,27 @@ from fuzztui.model.state import RECENT_COMMANDS, Mutant, State
 from fuzztui.remote.lock import LockHeld, RunLock
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.command_router import append, append_lines
+from fuzztui.verdicts.equivalents import equivalents, file_equivalents
+from fuzztui.verdicts.file import VerdictsError
+from fuzztui.verdicts.judging import (
+    accept_mutants,
+    change_frames,
+    judge_finding,
+    share_rules,
+    verdicts_file,
+)
 from fuzztui.wire.codec import encode_command, encode_event
-from fuzztui.wire.commands import MarkEquivalent, RequeueMutants, SkipMutants, Verdict
+from fuzztui.wire.commands import (
+    AcceptMutants,
+    Command,
+    JudgeFinding,
+    MarkEquivalent,
+    OfVerdictsFile,
+    RequeueMutants,
+    SkipMutants,
+    UnacceptMutants,
+    Verdict,
+)
 from fuzztui.wire.events import CommandApplied, CommandIssued, Event, MutantState
 from fuzztui.wire.selection import parse_selection
 
@@ -32,13 +51,20 @@ _NAMES = (SkipMutants.name, MarkEquivalent.name)
 """The commands that set them."""
 
 
-def can_judge(state: State) -> bool:
-    """Whether the campaign has ended, and its engine keeps verdicts about mutants."""
-    return state.state in ENDED and state.engine == "mu2"
+Judgement = Verdict | OfVerdictsFile
+"""What a user can say about a campaign that has ended."""
 
 
-def judge(run: Path, command: Verdict, by: str) -> str:
-    """Execute the command. Returns what was done. Raises :class:`SupervisorError`."""
+def can_judge(state: State, command: Judgement) -> bool:
+    """Whether the campaign has ended; about mutants: and its engine keeps verdicts about them."""
+    return state.state in ENDED and (not isinstance(command, Verdict) or state.engine == "mu2")
+
+
+def judge(run: Path, command: Judgement, by: str, undoes: Sequence[str] = ()) -> str:
+    """Execute the command. Returns what was done. Raises :class:`SupervisorError`.
+
+    ``undoes``: as in :class:`~fuzztui.wire.events.CommandIssued`.
+    """
     run_dir = RunDir(run.resolve())
     try:
         lock = RunLock(run_dir.path)
@@ -50,7 +76,7 @@ def judge(run: Path, command: Verdict, by: str) -> str:
         with closing(CampaignLog(run_dir, lambda event: None, lambda trouble: None)) as log:
             log.clock.start()  # at the last record: the time of the campaign is over
             log.clock.stop()
-            return _judge(run_dir, log, command, by)
+            return _judge(run_dir, log, command, by, undoes)
     except OSError as e:
         file = e.filename or run_dir.path
         raise SupervisorError(f"{file}: cannot be written: {e.strerror or e}") from None
@@ -58,10 +84,48 @@ def judge(run: Path, command: Verdict, by: str) -> str:
         lock.release()
 
 
-def _judge(run_dir: RunDir, log: CampaignLog, command: Verdict, by: str) -> str:
+def _judge(
+    run_dir: RunDir, log: CampaignLog, command: Judgement, by: str, undoes: Sequence[str]
+) -> str:
     state = log.state
-    if not can_judge(state):
+    if not can_judge(state, command):
         raise SupervisorError(f"{run_dir.path}: the campaign has not ended")
+    if isinstance(command, Verdict):
+        return _judge_mutants(run_dir, log, command, by)
+    file = verdicts_file(run_dir)
+    match command:
+        case JudgeFinding():
+            events, done = judge_finding(state, file, command, by)
+        case AcceptMutants() | UnacceptMutants():
+            events, done = accept_mutants(state, file, command, by)
+        case _:
+            events, done = change_frames(state, file, command)
+    events_of = lambda id_: [*events, CommandApplied(id_, "", -1, done)]  # noqa: E731
+    _log(run_dir, log, command, by, events_of, undoes=undoes)
+    share_rules(run_dir.out, state.skipped_frames)
+    return done
+
+
+def _log(
+    run_dir: RunDir,
+    log: CampaignLog,
+    command: Command,
+    by: str,
+    events_of: Callable[[str], Iterable[Event]],
+    *,
+    undoes: Sequence[str] = (),
+) -> str:
+    """Log a command and its events. Returns the command's id."""
+    id_ = f"c{log.state.seq + 1}"
+    issued = CommandIssued(id_, encode_command(command), by, list(undoes))
+    log.record(*log.repairs, issued, *events_of(id_))
+    if not log.flush():
+        raise SupervisorError(f"{run_dir.log}: the campaign log cannot be written (disk full?)")
+    return id_
+
+
+def _judge_mutants(run_dir: RunDir, log: CampaignLog, command: Verdict, by: str) -> str:
+    state = log.state
     rows = parse_selection(command.select).of(state.mutants.values())
     undo = isinstance(command, RequeueMutants)
     rows = [m for m in rows if m.state in (_EXCLUDED if undo else _OPEN)]
@@ -78,24 +142,28 @@ def _judge(run_dir: RunDir, log: CampaignLog, command: Verdict, by: str) -> str:
                 " discarded only while the campaign runs"
             )
         raise SupervisorError(f"{run_dir.path}: {none}")
-    id_ = f"c{state.seq + 1}"
-    log.record(*log.repairs, CommandIssued(id_, encode_command(command), by))
     done = _done(command, len(rows))
-    reported = {
-        name: [
-            *_verdicts(run_dir, rows, command, name),
-            *(_unsettled(state, len(rows), name) if undo else ()),
-            CommandApplied(id_, name, -1, done),
-        ]
-        for name in names
-    }
-    log.record(*(event for events in reported.values() for event in events))
-    if not log.flush():
-        raise SupervisorError(f"{run_dir.log}: the campaign log cannot be written (disk full?)")
+    reported: dict[str, list[Event]] = {}
+
+    def events_of(id_: str) -> Iterator[Event]:
+        for name in names:
+            reported[name] = [
+                *_verdicts(run_dir, rows, command, name),
+                *(_unsettled(state, len(rows), name) if undo else ()),
+                CommandApplied(id_, name, -1, done),
+            ]
+            yield from reported[name]
+
+    before = equivalents(state)
+    id_ = _log(run_dir, log, command, by, events_of)
     for name, events in reported.items():
         append(run_dir.out / name / "control.jsonl", id_, command)
         lines = b"".join(encode_event(event).encode() + b"\n" for event in events)
         append_lines(run_dir.out / name / "events.jsonl", lines)
+    try:
+        file_equivalents(verdicts_file(run_dir), state, before, equivalents(state))
+    except VerdictsError as e:
+        return f"{done}, but not for later runs: {e}"
     return done
 
 

@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -106,13 +106,18 @@ class CommandRouter:
         self._at_end: list[tuple[_OpenCommand, CommandAnswer]] = []
         """Answers that are given when the end of the campaign is in the log."""
 
-    def submit(self, command: Command, by: str) -> Ticket:
-        """Log a command and carry it out. Every ticket gets an answer."""
+    def submit(
+        self, command: Command, by: str, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> Ticket:
+        """Log a command and carry it out. Every ticket gets an answer.
+
+        ``undoes`` and ``step``: see :class:`~fuzztui.wire.events.CommandIssued`.
+        """
         context = self._context
         command_id = f"c{context.state.seq + 1}"  # unique, like the sequence numbers of the log
         done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
         entry = self._open[command_id] = _OpenCommand(command, done)
-        context.record(CommandIssued(command_id, encode_command(command), by))
+        context.record(CommandIssued(command_id, encode_command(command), by, [*undoes], step))
         if not context.flush():
             self._reject(command_id, "", "the campaign log cannot be written (disk full?)")
         else:

@@ -42,6 +42,8 @@ from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.resume import CampaignStartup
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.write_check import Notice, WriteCheck
+from fuzztui.verdicts.judging import verdicts_file
+from fuzztui.verdicts.keeper import VerdictsKeeper
 from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
 from fuzztui.wire.events import (
     CampaignEnded,
@@ -131,10 +133,15 @@ class Supervisor:
             if campaign.notify
             else None
         )
+        self._verdicts = VerdictsKeeper(
+            verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
+        )
+        self._first_verdicts: Sequence[Event] = ()
         self._pending_checks = PendingChecks(self._triage, self._oracle, self.record)
         self.pending_work = self._pending_checks.message
         self.handlers: Mapping[str, Handler] = {
             **launcher.handlers(campaign, run_dir),
+            **self._verdicts.handlers(),
             **(worklist_handlers(self.state, self.record) if campaign.mutants else {}),
         }
         self._router = CommandRouter(self)
@@ -147,6 +154,7 @@ class Supervisor:
         """
         with contextlib.suppress(OSError):  # other commands can find the campaign from now on
             link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
+        self._first_verdicts = self._verdicts.at_start()
         if not self._phases.living():
             self._setup_messages = self._launcher.setup(
                 self._campaign, self._run_dir, self._progress
@@ -181,6 +189,7 @@ class Supervisor:
         tasks.repeat(self._watch_signals, HALTS_S)
         tasks.repeat(self._check_writing, RESOURCES_S)
         tasks.repeat(self._tidy, TIDY_S)
+        tasks.repeat(self._verdicts.run, RESOURCES_S)
         if self._triage:
             tasks.repeat(self._triage.run, RESOURCES_S)
         if self._notifier:
@@ -212,7 +221,13 @@ class Supervisor:
         passive = {MUTANT_INPUTS: self._campaign.mutants, ORACLE: self._oracle}
         notes += self._observation.add_passive(name for name, used in passive.items() if used)
         startup = CampaignStartup(self._campaign, self._run_dir, self._log, self._observation)
-        await startup.take_up(self.lives, self._phases.first, notes, spent=bool(self._spent))
+        await startup.take_up(
+            self.lives,
+            self._phases.first,
+            notes,
+            verdicts=self._first_verdicts,
+            spent=bool(self._spent),
+        )
 
     # ------------------------------- the contexts of lives, phases and the command router
 

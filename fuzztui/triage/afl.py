@@ -220,6 +220,8 @@ def _description(finding: FindingSaved, result: Reproduction, shown: str = "") -
         result.place,
         result.detail,
         shown,
+        frames=result.frames,
+        basis=result.basis,
     )
 
 

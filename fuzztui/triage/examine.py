@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from fuzztui.base.files import read_regular
 from fuzztui.base.signals import signal_name
@@ -15,7 +16,7 @@ from fuzztui.process.execute import ProcessResult, execute
 from fuzztui.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
 from fuzztui.triage.sandbox import Sandbox
 from fuzztui.triage.sanitizer import Report, parse_report
-from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, signature
+from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, signature, signed
 
 MIN_HANG_S = 0.5
 """Minimum seconds before the stack of a hang is read: on a busy machine, programs start slowly."""
@@ -40,6 +41,9 @@ class Reproduction:
     ended: bool = False
     stack: str = ""
     """The stack from gdb; empty if the target itself printed one, or gdb has none."""
+    frames: list[dict[str, Any]] = field(default_factory=list)
+    basis: dict[str, Any] = field(default_factory=dict)
+    """What the signature is made of, as in :class:`~fuzztui.wire.events.FindingDescribed`."""
 
 
 async def examine_crash(
@@ -97,7 +101,7 @@ async def examine_hang(
     if not stacks:
         edges, why = await _edges(sandbox, limit)
         return Reproduction(signature("hang", [], edges), title, "", _detail(why, outcome))
-    frames = relevant_frames(common([stack.frames for stack in stacks]))
+    frames = common([stack.frames for stack in stacks])
     return _verdict("hang", title, frames, _bounded(stacks[-1]), outcome)
 
 
@@ -122,29 +126,32 @@ def _reported(report: Report) -> Reproduction:
     # The function comes first, because a narrow screen cuts the end of a title.
     title = report.kind + (f" in {frames[0].name}" if frames else "")
     title += f" ({access})" if access else ""
+    made = signed(report.kind, report.frames, access)
     return Reproduction(
-        signature(report.kind, frames, access),
+        made.signature,
         visible(title)[:MAX_TITLE],
         visible(frames[0].place)[:MAX_TITLE] if frames else "",
         _cut(visible(report.text, lines=True)),
+        frames=made.frames,
+        basis=made.basis,
     )
 
 
 async def _signalled(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction:
     name = signal_name(outcome.signal)
     stack = await crash_stack(sandbox, outcome.signal, sandbox.program.crash_limit)
-    frames = relevant_frames(stack.frames) if stack else []
-    if stack and frames:
-        return _verdict(name, name, frames, _bounded(stack), outcome)
+    if stack and relevant_frames(stack.frames):
+        return _verdict(name, name, stack.frames, _bounded(stack), outcome)
     edges, why = await _edges(sandbox, sandbox.program.crash_limit)
     return Reproduction(signature(name, [], edges), name, "", _detail(why, outcome))
 
 
 def _verdict(
-    kind: str, title: str, frames: Sequence[Frame], text: str, outcome: ProcessResult
+    kind: str, title: str, stack: Sequence[Frame], text: str, outcome: ProcessResult
 ) -> Reproduction:
     """The result for a stack; names an endless recursion and quotes a failed assertion."""
     more: list[str] = []
+    frames = relevant_frames(stack)
     place = frames[0].place if frames else ""
     endless = cycle(frames) if kind == "SIGSEGV" else []
     printed = _last_output(outcome)
@@ -157,12 +164,15 @@ def _verdict(
         # The text is part of the signature: it comes from the program, not from the input.
         title += f": {found[0].strip()}"
         more = [found[0].strip()]
+    made = signed(kind, stack, *more)
     return Reproduction(
-        signature(kind, frames, *more),
+        made.signature,
         visible(title)[:MAX_TITLE],
         visible(place)[:MAX_TITLE],
         _detail(text, outcome),
         stack=visible(text, lines=True),
+        frames=made.frames,
+        basis=made.basis,
     )
 
 

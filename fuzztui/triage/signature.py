@@ -6,18 +6,33 @@ and small edits of the program.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import Any
+
+from fuzztui.wire.frames import (
+    HARNESS,
+    LIBRARY,
+    OWN,
+    Basis,
+    StackFrame,
+    counting,
+    frame_rows,
+    parse_frames,
+    signature_of,
+)
 
 DEPTH = 3
 """Number of functions in a signature, from the innermost outwards."""
 
 MANY = 16
 """Occurrences of a function on the stack from which on it counts as an endless recursion."""
+
+_ENTRY = "LLVMFuzzerTestOneInput"
+"""The harness's function; it and all outside of it are no part of the application."""
 
 _RUNTIME = re.compile(
     r"""
@@ -124,10 +139,43 @@ def signature(kind: str, frames: Sequence[Frame], *more: str) -> str:
 
     ``frames``: from :func:`relevant_frames`. ``more``: other texts that distinguish causes.
     """
-    names = [frame.name for frame in cycle(frames)]
-    if not names:
-        # Each name once, because the depth of a finite recursion depends on the input.
-        names = list(dict.fromkeys(frame.name for frame in frames))[:DEPTH]
-    digest = hashlib.sha256("\n".join([kind, *names, *more]).encode(errors="backslashreplace"))
-    word = re.sub(r"[^A-Za-z0-9]+", "-", kind).strip("-")[:40] or "crash"
-    return f"{word}-{digest.hexdigest()[:10]}"
+    endless = cycle(frames)
+    basis = Basis(kind, depth=len(endless) or DEPTH, more=more)
+    counted = counting([StackFrame(f.name) for f in endless or frames], basis, ())
+    return signature_of(basis, counted)
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A signature, and the frames and basis that it is made of, as an event contains them.
+
+    Both are empty if it is not made of frames.
+    """
+
+    signature: str
+    frames: list[dict[str, Any]] = field(default_factory=list)
+    basis: dict[str, Any] = field(default_factory=dict)
+
+
+def signed(kind: str, frames: Iterable[Frame], *more: str) -> Signed:
+    """Return the signature of a kind and all frames of a stack, innermost first."""
+    every = [frame for frame in frames if frame.name != "??"]
+    relevant = relevant_frames(every)
+    text = signature(kind, relevant, *more)
+    endless = cycle(relevant)
+    outside = next((n for n, f in enumerate(every) if f.name == _ENTRY), len(every))
+    stack = [
+        StackFrame(
+            f.name, f.file, f.line, LIBRARY if f.runtime else HARNESS if n >= outside else OWN
+        )
+        for n, f in enumerate(every)
+    ]
+    if endless:
+        stack = [StackFrame(f.name, f.file) for f in endless]
+    rows = frame_rows(stack, lambda frame: frame.function)
+    basis = Basis(kind, depth=len(endless) or DEPTH, more=more)
+    kept = parse_frames(rows)
+    # Names that are too long, or too many functions of a recursion, cannot be counted again.
+    if not kept or signature_of(basis, counting(kept, basis, ())) != text:
+        return Signed(text)
+    return Signed(text, rows, basis.row())

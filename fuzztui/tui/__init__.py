@@ -6,12 +6,13 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fuzztui.base.text import visible
+from fuzztui.tui.base.pauses import short_pauses
 
 if TYPE_CHECKING:
     from fuzztui.model.state import State
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["run_app"]
 
 
+@short_pauses()
 def run_app(
     run: Path | None,
     log_path: Path,
@@ -42,7 +44,7 @@ def run_app(
     only for watched campaigns. ``opened`` is called with the new session and returns the session
     to show. Must be called in the main thread, on a terminal.
     """
-    from fuzztui.tui.base.themes import DEFAULT, PLAIN, load_themes
+    from fuzztui.tui.base.themes import load_themes
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         print(
@@ -51,43 +53,62 @@ def run_app(
         )
         return 2
     themes, problems = load_themes()
-    named = theme or os.environ.get("FUZZTUI_THEME") or ""
-    wanted = named
-    if not wanted and os.environ.get("NO_COLOR"):
-        wanted = PLAIN
-
     from textual.theme import BUILTIN_THEMES
 
     from fuzztui.model.selectors import ENDED
     from fuzztui.tui.app.app import FuzzApp
+    from fuzztui.tui.app.config import config_path, fitting_theme, load_config, theme_of
     from fuzztui.tui.app.failure import report_failure
+    from fuzztui.tui.app.feed import default_hz
+    from fuzztui.tui.base.background_query import asked, light_by_variable
+    from fuzztui.tui.base.choices import StoredOptions
     from fuzztui.tui.base.last_looks import last_look, remember_look
     from fuzztui.tui.base.remembered import recall, remember
     from fuzztui.tui.base.terminal import restored_at_exit
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     open_log = opening.session
-    opening = replace(opening, died=died, remember=remember, session=lambda: opened(open_log()))
+    screens = [screen.scopes() for screen in FuzzApp.MODES.values()]
+    config, wrong = load_config(config_path(), {*themes, *BUILTIN_THEMES}, screens)
+    opening = replace(
+        opening,
+        config=config,
+        choices=StoredOptions(),
+        died=died,
+        hz=default_hz(config.file.refresh),
+        remember=lambda name: remember(name, config.file.theme),
+        session=lambda: opened(open_log()),
+    )
     if run is not None and mode == "live":
         opening = replace(
             opening,
             last_look=lambda: last_look(run),
             remember_look=lambda look: remember_look(run, look),
         )
-    if not wanted:
-        wanted, problem = recall({*themes, *BUILTIN_THEMES})
-        problems += [problem] if problem else []
-        wanted = wanted or DEFAULT
-    app = FuzzApp(opening, themes, wanted, problems)
-    if named and named not in app.available_themes:
-        where = "" if theme else "FUZZTUI_THEME: "
+    remembered, problem = recall({*themes, *BUILTIN_THEMES}, config.file.theme)
+    wanted, origin = theme_of(
+        os.environ, option=theme or "", remembered=remembered, configured=config.file.theme
+    )
+    if wanted and wanted not in {*themes, *BUILTIN_THEMES}:
         print(
-            f"fuzztui: {where}the theme {named!r} does not exist; "
+            f"fuzztui: {origin}: the theme {wanted!r} does not exist; "
             f"choose one of {', '.join(themes)}.",
             file=sys.stderr,
         )
         return 2
-    with _drawing_on_stdout(), restored_at_exit(app):
+    problems += [*wrong, *([problem] if problem and not wanted else [])]
+    with ExitStack() as stack:
+        query = None
+        if not wanted:
+            terminal = asked(os.environ, sys.stdin.fileno(), sys.stdout.fileno())
+            query = stack.enter_context(terminal)
+            light = None if query is None else query.wait()
+            wanted = fitting_theme(light_by_variable(os.environ) if light is None else light)
+        app = FuzzApp(opening, themes, wanted, problems)
+        if query is not None:
+            app.follow_background(query)
+        stack.enter_context(_drawing_on_stdout())
+        stack.enter_context(restored_at_exit(app))
         app.run()
     if app.failure is not None:
         again = f"; try again: {opening.come_back}" if opening.come_back else ""
@@ -161,10 +182,11 @@ def _opening(
 ) -> Opening:
     from fuzztui.log.reader import LogReader
     from fuzztui.remote.lock import running, trouble
-    from fuzztui.session import LiveClock, ReplayClock, Session
+    from fuzztui.session import LiveClock, ReplayClock, Session, state_at_end, state_before
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
+    from fuzztui.tui.frame.replay_marks import marks_of
 
     def outline() -> Outline:
         # A second session, at the end: checkpoints make this cheap, unlike a scan.
@@ -172,9 +194,7 @@ def _opening(
         whole.seek(whole.end_t)
         while whole.behind:  # a seek takes a limited time
             whole.poll()
-        marks = [(f.t, f.category) for f in whole.state.findings.values() if f.first]
-        kills = [m.killed_t for m in whole.state.mutants.values() if m.killed_t >= 0]
-        return Outline(marks, kills, whole.state.state)
+        return Outline(marks_of(whole.state), whole.state.state)
 
     def live() -> Session:
         session = Session(log_path, LiveClock())
@@ -199,6 +219,7 @@ def _opening(
         running=lambda: None if run is None else running(run),
         unwritten=lambda: "" if run is None else trouble(run),
         steering=CommandSender(run) if control and run is not None else None,
+        past=lambda c: state_at_end(log_path) if c is None else state_before(log_path, c),
         come_back="" if run is None else shlex.join(["fuzztui", "attach", str(run)]),
         go_on="" if run is None else shlex.join(["fuzztui", str(run / "campaign.toml")]),
     )

@@ -11,10 +11,12 @@ the supervisor executes it instead of the engines depends on the campaign
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from fuzztui.wire.frames import MAX_RULES, rule_problem
 from fuzztui.wire.mixture import Mixture, percentage
+from fuzztui.wire.verdicts import CHOICES, MAX_NOTE
 
 MAX_WEIGHT = 1_000_000
 """The largest weight of a type."""
@@ -205,6 +207,71 @@ class CancelMinimise(FindingCommand):
     name: ClassVar[str] = "cancel-minimise"
     file: str
     instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFinding(FindingCommand):
+    """Write the user's verdict about the group of ``file`` into the campaign's verdicts file.
+
+    ``verdict``: one of :data:`~fuzztui.wire.verdicts.CHOICES`; ``note``: the user's reason.
+    """
+
+    name: ClassVar[str] = "judge"
+    file: str
+    verdict: str
+    note: str = ""
+    instance: str = ""
+
+    @property
+    def problem(self) -> str:
+        if self.verdict not in CHOICES:
+            return f"a verdict is {', '.join(CHOICES)}, not {self.verdict[:20]!r}"
+        if len(self.note) > MAX_NOTE:
+            return f"a note has at most {MAX_NOTE:,} characters, not {len(self.note):,}"
+        return ""
+
+    @property
+    def summary(self) -> str:
+        finding = f"{self.instance}/{self.file}".removeprefix("/")
+        return f"{self.name} {finding} {self.verdict}" + (f": {self.note}" if self.note else "")
+
+
+class FramesCommand(Command):
+    """Base class of commands about the frames that count for signatures.
+
+    ``rules``: as in the verdicts file, ``FUNCTION`` or ``FILE in FUNCTION``.
+    """
+
+    __slots__ = ()
+    ordered = True
+    rules: list[str]
+
+    @property
+    def problem(self) -> str:
+        if not self.rules or len(self.rules) > MAX_RULES:
+            return f"write from 1 to {MAX_RULES} rules, for example 'checks.py in require'"
+        return next(filter(None, map(rule_problem, self.rules)), "")
+
+    @property
+    def summary(self) -> str:
+        more = f" and {len(self.rules) - 1:,} more" if len(self.rules) > 1 else ""
+        return f"{self.name} {self.rules[0] if self.rules else ''}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class SkipFrames(FramesCommand):
+    """Write rules into the verdicts file: frames of these functions do not count."""
+
+    name: ClassVar[str] = "skip-frames"
+    rules: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CountFrames(FramesCommand):
+    """Remove rules from the verdicts file: frames of these functions count again."""
+
+    name: ClassVar[str] = "count-frames"
+    rules: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,6 +472,11 @@ class MoveMutants(MutantCommand):
         return f" to {self.to}"
 
 
+def _because(reason: str) -> str:
+    """Return a user's reason as the end of a command's text; an empty string without one."""
+    return f", because {reason}" if reason else ""
+
+
 @dataclass(frozen=True, slots=True)
 class MarkEquivalent(MutantCommand):
     """Mark these mutants as equivalent: no input can kill them. ``because``: the user's reason."""
@@ -416,7 +488,35 @@ class MarkEquivalent(MutantCommand):
 
     @property
     def details(self) -> str:
-        return f", because {self.because}" if self.because else ""
+        return _because(self.because)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptMutants(MutantCommand):
+    """Write into the verdicts file that these mutants survive, and need not be looked at.
+
+    ``because``: the user's reason. They stay survivors, and are listed apart.
+    """
+
+    name: ClassVar[str] = "accept-mutants"
+    ordered: ClassVar[bool] = True
+    select: str
+    because: str = ""
+    instance: str = ""
+
+    @property
+    def details(self) -> str:
+        return _because(self.because)
+
+
+@dataclass(frozen=True, slots=True)
+class UnacceptMutants(MutantCommand):
+    """Undo :class:`AcceptMutants`."""
+
+    name: ClassVar[str] = "unaccept-mutants"
+    ordered: ClassVar[bool] = True
+    select: str
+    instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,8 +528,42 @@ class RequeueMutants(MutantCommand):
     instance: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RestoreMutants(MutantCommand):
+    """Set what users asked for these mutants, and discarded results, back to an earlier state.
+
+    The screens and ``fuzztui ctl RUN undo`` send this command; users never do.
+    """
+
+    name: ClassVar[str] = "restore-mutants"
+    select: str
+    state: str = ""
+    """The state to restore: skipped, equivalent, killed, ...; an empty string: the state that
+    follows from the mutant's results, without a verdict of a user."""
+    because: str = ""
+    """The reason of that state."""
+    steer: str = ""
+    """promoted, first, last, or an empty string: as if it was never moved."""
+    kills: dict[str, Any] = field(default_factory=dict)
+    """By id, of killed mutants: killer, kill criterion, trial and detail, which were discarded."""
+    places: dict[str, Any] = field(default_factory=dict)
+    """By id: the position in a worklist."""
+    stage: str = ""
+    """The progress in a worklist; an empty string: it has not changed."""
+    instance: str = ""
+
+    @property
+    def summary(self) -> str:
+        ids = self.select.count("|") + 1 if self.select.startswith("id=") else 0
+        what = f"{ids:,} mutants" if ids > 1 else self.select.removeprefix("id=")
+        return f"{self.name} {what}" + _on(self.instance)
+
+
 Verdict = MarkEquivalent | SkipMutants | RequeueMutants
 """The commands that a user can also give after the end of a mu2 campaign."""
+
+OfVerdictsFile = JudgeFinding | SkipFrames | CountFrames | AcceptMutants | UnacceptMutants
+"""The commands that change nothing but the verdicts file, also after the campaign's end."""
 
 
 @dataclass(frozen=True, slots=True)

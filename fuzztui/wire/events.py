@@ -370,7 +370,10 @@ class FindingDescribed(Event):
     :mod:`fuzztui.base.signals`).
     ``title``: one line for users ("ZeroDivisionError: division by zero"). ``place``: "file.py:12
     in func". ``detail``: a traceback or sanitizer report. ``input``: a short printable form.
-    ``count``: how often this signature was seen until now.
+    ``count``: how often this signature was seen until now. ``frames``: of its stack, innermost
+    first; each is ``{"function", "file", "line", "kind"}``, at most
+    :data:`fuzztui.wire.frames.MAX_FRAMES`. ``basis``: what else the signature is made of
+    (:class:`fuzztui.wire.frames.Basis`). Empty: the signature is not made of frames.
     """
 
     kind: ClassVar[str] = "finding_described"
@@ -383,6 +386,38 @@ class FindingDescribed(Event):
     detail: str = ""
     input: str = ""
     count: Count = 1
+    frames: list[dict[str, Any]] = field(default_factory=list)
+    basis: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFrames(Event):
+    """All rules of the verdicts file about frames that do not count for signatures.
+
+    Each of ``rules`` is ``FUNCTION`` or ``FILE in FUNCTION``, with ``*`` and ``?``
+    (:func:`fuzztui.wire.frames.skipping_rule`). They hold for all findings, also earlier ones.
+    """
+
+    kind: ClassVar[str] = "skipped_frames"
+    rules: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictsChanged(Event):
+    """Verdicts that a user has given, changed or taken back, from the campaign's verdicts file.
+
+    Each of ``findings`` is ``{"signature", "verdict", "note", "author", "date"}``, where
+    ``verdict`` is one of :data:`fuzztui.wire.verdicts.CHOICES`, and ``date`` an ISO 8601 text.
+    A group that was marked as fixed before a start of the campaign and is found after that start
+    is a regression.
+
+    Each of ``mutants`` is ``{"id", "verdict", "because", "change", "author", "date"}``, where
+    ``verdict`` is "accepted", or anything else: the mutant is not accepted any more.
+    """
+
+    kind: ClassVar[str] = "verdicts_changed"
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    mutants: list[dict[str, Any]] = field(default_factory=list)
 
 
 # ------------------------------------------------------------------- mutants
@@ -629,13 +664,18 @@ class GoalsUncovered(Event):
 class CommandIssued(Event):
     """The user ``by`` gave a command; recorded before it is sent to an engine.
 
-    ``command``: the encoded command (:mod:`fuzztui.wire.commands`).
+    ``command``: the encoded command (:mod:`fuzztui.wire.commands`). ``undoes``: the ids of the
+    commands that this one undoes, first the one whose change it takes back, then later ones that
+    have changed nothing. ``step``: equal for the commands that one key press gave, which are undone
+    together; an empty string: the command is alone.
     """
 
     kind: ClassVar[str] = "command_issued"
     id: str
     command: dict[str, Any] = field(default_factory=dict)
     by: str = ""
+    undoes: list[str] = field(default_factory=list)
+    step: str = ""
 
 
 @dataclass(frozen=True, slots=True)

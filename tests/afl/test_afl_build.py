@@ -91,6 +91,27 @@ def test_a_build_for_which_there_is_no_room_says_where(build, tmp_path, monkeypa
     assert "TMPDIR" not in failure(build, "echo 'no such header'; exit 1")
 
 
+@pytest.mark.parametrize(
+    ("message", "package"),
+    [
+        (
+            "/usr/bin/ld: cannot find /usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/"
+            "libclang_rt.asan_static-x86_64.a: No such file or directory",
+            "libclang-rt-14-dev",
+        ),
+        (
+            "ld.lld-19: error: cannot open /usr/lib/clang/19/lib/linux/libclang_rt.asan.a: "
+            "No such file or directory",
+            "libclang-rt-19-dev",
+        ),
+        ("ld: cannot find libclang_rt.asan-x86_64.a", "libclang-rt-N-dev"),
+    ],
+)
+def test_a_missing_sanitizer_runtime_names_its_package(build, message, package):
+    assert package in failure(build, f"echo '{message}'; exit 1")
+    assert "libclang" not in failure(build, "echo 'ld: cannot find -lz'; exit 1")
+
+
 def test_it_is_built_in_an_empty_directory(build, tmp_path):
     (tmp_path / "src/mine").write_text("mine")
     failure(build, "mkdir d; ln -s $SOURCE d/s; ln -s $SOURCE s; touch .hidden; false")

@@ -166,6 +166,7 @@ def fuzzer(build, tmp_path, monkeypatch):
 # ------------------------------------------------------------------- commands
 
 
+@pytest.mark.slow
 def test_a_skipped_entry_is_refused_until_it_is_reset(fuzzer):
     f = fuzzer()
     assert f.picks(3)
@@ -368,6 +369,7 @@ def test_a_promotion_does_not_wait_for_ever_behind_favoured_entries(fuzzer):
     assert f.picks(1)
 
 
+@pytest.mark.slow
 def test_an_entry_that_is_left_early_was_fuzzed(fuzzer):
     """The cmplog stage comes before the proof, and a user may leave the entry there."""
     f = fuzzer(VISIT=0)
@@ -571,6 +573,7 @@ class Model:
         return "skipped" if entry in self.skipped else ""
 
 
+@pytest.mark.slow
 @given(st.lists(STEPS, max_size=40))
 @settings(
     max_examples=examples(150),
@@ -609,6 +612,7 @@ def test_any_order_of_commands_visits_and_restarts(build, tmp_path_factory, step
 # ----------------------------------------------------------------- compiling
 
 
+@pytest.mark.slow
 def test_it_is_compiled_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     told: list[str] = []

@@ -169,6 +169,7 @@ def test_the_three_classes_by_their_probabilities(mutator):
     assert m.arm(HAVOC).applied < 4000 * 0.2 * 3.75, "once an input"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings_", "only"), [("0,1,0,0", NAMES), ("1,0,0,0", [HAVOC]), ("0,0,1,0", ["balanced"])]
 )
@@ -531,6 +532,7 @@ def test_c_and_python_agree_on_the_block(lib, tmp_path_factory, written):
 # ------------------------------------------------------------------ adaptive
 
 
+@pytest.mark.slow
 def test_what_pays_is_drawn_more_often(mutator):
     m = mutator(settings="0.4,0.4,0.2,1")
     payer = "swap-args"

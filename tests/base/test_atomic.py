@@ -60,6 +60,7 @@ def test_two_writers_at_one_moment_write_two_files(tmp_path, monkeypatch):
     assert names(tmp_path) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_many_writers_of_one_file_never_show_a_part(tmp_path):
     path = tmp_path / "a"
     contents = [bytes([n]) * 5000 for n in range(4)]

@@ -81,6 +81,7 @@ def test_the_frozen_copy_means_the_same_from_anywhere(write, tmp_path):
         assert getattr(again, field) == getattr(loaded.campaign, field)
 
 
+@pytest.mark.slow
 def test_those_who_start_at_one_moment_do_not_trip_one_another(write, tmp_path):
     (tmp_path / "harness.py").write_text("def target(data): pass\n")
     loaded = load(write(GOOD.replace('"tomllib:loads"', '"harness.py"')))
@@ -109,7 +110,7 @@ def test_every_problem_is_reported_with_file_line_and_nearest_key(write):
     path = write(GOOD.replace("seed = 7", "sed = 7").replace("include", "inclde"))
     found = problems(path)
     assert found[0].startswith(f'{path}:4: campaign.sed: unknown key, did you mean "seed"?')
-    assert "takes: name, output, budget, seed" in found[0]
+    assert "takes: name, output, budget, verdicts, seed" in found[0]
     assert found[1].startswith(f'{path}:8: target.inclde: unknown key, did you mean "include"?')
 
 

@@ -180,3 +180,22 @@ def test_the_script_and_the_workflow_know_the_same_lanes():
     listed = re.search(r"lane: \[(.*)\]", workflow)[1].split(", ")
     assert {*listed, "fast"} == set(usage)
     assert "--lane fast" in workflow
+
+
+# ---------------------------------------------------------------- a share of many
+
+
+def test_few_files_are_run_whole():
+    few = lanes.files(["tests/notify", "tests/ci"])
+    slow = {file for file in few if "mark.slow" in (ROOT / file).read_text()}
+    assert lanes.share(few, "0123abcd") == slow
+
+
+def test_commits_divide_many_files_among_themselves():
+    slow = {file for file in EVERYTHING if "mark.slow" in (ROOT / file).read_text()}
+    parts = -(-len(slow) // lanes.SHARE_FILES)
+    shares = [lanes.share(EVERYTHING, f"{n:08x}") for n in range(parts)]
+    assert parts > 1
+    assert set().union(*shares) == slow
+    assert sum(map(len, shares)) == len(slow)
+    assert max(map(len, shares)) <= lanes.SHARE_FILES

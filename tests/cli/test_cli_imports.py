@@ -18,6 +18,7 @@ finally:
 HEAVY = {"textual", "rich", "psutil", "watchdog", "Levenshtein", "hypothesis", "mypy"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["status"], ["status", "--json"], ["mutants", "list"], ["operators"], ["types"]],
     ids=" ".join,
@@ -73,6 +74,7 @@ print(*sorted(others - {"__main__", "fuzztui"}))
 """
 
 
+@pytest.mark.slow
 def test_engines_need_the_standard_library_only():
     """Only the modules whose subject is another package need that package."""
     top = str(Path(__file__).resolve().parents[2])

@@ -156,7 +156,7 @@ def test_each_answer_is_printed(stands, capsys, monkeypatch):
         def __init__(self, run, name):
             pass
 
-        def send(self, command, timeout):
+        def send(self, command, timeout, **_about):
             sent.append(command.instance)
             done = command.instance == "main"
             return Result(done, str(command.mixture), command.instance, 7, pending=not done)

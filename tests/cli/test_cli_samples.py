@@ -132,6 +132,7 @@ def needed(file: Path) -> set[str]:
     return roots - own - sys.stdlib_module_names
 
 
+@pytest.mark.slow
 def test_whoever_lacks_a_package_is_given_the_command(here, monkeypatch, capsys):
     for path in SAMPLES.glob("*.toml"):
         campaign = load(path).campaign

@@ -143,7 +143,7 @@ def expanded(words: str) -> Lines:
     plain = re.sub(r" *\[[^\]]*\]", "", words)
     found: Lines = [(f"{plain} {option.partition('|')[0]}",)
                     for option in re.findall(r"\[([^\]]*)\]", words)]  # fmt: skip
-    first, *others = [w for w in plain.split("|") if re.match(r"[a-z-]{3,}|FILE", w)]
+    first, *others = [w for w in plain.split("|") if re.match(r"[a-z-]{2,}|FILE", w)]
     last = (others or [""])[-1].partition(" ")[2]
     verbs = [first]
     if first.startswith("ctl RUN") and " --" not in first:

@@ -147,6 +147,7 @@ def test_a_second_implementation_that_does_something_else(lab: Lab) -> None:
     assert (done.returncode, done.stdout) == (0, "success: [1]\napp:strict does the same\n")
 
 
+@pytest.mark.slow
 def test_it_is_run_on_what_is_saved_only(lab: Lab) -> None:
     """The second one covers nothing new: it is no entry of the queue."""
     lab.write("app.py", JSONS)

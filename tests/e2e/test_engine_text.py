@@ -230,6 +230,7 @@ def test_bytes_and_what_is_left_out(lab: Lab) -> None:
     assert (weight["one-to-zero"], weight["swap-args"]) == (1_000_000, 0)
 
 
+@pytest.mark.slow
 def test_a_generator_is_refused(lab: Lab) -> None:
     lab.write("app.py", "def make(r): return str(r.below(9))\ndef target(text): pass\n")
     spec = spec_of(lab, target={"generator": "app:make"})
@@ -286,6 +287,7 @@ def test_a_parser_that_dies_does_so_twice(lab: Lab, ends: str) -> None:
     assert (spec.parent / ".unparsed").read_text().split() == deadly
 
 
+@pytest.mark.slow
 def test_a_template_that_is_none(lab: Lab) -> None:
     pytest.importorskip("ast_grep_py")
     text = {"language": "c", "templates": ["if ($A ==> x"]}

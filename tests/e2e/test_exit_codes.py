@@ -163,6 +163,7 @@ def test_a_threshold_that_is_none(home, given):
     assert "is not a percentage from 0 to 100" in home.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "code"),
     [
@@ -177,6 +178,7 @@ def test_other_commands(home, args, code):
     home(*args, code=code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["0", "1", "2", "3", "4", "10", "11", "130"])
 def test_the_codes_are_listed_where_one_looks(home, word):
     assert f"\n  {word} " in home("--help").partition("exit codes:")[2]

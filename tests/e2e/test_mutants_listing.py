@@ -40,6 +40,7 @@ def ask(lab: Lab, spec: Path, *arguments: str) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.slow
 def test_list_and_diff(lab: Lab) -> None:
     lab.write("prog/__init__.py", "")
     lab.write("prog/core.py", PROGRAM)
@@ -71,6 +72,38 @@ def test_list_and_diff(lab: Lab) -> None:
     ]
 
 
+@pytest.mark.slow
+def test_mutants_of_some_functions_keep_their_ids_and_diffs(lab: Lab) -> None:
+    lab.write("prog/__init__.py", "")
+    lab.write("prog/core.py", PROGRAM)
+    lab.write("prog/other.py", "def helper(n): return n < 2\ndef helper_2(n): return n < 2\n")
+    harness = lab.write(
+        "harness.py", "import prog.core, prog.other\ndef target(data: bytes): pass\n"
+    )
+
+    def listed(*mutate: str) -> dict[str, Any]:
+        more = {"kind": "mu2", "mutate": list(mutate)}
+        spec = lab.spec(f"{harness}:target", target={"include": ["prog"]}, engine=more)
+        return {m["id"]: m for m in json.loads(ask(lab, spec).stdout)["mutants"]}
+
+    every = listed()
+    some = listed("prog.core:Shape", "prog.other:helper")
+    assert {(m["module"], m["function"]) for m in some.values()} == {
+        ("prog.core", "Shape"), ("prog.core", "Shape.area"), ("prog.other", "helper"),
+    }  # fmt: skip
+    assert some.items() <= every.items()
+    assert listed("prog.other") == {k: m for k, m in every.items() if "other" in k}
+    assert listed("prog.core:nothing") == {}
+    spec = lab.spec(
+        f"{harness}:target",
+        target={"include": ["prog"]},
+        engine={"kind": "mu2", "mutate": ["prog.other:helper_2"]},
+    )
+    done = ask(lab, spec, "--diff", "prog.other:helper_2:boundary:0:<=")
+    assert json.loads(done.stdout)["diff"].endswith("+def helper_2(n): return n <= 2\n")
+
+
+@pytest.mark.slow
 def test_options(lab: Lab) -> None:
     lab.write("prog/__init__.py", "def f(a):\n    g(a)\n    return a + 1\n")
     lab.write("prog/core.py", PROGRAM)
@@ -81,6 +114,7 @@ def test_options(lab: Lab) -> None:
     assert len(ids) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "arguments", "words"),
     [

@@ -36,6 +36,11 @@ def run(*args: object, cwd: Path, **env: str) -> str:
     return done.stdout
 
 
+def size_of(directory):
+    """Bytes of all files below a directory."""
+    return sum(f.lstat().st_size for f in directory.rglob("*") if f.is_file())
+
+
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
     """The tracked files as they are in the working tree: no build leftovers."""
@@ -70,8 +75,9 @@ def test_wheel_installs_and_runs_a_sample_elsewhere(source, venv, tmp_path):
     assert set(SHIPPED) <= set(names)
     assert not any(n.startswith(("tests/", "engines/")) for n in names)
 
-    # What nobody imports here need not be compiled.
-    run(pip, "install", "-q", "--no-compile", wheel, cwd=tmp_path)
+    before = size_of(venv)
+    run(pip, "install", "-q", wheel, cwd=tmp_path)
+    assert size_of(venv) - before < 60e6
     fuzztui = venv / "bin/fuzztui"
     assert "tomllib-zest.toml" in run(fuzztui, "samples", cwd=tmp_path)
     assert "midwatch" in run(fuzztui, "themes", cwd=tmp_path)
@@ -81,8 +87,14 @@ def test_wheel_installs_and_runs_a_sample_elsewhere(source, venv, tmp_path):
     )  # fmt: skip
     assert "finished" in out
     assert (tmp_path / "runs/tomllib/log").is_dir()
-    # Mutants of C, which fuzz-first fuzzes, too.
+    # Mutants of C, which fuzz-first fuzzes, too: with numpy, as the refusal says.
     (source_file,) = venv.glob("lib/python*/site-packages/fuzztui/sample_campaigns/crate.c")
+    refused = subprocess.run(
+        [fuzztui, "mutants", "rank", source_file], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 1
+    assert "'fuzztui[first]'" in refused.stderr
+    run(pip, "install", "-q", "--no-compile", f"{wheel}[first]", cwd=tmp_path)
     assert "crate.c:" in run(fuzztui, "mutants", "rank", source_file, "--limit", "3", cwd=tmp_path)
 
     # Who puts what is installed on PYTHONPATH has Python's own modules still.

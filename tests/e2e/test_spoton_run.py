@@ -161,6 +161,7 @@ def test_that_no_mutation_can_aim_is_told_once(lab: Lab, generator: str, made: s
     assert told("main", 700) == [words], "nor a second time after a restart"
 
 
+@pytest.mark.slow
 def test_that_mutations_aim_is_no_news(lab: Lab) -> None:
     assert lab.run(spec(lab, write(lab), budget_trials=700)) == 0
     assert not [e for e in events(lab.out / "main", "message") if "aimed" in e["text"]]
@@ -232,6 +233,7 @@ def test_a_generator_that_kills_the_worker(lab: Lab) -> None:
     assert len(names(main, "crashes")) == 1  # each time the same cause
 
 
+@pytest.mark.slow
 def test_without_targets_it_says_that_nothing_is_aimed_at(lab: Lab) -> None:
     write(lab)
     empty = write_document(
@@ -243,6 +245,7 @@ def test_without_targets_it_says_that_nothing_is_aimed_at(lab: Lab) -> None:
     assert types(lab.out / "main")["types"] == {}
 
 
+@pytest.mark.slow
 def test_a_module_that_has_changed(lab: Lab) -> None:
     file = write(lab)
     lab.write("app.py", APP + "\n\nMORE = 1\n")

@@ -134,6 +134,7 @@ def test_one_that_was_killed_while_stopping_is_resumed(made):
     assert (state.state, state.instances["main"].stats.execs) == ("finished", 800)
 
 
+@pytest.mark.slow
 def test_trials_that_are_used_up_are_the_campaigns(made):
     s = made(trials_per_tick=20)
     s.start("campaign.budget=301", instances=2)
@@ -340,6 +341,7 @@ def test_after_a_reboot_everything_is_resumed(made):
     s.check_nothing_lost_or_doubled()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [4, pytest.param(25, marks=pytest.mark.nightly)])
 def test_kills_at_any_moment(made, rounds):
     rng = random.Random(rounds)
@@ -383,6 +385,7 @@ def test_sigterm_ends_everything_cleanly_and_sighup_nothing(made):
     s.until(lambda st: busy(st) and len(st.entries) > len(state.entries))
 
 
+@pytest.mark.slow
 def test_it_has_no_terminal_and_no_parent(made):
     s = made()
     pid = s.start()
@@ -421,6 +424,7 @@ def test_what_is_wrong_at_the_start_is_said(made):
         start(s.run)
 
 
+@pytest.mark.slow
 def test_what_takes_time_is_told(made):
     from fuzztui.supervise.daemon import start
 

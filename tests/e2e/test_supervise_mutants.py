@@ -40,6 +40,7 @@ def test_a_command_goes_to_all_instances_and_comes_back_as_one(made):
     assert s.send(ExactPass()).ok
 
 
+@pytest.mark.slow
 def test_an_instance_that_has_ended_finds_the_command_when_it_is_resumed(made):
     s = made(kind="mu2", mutants=3, capabilities=ABLE)
     s.start(instances=2)

@@ -66,6 +66,7 @@ def test_an_engine_obeys_and_refuses(made):
     assert events.index(issued[0]) < events.index(applied)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_done_is_said(made):
     s = made(capabilities=["pause", "resume", "skip"])
     s.start(instances=2)
@@ -114,6 +115,7 @@ def test_a_pause_spends_no_time_budget(made):
     assert state.t > 5.1
 
 
+@pytest.mark.slow
 def test_an_engine_that_cannot_pause_is_stopped_by_signal(made):
     s = made(capabilities=[])
     s.start()
@@ -193,6 +195,7 @@ def test_a_pause_outlives_supervisor_and_engine(made):
     assert states.index("running") == len(states) - 1
 
 
+@pytest.mark.slow
 def test_stop_ends_it_and_leaves_no_process(made):
     s = made(leave_child=True)
     s.start(instances=2)
@@ -295,6 +298,7 @@ def test_commands_before_the_engine_is_up_wait_for_it(made):
     assert s.events(CommandRejected) == []
 
 
+@pytest.mark.slow
 def test_a_torn_line_in_control_does_not_swallow_a_command(made):
     s = made()
     s.start()

@@ -10,7 +10,9 @@ from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst.handlers import worklist_handlers
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
-from fuzztui.model.state import State
+from fuzztui.model.state import CommandStatus, State
+from fuzztui.model.undo import fold_before, undo
+from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     MarkEquivalent,
     MoveMutants,
@@ -18,7 +20,16 @@ from fuzztui.wire.commands import (
     RequeueMutants,
     SkipMutants,
 )
-from fuzztui.wire.events import MutantProgress, MutantsFound, MutantState, PhaseStarted, Record
+from fuzztui.wire.events import (
+    CommandApplied,
+    CommandIssued,
+    CommandRejected,
+    MutantProgress,
+    MutantsFound,
+    MutantState,
+    PhaseStarted,
+    Record,
+)
 
 
 class Desk:
@@ -116,7 +127,7 @@ def test_what_cannot_be_done_says_why():
         (MoveMutants("a.c#0"), "is not waiting"),
         (MoveMutants("a.c#7", to="sideways"), "first, last, up, down"),
         (MoveMutants("a.c#99"), "no mutant matches"),
-        (MoveMutants("what=x"), "not a condition"),
+        (MoveMutants("what=x"), "no key"),
         (PromoteMutants("a.c#1"), "requeue it first"),
         (RequeueMutants("a.c#0"), "skip it first"),
         (MarkEquivalent("a.c#1", because="looks like it"), "an input distinguishes"),
@@ -157,3 +168,82 @@ def test_requeued_after_its_turn_it_has_a_whole_budget_again():
     again = desk.state.mutants["a.c#0"]
     assert (again.stage, again.slot, again.fuzzed_s, again.state) == ("queued", "", 0.0, "pending")
     assert desk.order[0] == 0
+
+
+# ------------------------------------------------------------------------------- undo
+
+
+class Noted(Desk):
+    """A desk that logs commands, so that they can be undone."""
+
+    def __init__(self):
+        self.records = []
+        super().__init__()
+
+    def record(self, *events):
+        new = [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)]
+        self.records += new
+        apply(self.state, new)
+
+    def give(self, command, undoes=()):
+        key = f"c{self.state.seq + 1}"
+        self.record(CommandIssued(key, encode_command(command), "me", [*undoes]))
+        try:
+            detail = self.do(command)
+        except SupervisorError as e:
+            self.record(CommandRejected(key, "", str(e)))
+        else:
+            self.record(CommandApplied(key, detail=detail))
+
+    def before(self, status: CommandStatus):
+        return fold_before(State(), iter(self.records), status)
+
+    def undo(self):
+        for command, undoes in undo(self.state, "me", self.before).commands:
+            self.give(command, undoes)
+
+    @property
+    def steering(self):
+        return self.order, {m.id: (m.state, m.reason, m.steer, m.stage, m.killer, m.place)
+                            for m in self.state.mutants.values()}  # fmt: skip
+
+
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(["first", "last", "up", "down", "skip", "promote", "mark", "requeue"]),
+            st.sampled_from([*(f"a.c#{n}" for n in range(8)), "line=[1-4]", "file=*"]),
+        ),
+        max_size=12,
+    )
+)
+def test_undoing_all_steps_restores_the_worklist(steps):
+    desk = Noted()
+    desk.record(
+        MutantProgress("a.c#6", "done"),
+        MutantState("", "a.c#6", "killed", "m1/3", "crash"),
+        MutantProgress("a.c#7", "failed", reason="does not build"),
+    )
+    seen = [desk.steering]
+    for what, select in steps:
+        desk.give({
+            "skip": SkipMutants(select), "promote": PromoteMutants(select),
+            "mark": MarkEquivalent(select, "the same"), "requeue": RequeueMutants(select),
+        }.get(what) or MoveMutants(select, what))  # fmt: skip
+        if desk.steering != seen[-1]:
+            seen.append(desk.steering)
+    while len(seen) > 1:
+        seen.pop()
+        desk.undo()
+        assert desk.steering == seen[-1]
+
+
+def test_a_turn_that_a_skip_has_ended_is_not_brought_back():
+    desk = Noted()
+    desk.record(MutantProgress("a.c#0", "fuzzing", "m1"))
+    desk.give(SkipMutants("a.c#0"))
+    desk.record(MutantProgress("a.c#0", "done"))
+    assert undo(desk.state, "me", desk.before).note
+    desk.undo()
+    row = desk.state.mutants["a.c#0"]
+    assert (row.state, row.stage) == ("pending", "done")

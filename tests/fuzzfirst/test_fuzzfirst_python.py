@@ -217,6 +217,7 @@ async def test_too_much_is_refused(lab, monkeypatch):
         await lab.ready(["parcel.deep"])
 
 
+@pytest.mark.slow
 async def test_a_target_that_cannot_be_imported_is_refused_in_the_engines_words(lab):
     (lab.root / "parcel" / "deep.py").write_text("raise OSError('not today')\n")
     with pytest.raises(SupervisorError, match="importing it raised OSError: not today"):
@@ -433,6 +434,7 @@ async def test_a_generators_choices_are_inputs(lab):
     assert len({verdict.trace for verdict in ran}) == 1
 
 
+@pytest.mark.slow
 async def test_the_target_is_gone(lab):
     (lab.root / "parcel" / "__init__.py").write_text("import nothing_of_that_name\n")
     with pytest.raises(SupervisorError, match="nothing_of_that_name"):

@@ -95,6 +95,7 @@ def test_the_compatible_order_is_the_tools_to_the_last_bit(mutants):
     assert [(p.index, p.distance) for p in rank_as_universalmutator(mutants)] == tool_order(mutants)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [14, pytest.param(9, marks=pytest.mark.nightly)])
 def test_the_compatible_order_of_a_real_program(step):
     mutants = generate(CRATE).mutants[::step]  # the tool takes the cube of their number

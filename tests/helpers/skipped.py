@@ -11,6 +11,7 @@ PACKAGES = (
     (r"tmux", "tmux"),
     (r"openssh|sshd", "openssh-server openssh-client"),
     (r"gdb", "gdb"),
+    (r"lcov", "lcov"),
     (r"gnuplot", "gnuplot-nox"),
     (r"cmake", "cmake"),
     (r"ccache", "ccache"),

@@ -233,6 +233,7 @@ def lines(said: str, room: Path) -> list[str]:
 MADE_BY = 'function = "app.core:parse"\ngenerator = "odd:%s"'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -487,6 +488,7 @@ def test_an_interpreter_that_is_none(room, monkeypatch):
         ready(load(file).campaign)
 
 
+@pytest.mark.slow
 def test_aliases_that_come_to_nothing(room, capsys):
     engine = """kind = "spoton"
 [engine.aliases]

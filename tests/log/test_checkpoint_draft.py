@@ -100,6 +100,7 @@ def test_a_command_that_folded_a_long_log_writes_checkpoints(run, capsys):
     assert sorted(p.name for p in (run / "log").iterdir()) == ["campaign.jsonl.gz", CHECKPOINTS]
 
 
+@pytest.mark.slow
 def test_they_serve_every_time_of_a_replay(run, capsys):
     plain = Session(run, ReplayClock(paused=True))
     status(run, capsys)

@@ -324,6 +324,7 @@ def test_kinds_of_the_future_are_kept(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_file_of_garbage_is_one_problem(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f"garbage {n}\n" for n in range(25_500)))

@@ -234,6 +234,7 @@ def test_a_tail_that_was_sealed_but_not_removed_is_not_counted_twice(tmp_path, s
     assert list(LogReader(tmp_path).records()) == records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before_flush", [False, True])
 def test_a_log_that_is_killed_while_it_is_closed_is_not_damaged(tmp_path, before_flush):
     """At any byte of the last member and of the end mark; the tail goes after both are written."""

@@ -406,6 +406,7 @@ def test_kills_at_two_steps_of_repairs_lose_nothing(damaged, tmp_path):
             break
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
 def test_a_disk_that_does_not_take_a_repair_loses_nothing(damaged, tmp_path, number):
     directory, kept = damaged

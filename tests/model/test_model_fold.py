@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import MAX_UNKNOWN_KINDS, apply
 from fuzztui.model.selectors import progress, remaining, running_time, totals
 from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
@@ -79,6 +80,19 @@ def test_sums_and_maxima_over_instances():
     }
     fold(Stats("b", edges=20), state=state)
     assert state.series["edges"].last == 55, "an instance that begins again takes its edges along"
+
+
+def test_an_instance_has_brief_series_of_its_own_unless_it_fuzzes_a_mutant():
+    state = fold(
+        Stats("a", execs_per_sec=100.0, edges=5),
+        Stats("b", execs_per_sec=50.0, edges=7),
+        InstanceState("a", "paused"),
+        InstanceHello("m", "afl", mutant="m1"),
+        Stats("m", execs_per_sec=9.0, edges=9),
+    )
+    last = {name: series.last for name, series in state.instance_series.items()}
+    assert last == {"rate/a": 0, "edges/a": 5, "rate/b": 50.0, "edges/b": 7}
+    assert from_json(to_json(state)).instance_series == state.instance_series
 
 
 @pytest.mark.parametrize("word", ["paused", "stopped", "finished", "failed", "restarting"])
@@ -335,6 +349,7 @@ def test_a_pause_of_the_whole_campaign_is_no_running_time():
     words = ((0, "running"), (10, "paused"), (12, "paused"), (50, "running"), (57, "stopping"))
     apply(state, [Record(i, t, CampaignState(w)) for i, (t, w) in enumerate(words, start=1)])
     assert (state.paused_s, state.paused_at, running_time(state)) == (40, -1, 17)
+    assert sum(state.pauses[1::2]) - sum(state.pauses[::2]) == state.paused_s
     assert running_time(state, now=60) == 20
     apply(state, [Record(6, 70, CampaignState("paused"))])
     assert (running_time(state), running_time(state, now=99)) == (30, 30)

@@ -220,12 +220,12 @@ def test_a_checkpoint_holds_of_a_mutant_what_changed():
     assert from_json(json.loads(json.dumps(to_json(state)))) == state
 
 
-def test_a_kill_is_a_run_though_its_worker_died_before_it_reported_counts():
+def test_a_mutant_with_a_verdict_has_run_though_its_counts_are_late():
     state = fold(
         FOUND, says("main", "killed"), says("main", "killed", "c"), says("main", "alive", "d")
     )
     fold(MutantRuns("main", {"c": [3, 2, 2]}), state=state)
-    assert [state.mutants[key].runs for key in "acdb"] == [1, 2, 0, 0]
+    assert [state.mutants[key].runs for key in "acdb"] == [1, 2, 1, 0]
 
 
 def test_the_score():

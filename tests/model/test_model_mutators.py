@@ -1,4 +1,4 @@
-"""Operators on text: the mixture and its changes, sums over instances, who pays."""
+"""Text mutators: the mixture and its changes, sums over instances, who pays."""
 
 from dataclasses import replace
 

@@ -1,10 +1,15 @@
 """Selectors and series."""
 
+import itertools
 import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fuzztui.model import selectors
 from fuzztui.model.fold import apply
-from fuzztui.model.series import LIMIT, Series
+from fuzztui.model.series import BRIEF_LIMIT, LIMIT, Series
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.observe.saved_inputs import entry_event
@@ -217,6 +222,44 @@ def test_a_long_series_is_halved_and_stays_true():
     assert all(v == t * 3 for t, v in zip(s.times, s.values, strict=True))
     assert all(b - a == s.width for a, b in zip(s.times, s.times[1:-1], strict=False))
     assert s.last == 99_999 * 3
+
+
+@pytest.mark.parametrize(("ago", "apart"), [(300, 2.0), (3600, 16.0), (90_000, 256.0)])
+def test_the_end_of_a_long_series_has_detail(ago, apart):
+    s = Series()
+    for n in range(100_000):
+        s.add(n, n * 3)
+    times, values = s.since(99_999 - ago)
+    assert times[0] <= 99_999 - ago < times[1]
+    assert max(b - a for a, b in itertools.pairwise(times)) <= apart
+    assert [t * 3 for t in times] == list(values)
+    assert values[-1] == s.last
+    assert sum(len(r.times) for r in s.recent) <= LIMIT
+
+
+@given(st.lists(st.tuples(st.floats(0, 30), st.integers(0, 9)), max_size=80), st.floats(0, 2500))
+def test_the_values_since_a_time_are_those_of_the_series(steps, start):
+    s, t, last = Series(), 0.0, []
+    for dt, value in steps:
+        t += dt
+        s.add(t, value)
+        last.append((t, value))
+    times, values = s.since(start)
+    assert len(times) == len(values)
+    assert all(time > start for time in times[1:])
+    for time, value in zip(times, values, strict=True):
+        # Points at one time are one bucket's: the last one counts.
+        assert value == [v for at, v in last if at == time][-1]
+    assert (values[-1] if values else 0) == s.last
+
+
+def test_a_brief_series_stays_brief():
+    s = Series.brief()
+    for n in range(10_000):
+        s.add(n, n)
+    assert len(s.times) <= BRIEF_LIMIT
+    assert s.recent == []
+    assert Series.from_json(json.loads(json.dumps(s.to_json()))) == s
 
 
 def test_a_series_that_sleeps_long_ends():

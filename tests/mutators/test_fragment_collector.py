@@ -239,6 +239,7 @@ def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
     assert "'goto $A; ==> ;' matches nothing in 2 entries" in str(words.problems[1])
 
 
+@pytest.mark.slow
 def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     code = (
         "import os, sys; from pathlib import Path;"
@@ -258,6 +259,7 @@ def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     assert "crashed the parser are skipped: 1" in str(words.problems)
 
 
+@pytest.mark.slow
 def test_a_parser_that_does_not_come_to_an_end_is_killed(home):
     code = (
         "import sys, time; from pathlib import Path;"
@@ -316,6 +318,7 @@ def processes(home: RunDir) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.slow
 async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(home, monkeypatch):
     monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.05)
     entry(home, "id:000000", ONE)

@@ -23,6 +23,8 @@ from fuzztui.wire.events import (
     InstanceState,
     Notified,
     Record,
+    SupervisorStarted,
+    VerdictsChanged,
 )
 
 SCRIPT = """#!/bin/sh
@@ -227,3 +229,15 @@ async def test_text_of_the_target_is_harmless(tmp_path: Path) -> None:
     [one] = await campaign.reports()
     assert one["text"].isprintable() and len(one["text"]) <= 200
     assert (tmp_path / "lines").read_text() == one["text"] + "\n"
+
+
+async def test_judged_groups_are_not_reported_but_regressions_are(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path)
+    verdicts = [{"signature": s, "verdict": v} for s, v in (("A", "known"), ("B", "fixed"))]
+    campaign.add(VerdictsChanged(verdicts), SupervisorStarted(1, 0.0))
+    campaign.finding("1", "A")
+    assert await campaign.reports() == []
+    campaign.finding("2", "B")
+    campaign.finding("3", "C")
+    new = [row for one in await campaign.reports() for row in one["new"]]
+    assert [(row["signature"], row["regression"]) for row in new] == [("B", True), ("C", False)]

@@ -274,6 +274,7 @@ def test_a_cause_that_older_versions_named_otherwise_is_no_new_finding(lab):
     assert {event.count for event in lab.told()} == {1, 2}
 
 
+@pytest.mark.slow
 def test_hostile_words_are_harmless_and_short():
     evil = b"\x1b]0;owned\x07\xff\xe2\x80\xae" + b"A" * 100_000 + b"\n"
     for found in (
@@ -421,6 +422,7 @@ def test_a_full_disk_is_waited_for_in_the_file_of_keys(tmp_path, monkeypatch):
     assert {1, 2, 3} == {key for key in range(9) if key in again}
 
 
+@pytest.mark.slow
 def test_an_entry_that_kills_it_twice_is_left_out(lab):
     code = (
         "import os, sys; from pathlib import Path;"
@@ -549,6 +551,7 @@ async def test_a_command_that_goes_missing_is_told_once_and_waited_for(lab, monk
     assert "away: the program no longer exists; entries wait" in told.text
 
 
+@pytest.mark.slow
 async def test_it_cannot_be_without_its_campaign(lab):
     events: list[object] = []
     lab.home.campaign.write_text("nonsense")

@@ -25,6 +25,7 @@ from fuzztui.wire.events import (
     CommandIssued,
     EntriesSeeded,
     EntrySaved,
+    FindingDescribed,
     FindingSaved,
     GoalsUncovered,
     InstanceHello,
@@ -36,9 +37,12 @@ from fuzztui.wire.events import (
     MutatorStats,
     PhaseStarted,
     Record,
+    SkippedFrames,
     TargetingStats,
     Unknown,
+    VerdictsChanged,
 )
+from fuzztui.wire.frames import KINDS
 
 INSTANCES = ["main", "w1", "handed", "[/x]", "a\x1b[31m", "\ud800", ""]
 STATES = ["running", "paused", "restarting", "stopped", "finished", "failed", "starting", "?"]
@@ -132,6 +136,44 @@ LEFT = st.one_of(
 )
 KEYS = ["main/0", "main/1", "w1/0", "w1/3", "handed/2", "seed:x", "", "/"]
 SYNC = st.sampled_from(["", "main", "w1", "handed"])
+FRAME = st.one_of(
+    st.builds(
+        lambda function, file, kind: {"function": function, "file": file, "line": 3, "kind": kind},
+        st.sampled_from("fgh"), st.sampled_from(["/p/a.py", "b.c"]), st.sampled_from(KINDS),
+    ),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "function": st.one_of(st.sampled_from(["f", "g", "", "\x1b[31m", "f" * 300]), INTS),
+            "file": st.one_of(st.sampled_from(["/p/a.py", "/", "\ud800"]), HOSTILE_JSON),
+            "line": st.one_of(INTS, HOSTILE_JSON),
+            "kind": st.one_of(st.sampled_from(KINDS), TEXTS),
+        },
+    ),
+)  # fmt: skip
+"""Rows of the frames of a finding."""
+BASIS = st.one_of(
+    st.sampled_from([{}, {"name": "E"}, {"name": "E", "depth": 2}, {"name": "F", "after": "!"}]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "name": st.one_of(TEXTS, INTS), "after": st.one_of(TEXTS, INTS),
+            "depth": st.one_of(INTS, HOSTILE_JSON),
+            "more": st.one_of(st.lists(st.one_of(TEXTS, INTS), max_size=2), HOSTILE_JSON),
+        },
+    ),
+)  # fmt: skip
+MUTANT_VERDICT = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": st.one_of(MUTANTS, MUTANTS, HOSTILE_JSON),
+        "verdict": st.one_of(st.sampled_from(["accepted", "accepted", "", "equivalent"]), INTS),
+        "because": st.one_of(TEXTS, INTS),
+        "change": st.one_of(st.sampled_from(["", "x -> x", " -> "]), HOSTILE_JSON),
+    },
+)
+"""Rows about mutants of ``verdicts_changed``."""
+RULES = ["f", "g", "a.py in *", "b.c in [gh]", "*", "", "\x1b[31m", "?", "p/a.py in f", "x" * 300]
 OWN = {
     (MutantsFound, "mutants"): st.lists(MUTANT, max_size=4),
     (MutantState, "id"): MUTANTS,
@@ -176,8 +218,19 @@ OWN = {
     (PinGoal, "location"): PLACES,
     (IgnoreGoal, "location"): PLACES,
     (MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
+    (FindingDescribed, "frames"): st.lists(FRAME, max_size=4),
+    (FindingDescribed, "basis"): BASIS,
+    (VerdictsChanged, "mutants"): st.lists(MUTANT_VERDICT, max_size=3),
+    (SkippedFrames, "rules"): st.lists(st.sampled_from(RULES), max_size=3),
 }
 """Fields that mean something else than others of their name or type."""
+
+
+VERDICTS = st.dictionaries(
+    st.sampled_from(["signature", "verdict", "note", "author", "date"]),
+    st.one_of(st.sampled_from(["A", "known", "fixed", "wont-fix", "new"]), TEXTS, INTS),
+)
+"""Rows of ``verdicts_changed``."""
 
 
 def _field(cls, f, floats):
@@ -198,6 +251,7 @@ def _field(cls, f, floats):
         "list[Count]": st.lists(COUNTS, max_size=3),
         "list[float]": st.lists(floats, max_size=3),
         "dict[str, Any]": FLAT,
+        "list[dict[str, Any]]": st.lists(VERDICTS, max_size=3),
     }[str(f.type)]
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from event_strategies import HOSTILE_FLOATS, INSTANCES, INTS, logs, of_kind
+from event_strategies import HOSTILE_FLOATS, INSTANCES, INTS, RULES, logs, of_kind
 from examples import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fuzztui.model import fuzzfirst, mutators, selectors, targeting
@@ -29,7 +29,9 @@ from fuzztui.wire.events import (
     InstanceHello,
     MutantState,
     Record,
+    SkippedFrames,
     Stats,
+    VerdictsChanged,
 )
 from fuzztui.wire.mixture import MAX_ARMS, MAX_NAME
 
@@ -102,6 +104,7 @@ def test_going_on_from_a_checkpoint_gives_the_same_state(records, cut):
 
 @thorough
 @given(logs(max_size=60), st.sets(st.integers(1, 60)))
+@example([Record(1, 0.0, VerdictsChanged([{"verdict": "known"}, {}]))], {1})  # given, withdrawn
 def test_any_link_of_a_chain_is_the_state_of_its_record(records, cuts):
     chain, state, mark = Chain(), State(), CheckpointMark()
     for cut in sorted(c for c in cuts if c <= len(records)):
@@ -201,6 +204,26 @@ def test_tables_agree_with_each_other(records):
 
 
 @thorough
+@given(logs(max_size=60), st.lists(st.sampled_from(RULES), max_size=3))
+def test_rules_about_frames_group_all_findings_whenever_they_come(records, rules):
+    early, late = (Record(n, 1e6, SkippedFrames(rules)) for n in (1, len(records) + 2))
+    records = [r for r in records if not isinstance(r.event, SkippedFrames)]
+    shifted = [replace(r, seq=r.seq + 1) for r in records]
+    first, last = folded([early, *shifted]), folded([*shifted, late])
+
+    def grouped(state):
+        return {key: (f.signature, f.place, f.first) for key, f in state.findings.items()}
+
+    assert grouped(first) == grouped(last)
+    assert first.groups == last.groups
+    assert (first.regrouped, first.plain_signatures) == (last.regrouped, last.plain_signatures)
+    bare = folded(records)
+    apply(last, [Record(len(records) + 3, 1e6, SkippedFrames([]))])
+    assert grouped(last) == grouped(bare)
+    assert last.regrouped == {name: {name: len(keys)} for name, keys in bare.groups.items()}
+
+
+@thorough
 @given(logs(max_size=60))
 def test_mutants_are_counted_as_their_rows_say(records):
     state = folded(records)
@@ -208,6 +231,8 @@ def test_mutants_are_counted_as_their_rows_say(records):
     counts = {word: n for word, n in state.mutant_counts.items() if n}
     assert counts == Counter(m.state for m in rows)
     assert state.static_mutants == sum(m.static for m in rows)
+    assert state.accepted_survivors == sum(m.accepted and m.survives for m in rows)
+    assert all(m.id in state.accepted_mutants for m in rows if m.accepted)
     assert all(key == m.id for key, m in state.mutants.items())
     assert all(m.state in MUTANT_STATES for m in rows)
     assert all((m.killed_t >= 0) == (m.state == "killed") for m in rows)

@@ -69,6 +69,7 @@ def test_booleans_are_as_probable_as_they_are_said_to_be() -> None:
         assert abs(share - p) < 0.02
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(
     sources,

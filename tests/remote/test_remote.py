@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -169,8 +170,11 @@ class Fake:
     def do(self, job):
         return asyncio.run_coroutine_threadsafe(job, self.loop).result(20)
 
-    def submit(self, command: Command, by: str) -> Ticket:
+    def submit(
+        self, command: Command, by: str, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> Ticket:
         self.asked.append((command, by))
+        self.about = undoes, step
         done = self.loop.create_future()
         if isinstance(command, Pause):
             done.set_result(CommandAnswer(APPLIED, "done", "main", 17))

@@ -97,6 +97,7 @@ def archive(*names: str) -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_unzip(harness: Any) -> None:
     zipped = "application/zip"
     (done,) = harness.unpack(world(put("x/docs.zip", archive("a.txt", "b/c.csv", "d/"), zipped)))

@@ -196,6 +196,7 @@ def test_the_end_exactly_at_the_bound_is_not_behind(tmp_path, monkeypatch):
     assert not session.behind
 
 
+@pytest.mark.slow
 def test_a_live_session_may_look_back(kept):
     session = Session(kept, LiveClock())
     drain(session)
@@ -292,6 +293,7 @@ def test_any_way_through_a_replay_ends_in_the_same_state(kept, times, cached):
         assert session.state == expected
 
 
+@pytest.mark.slow
 def test_without_checkpoints_they_are_made_in_memory(tmp_path):
     write(tmp_path, 2000, keep=False)
     session = Session(tmp_path, ReplayClock(paused=True))
@@ -305,6 +307,7 @@ def test_without_checkpoints_they_are_made_in_memory(tmp_path):
         assert session.state == folded(tmp_path, t)
 
 
+@pytest.mark.slow
 def test_a_long_seek_without_checkpoints_is_done_in_steps(tmp_path, monkeypatch):
     write(tmp_path, 2000, keep=False)
     monkeypatch.setattr(session_module, "SEEK_S", 0.0)
@@ -399,6 +402,7 @@ def test_damaged_checkpoints_are_only_slower(run):
         assert again.state == expected, name
 
 
+@pytest.mark.slow
 def test_a_fifo_or_directory_in_their_place(run):
     path = run / "log" / CHECKPOINTS
     for make in (os.mkfifo, os.mkdir):
@@ -431,6 +435,7 @@ def test_the_version_is_the_same_in_every_process():
     assert int(out.stdout) == SCHEMA
 
 
+@pytest.mark.slow
 def test_checkpoints_of_another_log_are_not_believed(run, tmp_path):
     other = tmp_path / "other"
     writer = LogWriter(other / "log")

@@ -165,6 +165,7 @@ def test_an_analysis_that_fails_leaves_what_there_is_and_is_tried_again(
     assert lab.document.notes == ("analysis 2",)
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_what_there_is(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(file: Path, text: str) -> None:
         raise OSError(28, "No space left on device", str(file))

@@ -53,6 +53,12 @@ def _quick_pilots(monkeypatch):
     monkeypatch.setattr("textual.app.wait_for_idle", settled)
 
 
+@pytest.fixture(autouse=True)
+def _unicode(monkeypatch):
+    """Whatever the locale of the machine."""
+    monkeypatch.setenv("FUZZTUI_ASCII", "0")
+
+
 _parsed: dict[object, list[RuleSet]] = {}
 _parse_rules = Stylesheet._parse_rules
 
@@ -162,9 +168,11 @@ def drive(tmp_path: Path):
     """``async with drive(log, ...) as d``: an application under a pilot."""
 
     @asynccontextmanager
-    async def start(log, *, size=(120, 40), wait=True, **options) -> AsyncIterator[Driver]:
+    async def start(
+        log, *, size=(120, 40), wait=True, toasts=False, **options
+    ) -> AsyncIterator[Driver]:
         w = world(log, options.pop("run", tmp_path), **options)
-        async with w.app.run_test(size=size) as pilot:
+        async with w.app.run_test(size=size, notifications=toasts) as pilot:
             driver = Driver(w, pilot)
             if wait:
                 await driver.ready()

@@ -6,17 +6,20 @@ The records go through the real fold: what the screens show is what they would s
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzztui.model.fold import apply
-from fuzztui.model.state import Changes, State
+from fuzztui.model.state import Changes, CommandStatus, State
+from fuzztui.model.undo import fold_before
 from fuzztui.remote.client import Result
 from fuzztui.tui.app.app import FuzzApp, Opening
+from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.replay import Outline, Player
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandSender
+from fuzztui.tui.frame.replay_marks import marks_of
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
@@ -127,10 +130,12 @@ class Supervisor:
     def connect(self, _run: Path) -> Supervisor:
         return self
 
-    def send(self, command: Command, timeout: float = 10.0) -> Result:
+    def send(
+        self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> Result:
         self.commands.append(command)
         number = f"c{len(self.commands)}"
-        self.log.add(ev.CommandIssued(number, encode_command(command), "me@here"))
+        self.log.add(ev.CommandIssued(number, encode_command(command), "me@here", [*undoes], step))
         if self.silent:
             return Result(False, "no answer yet", pending=True)
         if self.refuse:
@@ -273,8 +278,16 @@ def outline(log: Log) -> Outline:
     """What a replay knows of the whole campaign."""
     whole = State()
     apply(whole, log.records)
-    kills = [m.killed_t for m in whole.mutants.values() if m.killed_t >= 0]
-    return Outline([(f.t, f.category) for f in whole.findings.values()], kills, whole.state)
+    return Outline(marks_of(whole), whole.state)
+
+
+def past(log: Log, command: CommandStatus | None) -> State:
+    """The campaign before a command, or now."""
+    if command is not None:
+        return fold_before(State(), iter(log.records), command)
+    now = State()
+    apply(now, log.records)
+    return now
 
 
 def world(
@@ -287,13 +300,15 @@ def world(
     control: bool = True,
     theme: str = "midwatch",
     supervisor: Supervisor | None = None,
+    config: Config | None = None,
+    problems: Sequence[str] = (),
 ) -> World:
     """A whole application; its clock is the log's own."""
     clock = None if replay_at is None else FakeClock(replay_at)
     session = FakeSession(log, clock)
     supervisor = supervisor or Supervisor(log)
     kept: list[str] = []
-    themes, problems = load_themes([Path(__file__).parents[2] / "themes"])
+    themes, broken = load_themes([Path(__file__).parents[2] / "themes"])
     opening = Opening(
         session=lambda: session,  # type: ignore[arg-type, return-value]
         reader=lambda: FakeReader(log),  # type: ignore[arg-type, return-value]
@@ -303,11 +318,14 @@ def world(
         outline=lambda: outline(log),
         running=lambda: 4711 if alive else None,
         unwritten=lambda: unwritten,
-        steering=CommandSender(run, supervisor.connect) if control else None,
+        steering=CommandSender(run, supervisor.connect, "me@here") if control else None,
+        past=lambda command: past(log, command),
         come_back="fuzztui attach RUN",
         go_on="fuzztui RUN/campaign.toml",
+        config=config or Config(),
         remember=kept.append,
         hz=2.0,  # tests nudge: a polling application is never idle, and a pilot waits for that
         monotonic=lambda: log.t,
     )
-    return World(log, session, supervisor, FuzzApp(opening, themes, theme, problems), clock, kept)
+    app = FuzzApp(opening, themes, theme, [*broken, *problems])
+    return World(log, session, supervisor, app, clock, kept)

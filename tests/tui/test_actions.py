@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fuzztui.tui.app.app import FuzzApp
-from fuzztui.tui.app.help import help_lines
+from fuzztui.tui.app.help import flat, help_sections
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
@@ -18,7 +18,8 @@ from fuzztui.tui.screens.corpus.screen import CorpusScreen
 from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.log.screen import LogScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
-from fuzztui.tui.screens.mutators.screen import OperatorsScreen
+from fuzztui.tui.screens.mutators.screen import MutatorsScreen
+from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 from fuzztui.wire.commands import COMMAND_NAMES
@@ -30,26 +31,28 @@ SCREENS = (
     FindingsScreen,
     MutantsScreen,
     LogScreen,
-    OperatorsScreen,
+    MutatorsScreen,
     TypesScreen,
 )
 OWNERS = {
     "app": FuzzApp,
     "table": BigTable,
     "sorting": BigTable,
+    "marking": BigTable,
     "listing": ListingScreen,
     "fuzzing": CampaignScreen,
     "overview": OverviewScreen,
+    "chart": ChartGrid,
     "corpus": CorpusScreen,
     "findings": FindingsScreen,
     "mutants": MutantsScreen,
     "log": LogScreen,
-    "operators": OperatorsScreen,
+    "mutators": MutatorsScreen,
     "types": TypesScreen,
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
-    operators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
+    mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 
@@ -74,10 +77,19 @@ def test_every_action_has_its_method_where_its_scope_says(action):
 def test_no_key_means_two_things_on_one_screen(screen, mode):
     seen = {}
     for action in ACTIONS:
-        if action.scope in screen.scopes() and action.mode in ("", mode):
+        # Keys of charts mean that only while these have the focus: a replay has the arrow keys.
+        wanted = action.scope in screen.scopes() and action.scope != "chart"
+        if wanted and action.mode in ("", mode):
             for key in action.keys:
                 assert key not in seen, f"{key}: {action.id} and {seen[key]}"
                 seen[key] = action.id
+
+
+def test_no_key_means_two_things_on_charts():
+    there = [a for a in ACTIONS if a.scope in ("chart", "table", "overview")]
+    # This one names the charts, whose own keys come first when they have the focus.
+    keys = [key for a in there if a.id != "overview.arrows" for key in a.keys]
+    assert len(keys) == len(set(keys))
 
 
 def test_bindings_carry_the_ids_for_keymaps():
@@ -90,7 +102,7 @@ def test_bindings_carry_the_ids_for_keymaps():
     [
         ({"mode": "replay"}, "replay"),
         ({"control": False}, "viewing only"),
-        ({"state": "finished"}, "is over (finished)"),
+        ({"state": "finished"}, "has finished"),
         ({"alive": False}, "no supervisor"),
         ({"state": "starting"}, "still starting"),
         ({"row": False}, "no row"),
@@ -118,12 +130,14 @@ def test_the_footer_hides_what_belongs_to_the_other_mode():
 def test_help_names_every_action_of_the_mode_and_the_reasons():
     text = "\n".join(
         "".join(span.text for span in line)
-        for line in help_lines(ActionContext(state="finished", row=True), CorpusScreen.scopes())
+        for line in flat(
+            help_sections(ActionContext(state="finished", row=True), CorpusScreen.scopes())
+        )
     )
     for action in ACTIONS:
         if action.mode != "replay":
             assert action.help in text
-    assert "(the campaign is over (finished))" in text
+    assert "(the campaign has finished)" in text
 
 
 def test_key_names_are_for_people():

@@ -37,13 +37,14 @@ async def test_a_fleet_shows_what_an_afl_user_wants(drive):
         assert "valid" not in text  # AFL has no such figure
 
 
+@pytest.mark.slow
 async def test_who_is_in_trouble_catches_the_eye_in_words(drive):
     async with drive(fleet()) as d:
         text = d.text()
         assert f"2 instances are in trouble:  s3 failed: {REASON}" in text
         assert "✗ 1 failed" in text
         assert "▲ 1 stalled" in text
-        await d.press("s", "s")  # by state: who needs somebody comes first
+        await d.press("s", "s", "s", "enter")  # by state: who needs somebody comes first
         assert d.table.source.key(0) == "s3"
         assert d.table.source.key(1) == "s7"
         await d.press("g")
@@ -99,6 +100,7 @@ async def test_figures_of_afl_are_stale_only_when_two_were_missed(drive):
         assert d.app.status.stats_age > d.app.status.stale_s
 
 
+@pytest.mark.slow
 async def test_the_cursor_stays_on_its_instance(drive):
     log = fleet()
     async with drive(log) as d:
@@ -109,6 +111,7 @@ async def test_the_cursor_stays_on_its_instance(drive):
         assert d.table.cursor == "s20"
 
 
+@pytest.mark.slow
 async def test_a_fleet_in_any_terminal(drive):
     async with drive(fleet(100), size=(200, 60)) as d:
         for size in ((80, 24), (60, 12), (120, 40), (30, 6), (8, 3), (170, 50)):
@@ -118,6 +121,7 @@ async def test_a_fleet_in_any_terminal(drive):
         await d.until(lambda: "s49" in d.text() or d.table.cursor)
 
 
+@pytest.mark.slow
 async def test_a_strip_and_a_window_say_what_columns_have_no_room_for(drive):
     async with drive(fleet(watched=True), run=None, control=False) as d:
         await d.press("j")
@@ -146,6 +150,7 @@ def test_all_of_an_instance_that_has_said_nothing():
 # -------------------------------------------------------------------- steering
 
 
+@pytest.mark.slow
 async def test_skipping_the_current_entry(drive):
     async with drive(fleet(4)) as d:
         await d.press("j", "n")
@@ -159,6 +164,7 @@ async def test_skipping_the_current_entry(drive):
         assert "Next entry: main is paused" in d.notices()
 
 
+@pytest.mark.slow
 async def test_what_an_instance_cannot_do_has_its_reason(drive):
     async with drive(fleet(4)) as d:
         await d.press("2")
@@ -213,6 +219,7 @@ def test_why_a_finding_cannot_be_minimised(changes, words):
     assert BY_ID["finding.minimise"].why_not(replace(ready, **changes)) == words
 
 
+@pytest.mark.slow
 async def test_minimising_shows_how_far_it_is_and_its_answer(drive):
     log = fleet(4)
     async with drive(log, size=(200, 40), supervisor=Supervisor(log, silent=True)) as d:
@@ -241,6 +248,7 @@ async def test_minimising_shows_how_far_it_is_and_its_answer(drive):
         await d.until(lambda: "minimised  no: no afl-tmin" in d.text())
 
 
+@pytest.mark.slow
 async def test_findings_of_engines_of_ours_are_minimised_too(drive):
     log = running()
     async with drive(log, size=(200, 40), supervisor=Supervisor(log, silent=True)) as d:
@@ -268,6 +276,7 @@ async def test_a_refusal_to_minimise_is_said_once(drive):
         await d.until(lambda: f"minimise s1/id:000000: rejected: {why}" in d.notices())
 
 
+@pytest.mark.slow
 async def test_a_watched_campaign_can_be_looked_at_only(drive):
     async with drive(fleet(4, watched=True), run=None, control=False) as d:
         assert "watched" in d.text()
@@ -279,6 +288,7 @@ async def test_a_watched_campaign_can_be_looked_at_only(drive):
         }  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_without_a_watcher_nothing_looks_alive(drive):
     async with drive(fleet(watched=True, trouble=False), run=None, control=False) as d:
         assert "● 50 running" in d.text()
@@ -299,6 +309,7 @@ async def test_without_a_watcher_nothing_looks_alive(drive):
 # -------------------------------------------------------------------- findings
 
 
+@pytest.mark.slow
 async def test_a_finding_before_it_is_described(drive):
     log = fleet(2, seconds=30)
     name = "crashes/id:000007,sig:06,src:000000+000002,time:1,execs:2,op:splice,rep:8"

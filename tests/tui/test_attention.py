@@ -36,6 +36,7 @@ async def more(driver, *found):
     await driver.ready()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["overview", "corpus", "log"])
 async def test_each_new_group_is_announced_once_from_any_screen(drive, tab):
     async with drive(begun()) as d:
@@ -50,6 +51,7 @@ async def test_each_new_group_is_announced_once_from_any_screen(drive, tab):
         assert d.app.status.unseen == 3
 
 
+@pytest.mark.slow
 async def test_what_the_log_contains_already_is_counted_and_not_announced(drive):
     async with drive(running()) as d:
         assert not titles(d)
@@ -82,6 +84,7 @@ async def test_a_replay_announces_nothing(drive):
         assert not titles(d) and d.app.status.unseen == 0
 
 
+@pytest.mark.slow
 async def test_looks_are_remembered(drive):
     looks = []
     log = running()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from fakes import Log, running
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +60,7 @@ def test_a_large_family_is_cut():
     assert len(named) == 3 + MAX_CHILDREN  # its name, its file, itself in the tree
 
 
+@pytest.mark.slow
 async def test_the_tree_is_on_the_screen(drive):
     async with drive(running(), size=(160, 60)) as d:
         await d.press("2")

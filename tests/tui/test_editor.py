@@ -53,6 +53,7 @@ def test_an_input_is_opened_as_a_copy(tmp_path):
     assert name.isprintable() and Path(name).is_absolute() and not Path(name).exists()
 
 
+@pytest.mark.slow
 async def test_a_terminal_that_cannot_be_given_away_is_one_message(drive, tmp_path):
     entry = tmp_path / "out/main/queue"
     entry.mkdir(parents=True)

@@ -14,7 +14,7 @@ from fuzztui.tui.labels.event_rows import MAX_PINNED, event_rows
 from fuzztui.tui.screens.overview.event_list import EventList
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause
+from fuzztui.wire.commands import Pause, PromoteMutants, RestoreMutants
 
 
 def state_of(*events):
@@ -74,6 +74,19 @@ def test_a_command_and_its_answers_are_one_row():
     assert "pause" in rows[0].described.text
 
 
+def test_the_commands_of_one_undo_are_one_row_unless_one_was_rejected():
+    def undos(*answers):
+        given = [ev.CommandIssued("c1", encode_command(PromoteMutants("state=alive")), "me")]
+        for n, answer in enumerate(answers, 2):
+            back = encode_command(RestoreMutants(f"m{n}"))
+            given += [ev.CommandIssued(f"c{n}", back, "me", ["c1"]), answer(f"c{n}", "main")]
+        return [r for r in rows_of(*given) if "undo" in r.described.text]
+
+    done, refused = ev.CommandApplied, ev.CommandRejected
+    assert len(undos(done, done, done)) == 1
+    assert len(undos(done, refused, done)) == 2
+
+
 def test_kills_lead_to_their_mutant():
     log = mutated()
     state = State()
@@ -88,6 +101,7 @@ class Place:
     key: str
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("click", [False, True])
 async def test_a_row_leads_to_its_finding(drive, click):
     async with drive(running()) as d:
@@ -102,6 +116,7 @@ async def test_a_row_leads_to_its_finding(drive, click):
         assert d.table.current.category == "hang"
 
 
+@pytest.mark.slow
 async def test_the_cursor_stays_on_its_event_and_other_rows_lead_to_the_log(drive):
     async with drive(running()) as d:
         events = d.screen.query_one(EventList)
@@ -118,6 +133,7 @@ async def test_the_cursor_stays_on_its_event_and_other_rows_lead_to_the_log(driv
         assert str(d.table.current.seq) == row.key
 
 
+@pytest.mark.slow
 async def test_the_log_shows_what_happened_and_its_fields_on_request(drive):
     async with drive(running()) as d:
         await d.press("5")

@@ -18,7 +18,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.labels.instance_columns import columns, rate_cell
 from fuzztui.tui.labels.instances import whole
 from fuzztui.tui.labels.status import status_of
-from fuzztui.tui.screens.overview.screen import findings
+from fuzztui.tui.screens.overview.charts import findings
 from fuzztui.tui.screens.overview.tiles import Tiles, tiles_of
 from fuzztui.wire import events as ev
 from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, OTHER, kind_of
@@ -59,12 +59,18 @@ def state_of(log):
     return state
 
 
+def charted(log, kind):
+    """The numbers of groups that the chart of findings shows."""
+    state = state_of(log)
+    return findings(state, kind, group_heads(state, kind))[1]
+
+
 def test_groups_and_files_by_category():
     state = state_of(campaign())
     assert {name: tally for name, tally in tallies(state).items() if tally.files} == {
-        "crash": FindingTally(2, 11, 20.0, {"main": 11}),
-        "hang": FindingTally(1, 1, 58.0, {"main": 1}),
-        "differs": FindingTally(1, 3, 43.0, {"main": 3}),
+        "crash": FindingTally(2, 11, 20.0, {"main": 11}, groups_by={"main": 2}),
+        "hang": FindingTally(1, 1, 58.0, {"main": 1}, groups_by={"main": 1}),
+        "differs": FindingTally(1, 3, 43.0, {"main": 3}, groups_by={"main": 1}),
     }
     assert group_heads(state, CRASH) == [10.0, 11.0]
     assert group_heads(state, DIFFERS) == [41.0]
@@ -73,14 +79,25 @@ def test_groups_and_files_by_category():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("replay_at", [None, 30.0])
+async def test_the_row_of_the_only_instance_has_the_numbers_of_the_tiles(drive, replay_at):
+    keys = {} if replay_at is None else {"replay_at": replay_at}
+    async with drive(campaign(), size=(120, 40), **keys) as d:
+        await d.until(lambda: d.table.source.row("main"))
+        columns = {c.title: c for c in d.table.columns}
+        row = d.table.source.row("main")
+        for label in ("crashes", "hangs"):
+            assert columns[label].cell(row)[0] == tile(d.app.status, label).value
+
+
 def test_the_chart_of_crashes_counts_no_files_of_other_kinds():
     log = started()
     at(log, 5.0, ev.Stats("main", 9_000, 100.0, 5, crashes=2))
-    assert max(n for _, n in findings(state_of(log), "crash")) == 2  # no file is known: the count
+    assert max(charted(log, CRASH)) == 2  # no file is known: the count
     save(log, 1, "differs", "stdout")
     at(log, 60.0, ev.Stats("main", 10_000, 100.0, 5, crashes=1))
-    assert findings(state_of(log), "crash") == []
-    assert max(n for _, n in findings(state_of(log), "differs")) == 1
+    assert list(charted(log, CRASH)) == []
+    assert max(charted(log, DIFFERS)) == 1
 
 
 def test_a_finding_of_an_unknown_kind_is_counted_apart_and_shown_as_what_it_is():

@@ -4,7 +4,8 @@ import pytest
 from fakes import running
 from fleet import fleet
 
-from fuzztui.tui.app.help import HelpScreen, help_lines
+from fuzztui.tui.app.help import HelpScreen, flat, found, help_sections
+from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 from fuzztui.wire import events as ev
@@ -22,6 +23,7 @@ async def test_help_opens_scrolls_and_closes(drive):
         assert d.screen.TAB == "corpus"
 
 
+@pytest.mark.slow
 async def test_a_grey_key_has_its_reason_in_the_help(drive):
     async with drive(running(), control=False) as d:
         await d.press("question_mark")
@@ -67,16 +69,16 @@ async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive)
     log.add(ev.CampaignState("finished"))
     async with drive(log) as d:
         await d.press("3", "question_mark")
-        lines = help_lines(d.app.action_context(), FindingsScreen.scopes())
+        lines = flat(help_sections(d.app.action_context(), FindingsScreen.scopes()))
         text = ["".join(span.text for span in line) for line in lines]
         for label in ("Pause instance", "Next entry"):
             at = next(i for i, line in enumerate(text) if label in line)
-            assert "(the campaign is over (finished))" in text[at + 1]
+            assert "(the campaign has finished)" in text[at + 1]
 
 
 async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
     async with drive(fleet(4, watched=True), run=None, control=False) as d:
-        lines = help_lines(d.app.action_context(), OverviewScreen.scopes())
+        lines = flat(help_sections(d.app.action_context(), OverviewScreen.scopes()))
         text = ["".join(span.text for span in line) for line in lines]
         for label in ("Pause ", "Add seed", "Promote", "Skip", "Reset", "Minimise"):
             at = next(i for i, line in enumerate(text) if f"  {label}" in line)
@@ -85,7 +87,7 @@ async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
 
 async def test_where_a_key_of_other_screens_works(drive):
     async with drive(running()) as d:
-        lines = help_lines(d.app.action_context(), FindingsScreen.scopes())
+        lines = flat(help_sections(d.app.action_context(), FindingsScreen.scopes()))
         text = ["".join(span.text for span in line) for line in lines]
         at = next(i for i, line in enumerate(text) if "Pause instance" in line)
         assert "(on the Overview)" in text[at + 1]
@@ -110,3 +112,34 @@ async def test_the_help_breaks_lines_between_words_and_below_their_start(drive):
             line[start:].split("│")[0].rstrip(" ▁▂▃▄▅▆▇█") for line in lines[at : at + 2]
         )
         assert f"{first} {second}" == "Make the instance continue with another entry"
+
+
+@pytest.mark.slow
+async def test_the_help_is_searched(drive):
+    async with drive(running()) as d:
+        await d.press("2", "question_mark")
+        whole = d.app.screen.lines()
+        await d.press("slash", *"QUEUE q")  # keys of the help itself are text here
+        await d.until(lambda: len(d.app.screen.lines()) < len(whole))
+        text = ["".join(span.text for span in line) for line in d.app.screen.lines()]
+        assert any("Every queue entry" in line for line in text)
+        await d.press("enter", "down", "escape")  # back in the pane; closed
+        assert d.screen.TAB == "corpus"
+        await d.press("question_mark")
+        assert d.app.screen.lines() == whole
+        await d.press("slash", "x", "escape")
+        assert isinstance(d.app.screen, HelpScreen)
+        assert d.app.screen.lines() == whole
+        await d.press("slash", *"nothing like it")
+        await d.until(lambda: len(d.app.screen.lines()) == 1)
+
+
+def test_the_search_finds_all_words_of_text_or_title():
+    sections = help_sections(ActionContext(), FindingsScreen.scopes(), [("crashes", "Files")])
+    assert found(sections, "") == sections
+    for words, titles in (
+        ("columns FILES", {"Columns and words"}),
+        ("columns crashes", {"Columns and words"}),
+        ("columns seed", set()),
+    ):
+        assert {title for title, _ in found(sections, words)} == titles

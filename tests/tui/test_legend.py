@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from aimed import aimed
 from fakes import running
@@ -10,7 +12,8 @@ from mixed import mixed
 from mutated import mutated
 from turnlog import midway
 
-from fuzztui.tui.app.help import HelpScreen, help_lines
+from fuzztui.tui.app.help import HelpScreen, flat, help_sections
+from fuzztui.tui.labels.legend import ABOVE
 
 CAMPAIGNS = {
     "zest": running, "mu2": mutated, "afl": lambda: fleet(2, seconds=30), "text": mixed,
@@ -18,6 +21,7 @@ CAMPAIGNS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CAMPAIGNS)
 async def test_each_column_of_each_screen_has_a_meaning(drive, kind):
     async with drive(CAMPAIGNS[kind](), size=(240, 50)) as d:
@@ -29,6 +33,7 @@ async def test_each_column_of_each_screen_has_a_meaning(drive, kind):
                 assert not missing, tab
 
 
+@pytest.mark.slow
 async def test_the_keys_and_columns_of_this_screen_come_first(drive):
     async with drive(running()) as d:
         await d.press("2", "question_mark")
@@ -37,8 +42,28 @@ async def test_the_keys_and_columns_of_this_screen_come_first(drive):
         assert any("Promote" in line for line in lines[:12])
         scopes = d.app._campaign_screen.scopes()
         whole = [
-            "".join(s.text for s in line) for line in help_lines(d.app.action_context(), scopes)
+            "".join(s.text for s in line)
+            for line in flat(help_sections(d.app.action_context(), scopes))
         ]
         assert whole[0] == "This screen"
         keys = [line for line in whole if "Promote the entry" in line or "Add seed" in line]
         assert len(keys) == len(set(keys))
+
+
+GLOSSARY = Path(__file__).parents[2] / "docs/glossary.md"
+
+
+@pytest.mark.parametrize("screen", ABOVE)
+def test_words_above_the_tables_are_in_the_glossary(screen):
+    text = GLOSSARY.read_text().casefold()
+    words = {word.removesuffix("s") for word in ABOVE[screen]}
+    ours = {"( )", "at least", "now", "next", "text", "further off", "gain"}
+    assert not [word for word in words - ours if word not in text]
+
+
+@pytest.mark.slow
+async def test_the_help_explains_the_words_above_the_table(drive):
+    for log, words in ((mutated(), "mutants"), (midway(), "fuzz-first")):
+        async with drive(log) as d:
+            await d.press("4")
+            assert ABOVE[words].items() <= dict(d.screen.column_meanings()).items()

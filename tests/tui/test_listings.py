@@ -9,8 +9,10 @@ from mutated import mutated
 from fuzztui.base.signals import signal_signature, signal_title
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import PromoteEntry, ResetEntry, SkipEntry
+from fuzztui.wire.conditions import parse_filter
 
 
 def put(run, relative, data):
@@ -22,6 +24,7 @@ def put(run, relative, data):
 # ------------------------------------------------------------------ corpus
 
 
+@pytest.mark.slow
 async def test_entries_with_details_and_lineage(drive):
     async with drive(running()) as d:
         await d.press("2")
@@ -34,6 +37,7 @@ async def test_entries_with_details_and_lineage(drive):
         assert f"#{entry.src[0]}" in text
 
 
+@pytest.mark.slow
 async def test_the_input_is_read_and_shown_as_text_and_bytes(drive, tmp_path):
     put(tmp_path, "out/main/queue/id:000000,time:1", b"[table]\nkey = 1\n")
     put(tmp_path, "out/main/queue/id:000001,time:2", b"\xff\x00\x01")
@@ -46,6 +50,7 @@ async def test_the_input_is_read_and_shown_as_text_and_bytes(drive, tmp_path):
         await d.until(lambda: "000000  ff 00 01" in d.text())
 
 
+@pytest.mark.slow
 async def test_a_fifo_in_the_queue_blocks_nothing(drive, tmp_path):
     (tmp_path / "out/main/queue").mkdir(parents=True)
     os.mkfifo(tmp_path / "out/main/queue/id:000000,time:1")
@@ -54,10 +59,11 @@ async def test_a_fifo_in_the_queue_blocks_nothing(drive, tmp_path):
         await d.until(lambda: "not a regular file" in d.text())
 
 
+@pytest.mark.slow
 async def test_the_cursor_stays_on_its_entry_while_others_come_in(drive):
     log = running()
     async with drive(log) as d:
-        await d.press("2", "s", "s", "down", "down", "down")
+        await d.press("2", "s", "i", "enter", "down", "down", "down")
         key = d.table.cursor
         line = next(i for i, text in enumerate(d.lines()) if key in text)
         for n in range(300, 320):
@@ -68,6 +74,7 @@ async def test_the_cursor_stays_on_its_entry_while_others_come_in(drive):
         assert key in d.lines()[line]
 
 
+@pytest.mark.slow
 async def test_steering_names_the_entry_under_the_cursor(drive):
     async with drive(running()) as d:
         await d.press("2", "down")
@@ -81,7 +88,32 @@ async def test_steering_names_the_entry_under_the_cursor(drive):
         assert d.world.supervisor.commands == [
             PromoteEntry(0, "second"), SkipEntry(1, "main"), ResetEntry(1, "main"),
         ]  # fmt: skip
-        await d.until(lambda: "promote second/0: done at trial 1,234" in d.notices())
+        await d.until(lambda: "promote second/0: done at trial 1,234; z undoes" in d.notices())
+
+
+@pytest.mark.slow
+async def test_marked_entries_are_steered_only_if_all_their_engines_can(drive):
+    log = running()
+    log.add(ev.InstanceHello("second", "zest", "0.1", "3.11.2", 5001, ["pause", "stop"]))
+    async with drive(log, size=(120, 40)) as d:
+        await d.press("2")
+        promote = BY_ID["entry.promote"]
+
+        def mark(instance):
+            keys = (d.table.source.key(n) for n in range(len(d.table.source)))
+            assert d.table.go_to(next(k for k in keys if k.startswith(f"{instance}/")))
+            d.table.do_table_mark()
+
+        mark("main")
+        assert promote.why_not(d.app.action_context()) == ""
+        mark("second")
+        assert "second" in promote.why_not(d.app.action_context())
+        await d.press("u")
+        assert d.world.supervisor.commands == []
+        d.table.clear_marks()
+        mark("main")
+        await d.press("u")
+        await d.until(lambda: len(d.world.supervisor.commands) == 1)
 
 
 @pytest.mark.slow
@@ -126,6 +158,7 @@ async def test_going_to_the_parent(drive):
         assert "The log contains no parent of this entry." in d.notices()
 
 
+@pytest.mark.slow
 async def test_copying_the_path(drive, tmp_path):
     async with drive(running(), run=tmp_path) as d:
         await d.press("2", "c")
@@ -159,6 +192,7 @@ async def test_keys_typed_into_the_filter_do_nothing_else(drive):
         assert d.screen.focused is d.table
 
 
+@pytest.mark.slow
 async def test_enter_moves_to_the_details_and_escape_back(drive):
     async with drive(running()) as d:
         await d.press("2", "enter")
@@ -193,6 +227,7 @@ async def test_one_row_a_cause(drive):
             assert words in text, words
 
 
+@pytest.mark.slow
 async def test_one_row_a_file(drive):
     async with drive(running()) as d:
         await d.press("3", "v")
@@ -202,6 +237,7 @@ async def test_one_row_a_file(drive):
         assert len(d.table.source) == 3
 
 
+@pytest.mark.slow
 async def test_a_description_that_comes_later_joins_the_cause(drive):
     log = running()
     async with drive(log) as d:
@@ -214,6 +250,7 @@ async def test_a_description_that_comes_later_joins_the_cause(drive):
         await d.until(lambda: len(d.table.source) == 3)
 
 
+@pytest.mark.slow
 async def test_copying_the_command_that_reproduces(drive, tmp_path):
     run = tmp_path / "my runs"
     run.mkdir()
@@ -233,6 +270,7 @@ async def test_no_findings_is_said(drive):
         assert d.notices() == ["Copy repro: no row under the cursor"]
 
 
+@pytest.mark.slow
 async def test_the_crashing_input(drive, tmp_path):
     put(tmp_path, "out/main/crashes/id:000001,sig:00,time:95", b"[a.b]\nx = 1")
     async with drive(running(), run=tmp_path, size=(120, 60)) as d:
@@ -242,6 +280,7 @@ async def test_the_crashing_input(drive, tmp_path):
         await d.until(lambda: "5b 61 2e 62" in d.text())
 
 
+@pytest.mark.slow
 async def test_without_a_run_directory_there_is_no_file_to_read(drive):
     async with drive(running(), run=None) as d:
         await d.press("2", "c", "3", "c")
@@ -249,6 +288,7 @@ async def test_without_a_run_directory_there_is_no_file_to_read(drive):
         assert "KeyError" in d.text()
 
 
+@pytest.mark.slow
 async def test_nobody_waits_for_entries_of_a_campaign_that_is_over(drive):
     log = started()
     async with drive(log) as d:
@@ -259,6 +299,7 @@ async def test_nobody_waits_for_entries_of_a_campaign_that_is_over(drive):
         assert "waiting" not in d.text()
 
 
+@pytest.mark.slow
 async def test_finds_of_a_watched_campaign_are_not_run_again(drive):
     log = started(engine="afl")
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000,sig:11", 0, sig=11))
@@ -268,6 +309,7 @@ async def test_finds_of_a_watched_campaign_are_not_run_again(drive):
         assert "not described yet" not in d.text()
 
 
+@pytest.mark.slow
 async def test_a_group_by_signal_alone_says_so(drive):
     """A watched campaign's target is never run: the name's signal is all there is."""
     log = started(engine="afl")
@@ -283,3 +325,18 @@ async def test_a_group_by_signal_alone_says_so(drive):
         assert "SIGSEGV (by its file name; fuzztui has not run it)" in d.text()
         assert "watched findings" in d.text()
         assert "with this signature" not in d.text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(60, 15), (80, 24)])
+async def test_what_is_wrong_with_a_filter_is_shown_whole(drive, size):
+    async with drive(mutated(), size=size) as d:
+        await d.press("4", "slash", *"zz>3")
+        problem = parse_filter("zz>3", d.screen.keys()).problem
+        assert len(problem) > size[0]
+        bar = d.screen.query_one(FilterBar)
+        shown = " ".join(line.strip() for line in d.lines()[bar.region.y : bar.region.bottom])
+        assert problem in shown
+        assert d.table.size.height >= 2
+        await d.press(*["backspace"] * 4)
+        await d.until(lambda: bar.size.height == 1)

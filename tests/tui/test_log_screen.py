@@ -7,6 +7,7 @@ from mutated import mutated
 from fuzztui.wire import events as ev
 
 
+@pytest.mark.slow
 async def test_it_follows_at_the_end_and_stays_elsewhere(drive):
     log = running()
     async with drive(log) as d:
@@ -81,6 +82,7 @@ async def test_every_field_of_a_record_is_shown(drive):
         await d.until(lambda: "category" in d.text())  # a field of the record
 
 
+@pytest.mark.slow
 async def test_a_reader_that_fails_is_said_and_tried_again(drive):
     log = running()
     async with drive(log) as d:

@@ -48,6 +48,7 @@ def put(run, name, data):
     file.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["m", "escape"])
 async def test_an_ended_run_is_minimised_and_cancelled(drive, minimiser, tmp_path, key):
     async with drive(ended()) as d:
@@ -68,6 +69,7 @@ async def test_an_ended_run_is_minimised_and_cancelled(drive, minimiser, tmp_pat
         assert len(minimiser.made) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_smaller_input_is_in_view_before_the_old_one(drive, tmp_path, size):
     log = running()
@@ -85,6 +87,7 @@ async def test_the_smaller_input_is_in_view_before_the_old_one(drive, tmp_path, 
         assert smaller < whole
 
 
+@pytest.mark.slow
 async def test_leaving_the_screen_stops_the_command(drive, minimiser):
     async with drive(ended()) as d:
         await d.press("3")
@@ -94,6 +97,7 @@ async def test_leaving_the_screen_stops_the_command(drive, minimiser):
     assert minimiser.made[0].cancelled
 
 
+@pytest.mark.slow
 async def test_a_command_that_fails_says_why(tmp_path):
     said = []
     done, words = await LocalMinimiser(tmp_path, lambda: tmp_path / "gone").run(said.append)
@@ -109,6 +113,7 @@ async def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
     assert words.isprintable()
 
 
+@pytest.mark.slow
 async def test_a_cancel_before_the_start_is_not_lost(tmp_path):
     minimiser = LocalMinimiser(tmp_path, lambda: tmp_path / "gone")
     minimiser.cancel()

@@ -6,22 +6,30 @@ import pytest
 from fakes import CAPABILITIES, running, started
 from mutated import PROGRAM, STEERING, analysis, found, killed, mutated
 from textual.widgets import Input
+from turnlog import midway
 
 from fuzztui.model.mutants import REACHED
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.screens.mutants import steering
+from fuzztui.tui.screens.mutants.functions import FunctionTable
 from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
+from fuzztui.tui.screens.mutants.screen import FIGURES
 from fuzztui.tui.screens.mutants.strip import MutantStrip
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import (
+    AcceptMutants,
     ExactPass,
     MarkEquivalent,
     MoveMutants,
     PromoteMutants,
     RequeueMutants,
+    RestoreMutants,
     SkipMutants,
+    UnacceptMutants,
 )
+from fuzztui.wire.selection import parse_selection
 
 FIRST = "tests.program:is_digit:boundary:0:x"
 
@@ -44,30 +52,181 @@ def commands(d):
 # -------------------------------------------------------------------- looking
 
 
-async def test_score_states_time_pairs_and_rows(drive):
+@pytest.mark.slow
+async def test_one_line_has_the_score_and_what_is_left(drive):
     async with drive(mutated()) as d:
         await d.press("4")
+        strip = d.screen.query_one(MutantStrip)
+        assert strip.size.height == 1
         text = d.text()
         for words in (
-            "score 83.2%", "252 of 303 killed", "(adjusted: 86.6%)", "killed 252",
-            "alive 33", "pending 6", "skipped 6", "equivalent 6", "invalid 6", "(7 static)",
-            "last kill 2m ago", "original 41%", "mutants 22%", "compile 3.0%", "rest 34%",
-            "schedule 12% of trials", "backlog 340", "126k run", "killed 56%", "not reached 27%",
-            "not infected 12%", "deferred 3.2%", "✓ 7,200 audits", "✓ killed", "▲ promoted",
-            '"0" [<= → <] ch', "tests/program.py:5", "main/10", "0:00:11",
+            "83.2%", "303 mutants: 252 killed, 33 alive, 6 pending, 12 excluded",
+            "✓ killed", "▲ promoted", '"0" [<= → <] ch', "tests/program.py:5", "main/10", "0:00:11",
         ):  # fmt: skip
             assert words in text, words
+        assert "pruned" not in text
         assert len(d.table.source) == 309
 
 
 @pytest.mark.slow
-async def test_the_bar_has_a_cell_for_every_state(drive):
+async def test_opened_it_has_all_figures_with_their_meaning(drive):
     async with drive(mutated()) as d:
+        await d.press("4", "i")
+        text = d.text()
+        for words in (
+            "score 83.2%", "252 of 303 killed", "(adjusted: 86.6%)", "killed 252",
+            "alive 33", "pending 6", "skipped 6", "equivalent 6", "invalid 6",
+            "7 of all 309 are static",
+            "last kill 2m ago", "original 41%", "mutants 22%", "compile 3.0%", "rest 34%",
+            "schedule 12% of trials", "backlog 340", "126k run", "killed 56%", "not reached 27%",
+            "not infected 12%", "deferred 3.2%", "✓ 7,200 audits", "no difference 37",
+        ):  # fmt: skip
+            assert words in text, words
+        assert FIGURES in d.app.choices  # for the next time
+        await d.press("i")
+        assert d.screen.query_one(MutantStrip).size.height == 1
+        assert FIGURES not in d.app.choices
+
+
+async def test_what_was_open_is_open_the_next_time(drive):
+    async with drive(mutated()) as d:
+        d.app.choices.set(FIGURES, True)
         await d.press("4")
-        (bar,) = [line for line in d.lines() if line.startswith(" ████")]
-        assert set(bar) == set(" █▓░╱≡×")
+        assert d.screen.query_one(MutantStrip).size.height > 5
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40), (220, 60)])
+async def test_the_line_fits_and_is_whole(drive, size):
+    async with drive(mutated(), size=size) as d:
+        await d.press("4")
+        (line,) = d.screen.query_one(MutantStrip).paint(size[0], 1)
+        assert sum(len(span.text) for span in line) <= size[0]
+        assert "252" in "".join(span.text for span in line)
+
+
+# ------------------------------------------------------- files and functions
+
+
+@pytest.mark.slow
+async def test_functions_have_the_numbers_of_their_mutants(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "t")
+        functions = d.screen.query_one(FunctionTable)
+        assert functions.display and not d.table.display
+        file = functions.current
+        summary = d.app.status.mutants
+        assert file.is_file and file.total == summary.total
+        assert (file.states["killed"], file.left) == (252, 39)
+        assert file.score == summary.score
+        keys = [functions.rows.key(i) for i in range(len(functions.rows))]
+        left = [functions.rows.row(key).left for key in keys[1:]]
+        assert left == sorted(left, reverse=True)
+        assert sum(left) == file.left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_functions_have_the_sort_mark_on_the_column_that_decides(drive, width):
+    async with drive(mutated(), size=(width, 24)) as d:
+        await d.press("4", "t")
+        functions = d.screen.query_one(FunctionTable)
+        assert functions.rows.sort_column.id == "left"
+        header = "".join(s.text for s in functions.render_line(0))
+        assert "left ▼" in header
+        assert "▲" not in header
+        functions.sort_by(functions.columns[0])
+        await d.still()
+        assert " ▲" in "".join(s.text for s in functions.render_line(0))
+        rows = [functions.rows.row(functions.rows.key(i)) for i in range(len(functions.rows))]
+        names = [row.function for row in rows if not row.is_file]
+        assert names == sorted(names)
+        assert rows[0].is_file
+
+
+@pytest.mark.slow
+async def test_enter_shows_the_mutants_of_a_function_and_t_returns(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "t", "j")
+        functions = d.screen.query_one(FunctionTable)
+        row = functions.current
+        await d.press("enter")
+        await d.until(lambda: len(d.table.source) == row.total)
+        assert d.screen.focused is d.table
+        shown = {d.table.rows.row(d.table.rows.key(i)).function for i in range(row.total)}
+        assert shown == {row.function}
+        await d.press("t")
+        assert d.screen.focused is functions
+        assert functions.current is row
+        await d.press("t")
+        await d.until(lambda: len(d.table.source) == 309)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("campaign", [mutated, midway])
+async def test_the_opened_strip_loses_no_figure_when_it_is_narrow(drive, campaign):
+    async with drive(campaign(), size=(200, 40)) as d:
+        await d.press("4", "i")
+        (strip,) = (s for s in d.screen.query(ChoiceStrip) if s.display)
+        every = {s.text.strip() for line in strip.unfolded(400) for s in line if s.click}
+        every = {text for text in every if any(map(str.isalnum, text))}  # not the bar
+        assert every
+        for width in (60, 80, 120, 200):
+            lines = strip.unfolded(width)
+            assert max(sum(len(s.text) for s in line) for line in lines) <= width
+            text = " ".join(s.text for line in lines for s in line)
+            assert all(words in text for words in every), width
+        assert strip.size.height == len(strip.unfolded(200))
+        await d.pilot.resize_terminal(80, 24)
+        await d.until(lambda: strip.size.height == len(strip.unfolded(80)) > 1)
+        await d.press("i")
+        assert strip.size.height == 1
+
+
+@pytest.mark.slow
+async def test_a_function_is_steered_as_a_whole_after_its_counts_were_shown(drive):
+    log, _ = small()
+    async with drive(log) as d:
+        await d.press("4", "t", "j")
+        row = d.screen.query_one(FunctionTable).current
+        await d.press("d")
+        assert isinstance(d.app.screen, ScopeScreen)
+        assert commands(d) == []
+        await d.press("d")
+        await d.until(lambda: len(commands(d)) == 1)
+        (command,) = commands(d)
+        chosen = parse_selection(command.select).of(d.app.campaign.mutants.values())
+        assert isinstance(command, SkipMutants)
+        assert {m.function for m in chosen} == {row.function}
+        assert len(chosen) == row.total
+
+
+@pytest.mark.slow
+async def test_functions_follow_the_campaign(drive):
+    log, _ = small()
+    async with drive(log) as d:
+        await d.press("4", "t")
+        file = d.screen.query_one(FunctionTable).current
+        assert file.states["killed"] == 0
+        log.add(killed("main", FIRST, 1, 100))
+        await d.until(lambda: file.states["killed"] == 1)
+        d.app.tick()
+        await d.until(lambda: "5.0%" in d.text())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("queue", [False, True])
+async def test_functions_of_a_worklist_and_keys_that_do_nothing_there(drive, queue):
+    log = midway() if queue else small()[0]
+    async with drive(log, size=(120, 40)) as d:
+        await d.press(
+            "4", "t", *"jjkGg", "slash", *"parse", "enter", "escape", "s", "enter", "S", "backspace"
+        )
+        await d.press("c", "C", "tab", "t")
+        assert d.screen.focused is d.table
+
+
+@pytest.mark.slow
 async def test_an_audit_that_killed_is_an_alarm_at_any_width(drive):
     log = mutated()
     log.add(analysis("main", 600, audit_kills=1))
@@ -79,6 +238,7 @@ async def test_an_audit_that_killed_is_an_alarm_at_any_width(drive):
             assert "✗ PRUNING IS NOT SOUND" in d.text()
 
 
+@pytest.mark.slow
 async def test_the_exact_pass_is_said(drive):
     log = mutated()
     log.add(analysis("main", 600, phase="exact"))
@@ -88,6 +248,7 @@ async def test_the_exact_pass_is_said(drive):
             assert "exact pass…" in d.text()
 
 
+@pytest.mark.slow
 async def test_a_score_that_is_not_exact_is_a_lower_bound(drive):
     log = mutated()
     log.add(analysis("main", 600, phase="exact", unsettled=1234, left_s=95.0))
@@ -104,14 +265,16 @@ async def test_a_score_that_is_not_exact_is_a_lower_bound(drive):
             assert "at least" not in d.text() and "≥" not in d.text()
 
 
+@pytest.mark.slow
 async def test_figures_of_all_instances_are_summed(drive):
     log = mutated()
     log.add(analysis("second", 600))
     async with drive(log) as d:
-        await d.press("4")
+        await d.press("4", "i")
         assert "✓ 14,400 audits" in d.text()
 
 
+@pytest.mark.slow
 async def test_the_change_is_shown_in_its_lines(drive):
     async with drive(mutated()) as d:
         await d.press("4", *"jjjj")
@@ -126,6 +289,7 @@ async def test_the_change_is_shown_in_its_lines(drive):
         assert "reached ×94  infected ×44  run ×16" in text
 
 
+@pytest.mark.slow
 async def test_the_story_of_each_state(drive):
     stories = {
         "equivalent": "both ways give the same  (by main)",
@@ -181,17 +345,18 @@ async def test_kills_come_in_while_one_looks(drive):
     async with drive(log) as d:
         await d.press("4", *"jjj")
         key = d.table.cursor
-        assert "score 0.0%" in d.text()
+        assert " 0.0% " in d.text()
         log.add(killed("main", ids[0], 7, 99), killed("main", ids[3], 8, 100))
-        await d.until(lambda: "score 10.0%" in d.text())
+        await d.until(lambda: " 10.0% " in d.text())
         assert d.table.cursor == key == ids[3]
         await d.until(lambda: "at trial 100 by main/8" in d.text())
+        await d.press("i")
         assert "last kill 0s ago" in d.text()
 
 
 async def test_sorting_survivors_first(drive):
     async with drive(mutated()) as d:
-        await d.press("4", "s")
+        await d.press("4", "s", "s", "enter")
         states = [d.table.source.row(d.table.source.key(i)).state for i in range(309)]
         assert states[0] == "alive"
         assert [s for i, s in enumerate(states) if i == 0 or s != states[i - 1]][:3] == [
@@ -204,6 +369,7 @@ async def test_sorting_survivors_first(drive):
 # --------------------------------------------------------------------- filter
 
 
+@pytest.mark.slow
 async def test_one_state_after_the_other(drive):
     async with drive(mutated()) as d:
         await d.press("4")
@@ -229,6 +395,7 @@ def grouped():
     return log, ids
 
 
+@pytest.mark.slow
 async def test_survivors_in_groups_the_first_first(drive):
     log, ids = grouped()
     async with drive(log) as d:
@@ -263,6 +430,7 @@ async def test_a_group_by_the_mouse(drive):
             await d.until(lambda wanted=wanted: len(d.table.source) == len(wanted))
 
 
+@pytest.mark.slow
 async def test_the_entry_that_came_nearest(drive):
     log, ids = grouped()
     async with drive(log) as d:
@@ -273,6 +441,7 @@ async def test_the_entry_that_came_nearest(drive):
         await d.until(lambda: d.screen.TAB == "corpus" and d.table.cursor == "main/0")
 
 
+@pytest.mark.slow
 async def test_a_mutant_is_judged_after_the_end(drive, monkeypatch, tmp_path):
     log, ids = grouped()
     log.add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
@@ -317,13 +486,14 @@ async def test_a_mutant_leaves_the_filter_when_it_is_killed(drive):
 async def test_clicking_a_state_in_the_legend(drive):
     async with drive(mutated()) as d:
         await d.press("4")
-        y, line = next((i, t) for i, t in enumerate(d.lines()) if "alive 33" in t)
+        y, line = next((i, t) for i, t in enumerate(d.lines()) if "33 alive" in t)
         await d.pilot.click(offset=(line.index("alive"), y))
         await d.until(lambda: len(d.table.source) == 33)
         await d.pilot.click(offset=(line.index("alive"), y))
         await d.until(lambda: len(d.table.source) == 309)
 
 
+@pytest.mark.slow
 async def test_words_and_conditions(drive):
     cases = [
         ("operator=math", lambda m: m.operator == "math"),
@@ -374,6 +544,7 @@ async def test_keys_steer_the_mutant_under_the_cursor(drive, key, command):
                                   for n in d.notices()))  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_what_is_killed_is_only_requeued(drive):
     async with drive(mutated()) as d:
         await d.press("4")
@@ -389,6 +560,7 @@ async def test_what_is_killed_is_only_requeued(drive):
         assert commands(d) == [RequeueMutants("tests.program:is_digit:boundary:0:x")]
 
 
+@pytest.mark.slow
 async def test_a_verdict_wants_its_reason(drive):
     log, _ = small()
     async with drive(log) as d:
@@ -401,6 +573,7 @@ async def test_a_verdict_wants_its_reason(drive):
         assert commands(d) == [MarkEquivalent(FIRST, "same both")]
 
 
+@pytest.mark.slow
 async def test_pending_at_once_and_then_what_the_engine_says(drive):
     log, ids = small()
     async with drive(log, size=(120, 60)) as d:  # room for the whole story
@@ -423,6 +596,7 @@ async def test_a_pending_selection_marks_all_that_it_means(drive):
         assert d.text().count("promote…") == 3
 
 
+@pytest.mark.slow
 async def test_many_at_once(drive):
     async with drive(mutated()) as d:
         await d.press("4", *"jjj", "m")
@@ -444,6 +618,7 @@ async def test_many_at_once(drive):
         await d.until(lambda: any(n.startswith(said) for n in d.notices()))
 
 
+@pytest.mark.slow
 async def test_many_by_mouse(drive):
     async with drive(mutated()) as d:
         await d.press("4", "m")
@@ -457,6 +632,7 @@ async def test_many_by_mouse(drive):
         assert commands(d) == [PromoteMutants("operator=boundary")]
 
 
+@pytest.mark.slow
 async def test_many_as_the_table_is_narrowed(drive):
     async with drive(mutated()) as d:
         await d.press("4", "slash", *"operator", "equals_sign", *"math", "enter", "f", "f")
@@ -478,6 +654,7 @@ async def test_leaving_the_menu_does_nothing(drive):
         assert commands(d) == []
 
 
+@pytest.mark.slow
 async def test_the_exact_pass_asks_first(drive):
     async with drive(mutated()) as d:
         await d.press("4", "E")
@@ -488,6 +665,7 @@ async def test_the_exact_pass_asks_first(drive):
         assert commands(d) == [ExactPass()]
 
 
+@pytest.mark.slow
 async def test_what_the_engine_cannot_is_grey_with_the_reason(drive):
     log = started("m", engine="mu2")
     log.add(ev.CampaignState("running"))
@@ -516,33 +694,66 @@ async def test_over_looked_at_and_replayed_campaigns_cannot_be_steered(drive):
     async with drive(log, replay_at=300.0) as d:
         await d.press("4", "d")
         assert "d Skip" not in d.text()
-        assert "killed 24" in d.text()
+        assert ": 24" in d.text()
     log.add(ev.CampaignEnded("finished"))
     async with drive(log) as d:
         await d.press("4", "u")
-        assert d.notices() == ["Promote: the campaign is over (finished)"]
+        assert d.notices() == ["Promote: the campaign has finished"]
 
 
 @pytest.mark.slow
 async def test_a_replay_goes_back_before_the_kills(drive):
     async with drive(mutated(), replay_at=600.0) as d:
         await d.press("4")
-        await d.until(lambda: "killed 252" in d.text())
-        await d.press("ctrl+home")
+        await d.until(lambda: "252 killed" in d.text())
+        await d.press("i", "ctrl+home")
         await d.until(lambda: "This campaign has no mutants" not in d.text())
         for _ in range(3):
             await d.press("right")
         await d.until(lambda: "last kill 0s ago" in d.text())
-        assert "killed 252" not in d.text()
+        assert "252 of" not in d.text()
 
 
-async def test_an_id_that_reads_as_a_selection_is_not_sent(drive):
+async def test_an_id_that_reads_as_a_selection_is_sent_as_an_id(drive):
     log, _ = small(0)
     log.add(ev.MutantsFound("main", "m", "m.py", "", [{"id": "operator=math", "line": 1}]))
     async with drive(log) as d:
         await d.press("4", "d")
-        assert any("looks like a selection" in n for n in d.notices())
-        assert commands(d) == []
+        await d.until(lambda: commands(d))
+        assert parse_selection(commands(d)[0].select).named == ["operator=math"]
+
+
+@pytest.mark.slow
+async def test_a_command_acts_on_the_marked_mutants_in_one_step(drive):
+    log, ids = small()
+    async with drive(log) as d:
+        await d.press("4", "space", "j", "space")
+        assert list(d.table.marks) == [ids[0], ids[2]]
+        assert d.app.action_context().marked == 2
+        await d.press("slash", *"nothing", "enter")
+        await d.until(lambda: len(d.table.source) == 0)
+        assert d.table.hidden_marks == 2
+        await d.press("escape")
+        assert not d.table.marks  # the marks first, then the filter
+        assert len(d.table.source) == 0
+        await d.press("escape")
+        await d.until(lambda: len(d.table.source) == len(ids))
+        await d.press("g", "space", "j", "M", "S", "d")
+        await d.until(lambda: commands(d))
+        (command,) = commands(d)
+        assert isinstance(command, SkipMutants)
+        assert parse_selection(command.select).named == sorted(ids[:3])
+        assert not d.table.marks
+
+
+@pytest.mark.slow
+async def test_space_plays_a_replay_and_marks_nothing(drive):
+    async with drive(mutated(), replay_at=5.0) as d:
+        await d.press("4")
+        paused = d.app.action_context().paused_replay
+        await d.press("space")
+        assert d.app.action_context().paused_replay is not paused
+        assert not d.table.marks
 
 
 async def test_a_mutant_that_nothing_selects_has_no_menu(drive):
@@ -557,6 +768,7 @@ async def test_a_mutant_that_nothing_selects_has_no_menu(drive):
 # ------------------------------------------------------------- going and copying
 
 
+@pytest.mark.slow
 async def test_to_the_entry_that_killed_it(drive):
     async with drive(mutated()) as d:
         await d.press("4")
@@ -569,6 +781,7 @@ async def test_to_the_entry_that_killed_it(drive):
         await d.until(lambda: "No entry has killed this mutant." in d.notices())
 
 
+@pytest.mark.slow
 async def test_a_killer_that_the_corpus_does_not_know(drive):
     log, ids = small()
     log.add(killed("main", ids[0], 77, 5))
@@ -577,6 +790,7 @@ async def test_a_killer_that_the_corpus_does_not_know(drive):
         await d.until(lambda: "main/77 is not in this table." in d.notices())
 
 
+@pytest.mark.slow
 async def test_copying_id_and_place(drive):
     async with drive(mutated()) as d:
         await d.press("4", "c")
@@ -585,6 +799,7 @@ async def test_copying_id_and_place(drive):
         assert d.app.clipboard == f"{PROGRAM}:5"
 
 
+@pytest.mark.slow
 async def test_keys_typed_into_a_reason_do_nothing_else(drive):
     log, _ = small()
     async with drive(log) as d:
@@ -597,7 +812,7 @@ async def test_keys_typed_into_a_reason_do_nothing_else(drive):
 async def test_every_size_of_terminal(drive):
     async with drive(mutated(), size=(200, 60)) as d:
         await d.press("4")
-        assert "infected" in d.text()
+        assert "303 mutants" in d.text()
         for size in ((120, 40), (80, 24), (60, 18), (30, 10), (8, 3)):
             await d.pilot.resize_terminal(*size)
             await d.until(lambda size=size: len(d.lines()) == size[1])
@@ -632,6 +847,7 @@ async def test_eight_thousand_mutants(drive):
         assert isinstance(d.screen.query_one(FilterBar).text, str)
 
 
+@pytest.mark.slow
 async def test_after_a_loss_of_records_the_score_is_one_of_what_is_known(drive):
     log = mutated()
     async with drive(log) as d:
@@ -639,3 +855,108 @@ async def test_after_a_loss_of_records_the_score_is_one_of_what_is_known(drive):
         assert "as far as known" not in d.text()
         log.add(ev.RecordsLost(1, "a block was damaged"))
         await d.until(lambda: "as far as known" in d.text())
+
+
+# ----------------------------------------------------------------------- undo
+
+
+@pytest.mark.slow
+async def test_z_restores_what_the_log_says_was_set_before(drive):
+    log, ids = small()
+    log.add(ev.MutantState("main", ids[1], "alive", steer="promoted"))
+    async with drive(log) as d:
+        await d.press("4")
+        assert d.app.action_context().undo
+        await d.press("z")
+        assert commands(d) == []
+        await d.press("j", "d")
+        await d.until(lambda: commands(d) == [SkipMutants(ids[1])])
+        log.add(ev.MutantState("main", ids[1], "skipped"))
+        await d.until(lambda: d.app.action_context().undo == "")
+        await d.press("z")
+        await d.until(lambda: len(commands(d)) == 2)
+        assert commands(d)[1] == RestoreMutants(f"id={ids[1]}", "alive", steer="promoted")
+        log.add(ev.MutantState("main", ids[1], "alive", steer="promoted"))
+        await d.until(lambda: d.app.action_context().undo)  # there is nothing left to undo
+        text = d.text()
+        await d.press("1")
+        await d.until(lambda: f"undo of skip-mutants {ids[1]}" in d.text()), text
+
+
+async def test_the_commands_of_one_key_press_are_one_step(drive):
+    log, ids = small()
+    async with drive(log) as d:
+        d.app.steer(SkipMutants(ids[0]), "skip")
+        d.app.steer(SkipMutants(ids[1]), "skip")
+        await d.until(lambda: len(commands(d)) == 2)
+        log.add(*(ev.MutantState("main", id, "skipped") for id in ids[:2]))
+        await d.until(lambda: d.app.action_context().undo == "")
+        await d.press("z")
+        await d.until(lambda: len(commands(d)) == 4)
+        assert {c.select for c in commands(d)[2:]} == {f"id={id}" for id in ids[:2]}
+        log.add(*(ev.MutantState("main", id, "pending") for id in ids[:2]))
+        await d.until(lambda: d.app.action_context().undo)
+
+
+# ------------------------------------------------------------------- accepted
+
+
+def accepted(id, verdict="accepted"):
+    row = {"id": id, "verdict": verdict, "because": "\x1btoo rare", "author": "ada", "date": "2026"}
+    return ev.VerdictsChanged([], [row])
+
+
+@pytest.mark.slow
+async def test_a_survivor_is_accepted_and_not_any_more(drive):
+    log, ids = grouped()
+    async with drive(log, size=(120, 40)) as d:
+        await d.press("4", "v")
+        await d.until(lambda: d.table.cursor == ids[3])
+        await d.press("A", "x", "enter")
+        await d.until(lambda: commands(d) == [AcceptMutants(ids[3], "x")])
+        log.add(accepted(ids[3]))
+        await d.until(lambda: d.screen._scores.groups["accepted"] == 1)
+        keys = [d.table.source.key(n) for n in range(len(d.table.source))]
+        assert keys[-1] == ids[3]  # apart: the last of the survivors
+        d.table.move_to(len(keys) - 1)
+        await d.until(lambda: "too rare" in d.text())
+        assert "\x1b" not in d.text()
+        await d.press("A")
+        await d.until(lambda: commands(d)[1:] == [UnacceptMutants(ids[3])])
+        # A group of their own.
+        for _ in range(4):
+            await d.press("v")
+        await d.until(lambda: len(d.table.source) == 1 and d.table.cursor == ids[3])
+
+
+async def test_marked_survivors_are_accepted_in_one_command(drive):
+    log, ids = grouped()
+    async with drive(log) as d:
+        await d.press("4", "v")
+        await d.until(lambda: d.table.cursor == ids[3])
+        await d.press("space", "space", "A", "x", "enter")
+        await d.until(lambda: commands(d))
+        (command,) = commands(d)
+        assert isinstance(command, AcceptMutants)
+        assert set(parse_selection(command.select).named) == {ids[3], ids[5]}
+
+
+async def test_only_survivors_are_accepted_also_after_the_end(drive, monkeypatch, tmp_path):
+    log, ids = grouped()
+    log.add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
+    asked = []
+
+    async def record(run, command):
+        asked.append(command)
+        return True, "done"
+
+    monkeypatch.setattr(steering, "record_verdict", record)
+    async with drive(log, run=tmp_path) as d:
+        await d.press("4", "v", "A", "x", "enter")
+        await d.until(lambda: asked)
+        assert asked == [AcceptMutants(ids[3], "x")]
+        log.add(killed("main", ids[3], 1, 9))
+        await d.press("escape")
+        await d.until(lambda: d.app.campaign.mutants[ids[3]].state == "killed")
+        d.table.go_to(ids[3])
+        await d.until(lambda: BY_ID["mutant.accept"].why_not(d.app.action_context()))

@@ -1,13 +1,22 @@
 """Looking at the past: the same screens under another clock."""
 
+from itertools import pairwise
+
 import pytest
 from fakes import running
+from hypothesis import given
+from hypothesis import strategies as st
 from mutated import mutated
 
+from fuzztui.model.fold import apply
+from fuzztui.model.state import RECENT_COMMANDS, Entry, State
+from fuzztui.tui.frame.replay_marks import ANY, KINDS, MAX_TIMES, SIGNS, Marks, marks_of
 from fuzztui.tui.frame.timeline import Timeline
+from fuzztui.tui.labels.glyphs import STEERED
 from fuzztui.wire import events as ev
 
 
+@pytest.mark.slow
 async def test_a_replay_shows_the_campaign_as_it_was(drive):
     async with drive(running(), replay_at=300.0) as d:
         text = d.text()
@@ -24,13 +33,22 @@ async def test_a_replay_shows_the_campaign_as_it_was(drive):
 async def test_the_head_says_what_the_run_came_to(drive, size):
     log = running(60)
     log.add(ev.CampaignEnded("stopped", "stopped by ann@box"), dt=1.0)
+
+    def head(d):
+        return d.lines()[0].partition("▷ REPLAY")[2].replace(",", "").split()
+
     async with drive(log, size=size, replay_at=30.0) as d:
-        await d.until(lambda: "▷ REPLAY of a stopped run" in d.lines()[0])
-        assert d.lines()[0].endswith(" · then running") == (size[0] > 60)
+        words = (
+            ["running", "at", "0:00:30", "stopped", "at", "0:01:01"]
+            if size[0] > 60
+            else ["running"]
+        )
+        await d.until(lambda: head(d) == words)
         await d.press("ctrl+end")
-        await d.until(lambda: d.lines()[0].endswith("▷ REPLAY of a stopped run"))
+        await d.until(lambda: head(d) == (["stopped", "at", "0:01:01"] if size[0] > 60 else
+                                          ["stopped"]))  # fmt: skip
     async with drive(running(60), size=size, replay_at=30.0) as d:
-        await d.until(lambda: d.lines()[0].endswith("▷ REPLAY · then running"))
+        await d.until(lambda: head(d) == words[:3])
 
 
 @pytest.mark.slow
@@ -61,36 +79,126 @@ async def test_keys_move_through_time(drive):
 
 
 @pytest.mark.slow
-async def test_going_from_find_to_find(drive):
+async def test_going_from_finding_to_finding(drive):
     async with drive(running(), replay_at=0.0) as d:
         await d.until(lambda: d.app.marks)
+        await d.until(lambda: d.app.player.kind == "finding")
         seen = []
-        for _ in range(5):
+        for _ in range(3):
             await d.press("full_stop")
             seen.append(d.world.clock.t)
-        assert seen == [95.5, 96.5, 300.5, 400.5, 480.5]
+        assert seen == [95.5, 300.5, 400.5]  # the first of each group
         await d.press("full_stop")
-        assert d.notices() == ["No further finding in that direction."]
-        await d.press("comma")
+        assert len(d.notices()) == 1
         assert d.world.clock.t == 400.5
+        await d.press("comma")
+        assert d.world.clock.t == 300.5
 
 
-async def test_without_findings_ahead_it_goes_from_kill_to_kill(drive):
+def everything():
+    """A campaign with marks of all kinds."""
     log = mutated(count=40, seconds=60)
     log.add(dt=5.0)
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000", id=0))
-    async with drive(log, replay_at=0.0) as d:
-        await d.until(lambda: d.app.kills)
-        kills = sorted(set(d.app.kills))
-        await d.press("full_stop")
-        (finding,) = {t for t, _ in d.app.marks}
-        assert d.world.clock.t == finding
-        await d.press("comma")  # no finding before
-        assert d.world.clock.t == kills[-1]
+    log.add(ev.CommandIssued("c1", {"name": "pause"}, "me@here"), dt=3.0)
+    log.add(ev.EntrySaved("main", 900, "queue/id:000900"), dt=2.0)
+    log.add(ev.EntryDescribed("main", 900, ["edge"], 5))
+    log.add(dt=2.0)
+    return log
+
+
+@pytest.mark.slow
+async def test_a_key_chooses_the_kind_to_jump_to(drive):
+    async with drive(everything(), replay_at=0.0, size=(80, 24)) as d:
+        await d.until(lambda: d.app.marks)
+        marks = d.app.marks
+        seen = {}
+        for _ in marks.kinds():
+            kind = d.app.player.kind
+            assert f"next: {kind}" in d.lines()[-2]
+            await d.press("ctrl+home", "full_stop")
+            seen[kind] = d.world.clock.t
+            await d.press("semicolon")
+        assert seen.keys() == {ANY, *KINDS}
+        assert all(seen[kind] == min(marks.of(kind)) for kind in KINDS)
+        assert seen[ANY] == min(seen.values())
+        await d.press("semicolon")
+        assert d.app.player.kind == "steering"
+        await d.press("ctrl+end", "comma")
+        assert d.world.clock.t == seen["steering"]
+
+
+async def test_without_findings_it_goes_from_kill_to_kill(drive):
+    async with drive(mutated(count=40, seconds=60), replay_at=0.0) as d:
+        await d.until(lambda: d.app.marks)
+        kills = sorted(set(d.app.marks.of("kill")))
+        await d.press("full_stop", "full_stop")
+        assert d.world.clock.t == kills[1]
         await d.press("comma")
-        assert d.world.clock.t == kills[-2]
-        await d.press("ctrl+home", "comma")
+        assert d.world.clock.t == kills[0]
+        await d.press("comma")
         assert len(d.notices()) == 1
+
+
+async def test_marks_of_all_kinds_are_on_the_timeline(drive):
+    async with drive(everything(), replay_at=0.0, size=(220, 24)) as d:
+        await d.until(lambda: d.app.marks)
+        await d.until(lambda: {"✗", STEERED, "•", "╵"} <= {*d.lines()[-2]})
+
+
+def test_a_cell_shows_its_most_important_mark():
+    times = ([5.0], [5.0, 3.0], [5.0, 2.0], [5.0, 1.0])
+    marks = Marks([(5.0, "hang")], tuple(sorted(each) for each in times))
+    signs = [marks.sign(t - 0.5, t + 0.5) for t in (5.0, 3.0, 2.0, 1.0, 4.0)]
+    assert signs == [("▲", "hang"), SIGNS["steering"], SIGNS["kill"], SIGNS["edge"], None]
+
+
+@given(
+    st.lists(st.lists(st.floats(0, 100), max_size=8).map(sorted), min_size=4, max_size=4),
+    st.floats(-1, 101),
+)
+def test_jumps_lead_to_the_nearest_mark(times, t):
+    marks = Marks([(t, "crash") for t in times[0]], tuple(times))
+    for kind in (ANY, *KINDS):
+        every = [x for each in times for x in each] if kind == ANY else marks.of(kind)
+        assert marks.after(kind, t) == min((x for x in every if x > t), default=None)
+        assert marks.before(kind, t) == max((x for x in every if x < t), default=None)
+        assert marks.count(kind, t) == (sum(x <= t for x in every), len(every))
+
+
+def test_all_commands_have_a_mark_though_the_state_keeps_the_newest_only():
+    log = running(60)
+    for n in range(3 * RECENT_COMMANDS):
+        log.add(ev.CommandIssued(f"c{n}", {"c": "skip", "entry": 1}, "me"), dt=1.0)
+    state = State()
+    apply(state, log.records)
+    assert len(state.commands) <= RECENT_COMMANDS
+    marks = marks_of(state)
+    assert marks.of("steering")[0] < log.records[0].t + 70
+    # Each part of the timeline has its mark.
+    begin = marks.of("steering")[0]
+    step = (state.t - begin) / 200
+    assert all(marks.sign(begin + n * step, begin + (n + 1) * step) for n in range(200))
+
+
+def test_marks_are_bounded_and_cover_the_whole_campaign():
+    state = State(t=1000.0)
+    for i in range(3 * MAX_TIMES):
+        t = i / (3 * MAX_TIMES) * 1000.0
+        state.entries[f"main/{i}"] = Entry(f"main/{i}", "main", i, t, cov=True)
+    edges = marks_of(state).of("edge")
+    assert MAX_TIMES // 2 < len(edges) <= MAX_TIMES
+    assert [*edges] == sorted(edges)
+    assert max(b - a for a, b in pairwise([0.0, *edges, 1000.0])) < 1.0
+
+
+async def test_a_notification_leaves_the_timeline_visible(drive):
+    async with drive(running(60), replay_at=30.0, size=(60, 16), toasts=True) as d:
+        timeline = d.lines()[-2]
+        d.app.say("a text that is as wide as the terminal, and a little wider than that")
+        await d.until(lambda: "a text that" in d.text())
+        await d.still()
+        assert d.lines()[-2] == timeline
 
 
 @pytest.mark.slow
@@ -114,8 +222,9 @@ async def test_play_hold_and_speed(drive):
 
 async def test_a_click_on_the_timeline(drive):
     async with drive(running(), replay_at=0.0) as d:
-        timeline = d.screen.query_one(Timeline)
-        await d.pilot.click(Timeline, offset=(timeline.size.width - 11, 0))
+        await d.until(lambda: d.app.marks)
+        end = d.lines()[-2].index(" 0:10:00")
+        await d.pilot.click(Timeline, offset=(end - 2, 0))
         await d.until(lambda: d.world.clock.t > 0.95 * d.world.session.end_t)
         assert "✗" in d.text()
         assert "▲" in d.lines()[-2]
@@ -146,6 +255,7 @@ async def test_the_timeline_is_on_every_screen(drive):
             assert "0:10:00" in d.lines()[-2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_timeline_is_the_only_bar(drive, size):
     log = running()
@@ -155,4 +265,4 @@ async def test_the_timeline_is_the_only_bar(drive, size):
     async with drive(log, size=size, replay_at=300.0) as d:
         await d.until(lambda: "0:30:00" in "".join(d.lines()[:2]))
         assert not set("━╸─") & set("".join(d.lines()[:2]))
-        assert "━" in d.lines()[-2]
+        assert "╹" in d.lines()[-2]

@@ -89,6 +89,7 @@ def test_the_source_is_what_the_program_ran(tmp_path):
     assert load_at("a.py", 1, "", WALL, 4).problem and load_at("/nowhere", 1, "", WALL, 4).problem
 
 
+@pytest.mark.slow
 async def test_few_findings_are_above_a_report_of_full_width(drive, tmp_path):
     source = tmp_path / "app.py"
     source.write_text("def f():\n    a = 1\n    raise KeyError(a)\n")

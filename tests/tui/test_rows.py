@@ -77,6 +77,72 @@ def test_any_sequence_of_changes_gives_the_defined_order(bulk, steps):
         rows_module.BULK = before
 
 
+def small_steps(monkeypatch, step=1, run=3):
+    monkeypatch.setattr(rows_module, "STEP", step)
+    monkeypatch.setattr(rows_module, "SHOWN_AT", step)
+    monkeypatch.setattr(rows_module, "RUN", run)
+    monkeypatch.setattr(rows_module, "AT_ONCE", 0)
+
+
+sliced = st.one_of(
+    step,
+    st.tuples(st.just("work"), st.integers(1, 4)),
+    st.tuples(st.just("load")),
+)
+
+
+@pytest.mark.parametrize("run", [2, 100])
+@given(steps=st.lists(sliced, max_size=20))
+def test_work_in_slices_gives_what_work_at_once_gives(run, steps):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        small_steps(monkeypatch, run=run)
+        model, arrival = {f"k{i}": Thing("b", i % 3) for i in range(6)}, []
+        arrival += model
+        rows = Rows(COLUMNS)
+        rows.load(model)
+        for kind, *rest in steps:
+            if kind == "put":
+                model.update(rest[0])
+                arrival += [k for k in rest[0] if k not in arrival]
+                rows.update(sorted(rest[0]), 0.0)
+            elif kind == "drop":
+                for key in rest[0]:
+                    model.pop(key, None)
+                rows.update(rest[0], 0.0)
+            elif kind == "sort":
+                rows.sort(*rest, within=0.0)
+            elif kind == "narrow":
+                rows.narrow(*rest, within=0.0, first="k3")
+            elif kind == "load":
+                arrival = [*model]
+                rows.load(model, 0.0, "k2")
+            else:
+                for _ in range(rest[0]):
+                    rows.work(0.0)
+            for i, key in enumerate(order(rows)):  # what is shown meanwhile is consistent
+                assert rows.position(key) == i
+                assert rows.row(key) is not None
+        assert rows.work()
+        assert order(rows) == expected(model, arrival, rows)
+
+
+def test_what_a_filter_has_found_is_shown_before_it_is_done(monkeypatch):
+    small_steps(monkeypatch, run=1000)
+    model = {f"k{i:03}": Thing("b" if i % 2 else "alpha", i) for i in range(100)}
+    rows = Rows(COLUMNS)
+    rows.load(model)
+    rows.sort(SIZE, reverse=True)
+    rows.narrow("alpha", within=0.0, first="k090")
+    seen = []
+    while rows.pending:
+        rows.work(0.0)
+        seen.append(len(rows))
+        if rows.pending and len(rows) < 50:
+            assert rows.position("k090") == 0  # the row of the cursor from the beginning
+    assert sorted(set(seen))[:3] == [2, 3, 5]
+    assert seen[-1] == 50
+
+
 def test_a_row_that_changed_leaves_a_filter_it_no_longer_passes():
     model = {"a": Thing("alpha", 1)}
     rows = Rows(COLUMNS)

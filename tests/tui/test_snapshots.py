@@ -44,6 +44,7 @@ MUTATED = {
     "survivors-80x24": ((80, 24), "v"),
     "overview-mu2-80x24": ((80, 24), "1"),
     "overview-mu2-120x40": ((120, 40), "1"),
+    "overview-mu2-220x60": ((220, 60), "1"),
 }
 
 
@@ -60,6 +61,7 @@ FIRST = {
 FLEETS = {
     "afl-120x40": ((120, 40), 50, False),
     "afl-80x24": ((80, 24), 50, False),
+    "afl-220x60": ((220, 60), 50, False),
     "afl-two-80x24": ((80, 24), 2, False),
     "watched-120x40": ((120, 40), 50, True),
     "watched-80x24": ((80, 24), 50, True),
@@ -82,6 +84,7 @@ AIMED = {
     "types-120x40": ((120, 40), "7", False),
     "overview-spoton-80x24": ((80, 24), "1", True),
     "overview-spoton-120x40": ((120, 40), "1", False),
+    "overview-spoton-220x60": ((220, 60), "1", False),
 }
 
 
@@ -169,7 +172,9 @@ async def test_screen(drive, picture, name):
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
 async def test_yields(drive, picture, size):
     async with drive(compared(), size=size, run=None) as d:
-        await d.press("2", "v")
+        await d.press("2")
+        await d.still()  # a dialog keeps the picture of the screen behind it
+        await d.press("v")
         await d.until(lambda: isinstance(d.app.screen, YieldScreen))
         await d.still()
         assert d.text() + "\n" == picture

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual import on
 
-from fuzztui.tui.base.columns import GAP, Column, Layout, widths
+from fuzztui.tui.base.columns import GAP, LEAST, Column, Layout, widths
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.table import BigTable
@@ -71,6 +71,7 @@ async def test_a_hundred_thousand_rows():
         await pilot.pause()
         assert app.lines()[1].startswith(" k000000")
         await pilot.press("end")
+        await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.grid.cursor == "k099999"
         assert app.lines()[-1].startswith(" k099999")
@@ -85,8 +86,8 @@ async def test_the_cursor_is_kept_by_key_through_sorting():
     app = Demo(make(500))
     async with app.run_test(size=(80, 20)) as pilot:
         await pilot.press("j", "j")
-        await pilot.press("s")  # by key
-        await pilot.press("s")  # by n, largest first
+        await pilot.press("s", "k", "enter")  # by key
+        await pilot.press("s", "s", "enter")  # by n, largest first
         await pilot.pause()
         assert app.lines()[0].split()[1:3] == ["n", "▼"]
         assert app.grid.cursor == "k000002"
@@ -96,7 +97,7 @@ async def test_the_cursor_is_kept_by_key_through_sorting():
         await pilot.pause()
         assert app.lines()[0].split()[1:3] == ["n", "▲"]
         assert app.grid.cursor == "k000002"
-        await pilot.press("s")  # as they came
+        await pilot.press("s", "a", "enter")  # as they came
         assert app.grid.rows.sort_column is None
 
 
@@ -169,7 +170,7 @@ async def test_when_its_row_goes_the_cursor_stays_where_it_was():
         await pilot.pause()
         assert app.grid.cursor is None
         assert app.grid.current is None
-        await pilot.press("j", "G", "enter", "s", "pagedown")
+        await pilot.press("j", "G", "enter", "s", "escape", "pagedown")
         assert app.events[-1] == ("Highlighted", None)
 
 
@@ -389,3 +390,48 @@ def test_without_room_one_column_gives_then_others_are_left_out():
     assert at(16) == {"state": 8, "n": 5}
     assert at(5) == {"state": 8, "n": 5}  # it scrolls sideways
     assert at(5, made[2]) == {"state": 8, "n": 5, "a": 4}  # what it is sorted by stays
+
+
+async def test_marks_stay_with_their_rows():
+    items = make(50)
+    app = Demo(items)
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.grid.do_table_mark()
+        app.grid.move_to(5)
+        app.grid.do_table_mark()
+        app.grid.move_to(8)
+        app.grid.do_table_mark_range()
+        await pilot.pause()
+        marked = ["k000000", *(f"k{n:06d}" for n in range(5, 9))]
+        assert list(app.grid.marks) == marked
+        assert [line[0] for line in app.lines()[1:11]] == [*"▌    ▌▌▌▌", " "]
+        app.grid.sort_by(app.grid.columns[1], True)
+        app.grid.narrow("k000006")
+        assert app.grid.hidden_marks == 4
+        del items["k000005"]
+        app.grid.touch(["k000005"])
+        assert [row.key for row in app.grid.marked_rows()] == [m for m in marked if m[-1] != "5"]
+        assert app.grid.clear_marks()
+        assert not app.grid.clear_marks()
+
+
+async def test_the_pointer_on_a_title_shows_its_meaning():
+    app = Demo(make(5))
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.grid.meanings = {"n": "The [number] of it"}
+        await pilot.hover(offset=(10, 0))
+        assert "The [number] of it" in str(app.grid.tooltip)
+        await pilot.hover(offset=(10, 3))
+        assert app.grid.tooltip is None
+
+
+@pytest.mark.parametrize("room", range(24, 50))
+def test_a_last_column_of_text_is_cut_with_an_ellipsis_not_by_the_edge(room):
+    number = Column("n", "number", lambda r: (r, ""), min=12, max=12)
+    text = Column("text", "text", lambda r: (r, ""), min=18, max=40, flex=True)
+    layout = Layout((number, text))
+    layout.fit(["some words in a row"], room, None)
+    assert layout.total <= room
+    last, wide = layout.cells[-1]
+    assert last is text
+    assert wide >= LEAST

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from fuzztui.tui.base import format
 from fuzztui.tui.base.text import fit, plain, plain_lines
 
 # Surrogates included: a log may hold half of a pair.
@@ -70,3 +71,8 @@ def test_lines_are_lines(text):
     lines = plain_lines(text)
     assert all(line.isprintable() for line in lines)
     assert len(lines) <= 401
+
+
+@pytest.mark.parametrize("wall", [1e12, 1e300, -1e300, float("inf"), float("nan")])
+def test_an_impossible_time_is_a_dash(wall):
+    assert format.wall_clock(wall, "%Y") == format.NONE

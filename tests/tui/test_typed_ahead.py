@@ -9,7 +9,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
-from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
+from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen, Dialog
 from fuzztui.tui.base.filterbar import FilterBar
 
 
@@ -72,7 +72,7 @@ async def test_the_answer_to_a_question(drive):
         await d.until(lambda: d.table.current and d.table.current.state == "alive")
         burst(d.app, "equals_sign", *"dup/px")
         await d.until(lambda: isinstance(d.app.screen, AskScreen))
-        await d.until(lambda: d.app.screen.query_one(Input).value == "dup/px")
+        await d.until(lambda: [i.value for i in d.app.screen.query(Input)] == ["dup/px"])
         assert await commands(d) == []
 
 
@@ -83,6 +83,33 @@ async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
         burst(d.app, *"xdpu")
         await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
         assert await commands(d) == []
+
+
+ANSWERS = {
+    "a theme": (running, "T", "j", "enter", "q"),
+    "an order": (running, "2", "s", "j", "enter", "escape"),
+    "no to a question": (running, "x", "enter", "n"),
+    "a reason": (mutated, "4", "f", "f", "equals_sign", "d", "enter", "escape"),
+    "mutants of a group": (mutated, "4", "m", "escape", "escape"),
+}
+"""Keys that open a dialog, answer, and would answer again."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ANSWERS)
+async def test_the_first_answer_to_a_dialog_counts(drive, case):
+    campaign, *keys = ANSWERS[case]
+    async with drive(campaign(), theme="daylight") as d:
+        *opening, first, second = keys
+        await d.press(*opening)
+        assert isinstance(d.app.screen, Dialog)
+        burst(d.app, first, second)
+        await d.until(lambda: not isinstance(d.app.screen, Dialog))
+        if case == "a theme":
+            await d.until(lambda: d.world.themes)
+            assert d.app.theme == d.world.themes[-1] != "daylight"
+        await d.press("1")
+        assert d.screen.TAB == "overview"
 
 
 @pytest.mark.slow

@@ -178,7 +178,7 @@ async def test_tab_goes_through_both_and_the_details(drive):
         await d.press("7", "tab")
         assert d.app.focused is d.screen.targets
         assert "thumbs/app.py:18:then\n" in d.text() or "when its condition" in d.text()
-        await d.press("tab", "s")  # from the details, of the table that they are of
+        await d.press("tab", "s", *"wh", "enter")  # from the details, of the table that they are of
         assert d.screen.targets.rows.sort_column.id == "where"
         assert d.screen.types.rows.sort_column.id == "chance"
 
@@ -250,6 +250,7 @@ async def test_nothing_is_left(drive):
         assert "All goals are covered: 240 goals." in d.text()
 
 
+@pytest.mark.slow
 async def test_targets_that_engines_do_not_tell_of_are_counted(drive):
     log = aimed(seconds=100)
     async with drive(log, size=(80, 24)) as d:
@@ -268,6 +269,7 @@ async def test_a_campaign_without_types_says_what_helps(drive):
         assert "no type is drawn" in strip(d)[2]
 
 
+@pytest.mark.slow
 async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
     log = aimed()
     before, changed = figures("main", 601), ["thumbs/app.py"]
@@ -294,6 +296,7 @@ async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
         await d.until(lambda: strip(d)[2].strip().startswith("start the campaign to have it"))
 
 
+@pytest.mark.slow
 async def test_without_any_type_a_program_that_has_changed_is_why(drive):
     log = started("x", engine="spoton")
     figures = ev.TargetingStats("main", 0.5, changed=["thumbs/app.py", "b.py"])
@@ -334,6 +337,7 @@ def write_targets(run, program=PROGRAM, **changes):
     (run / "targets.json").write_text(json.dumps(told))
 
 
+@pytest.mark.slow
 async def test_the_program_around_a_target(drive, tmp_path):
     write_targets(tmp_path)
     async with drive(aimed()) as d:
@@ -344,6 +348,7 @@ async def test_the_program_around_a_target(drive, tmp_path):
         await d.until(lambda: "targets.json does not contain the goal" in details(d))
 
 
+@pytest.mark.slow
 async def test_lines_of_the_program_are_cut_its_own_wraps(drive, tmp_path):
     program = PROGRAM.replace("year(path)", "year(" + "path.resolve()." * 9 + "x)")
     program = program.replace("== 2008", "== a_first_name and another_name")
@@ -394,7 +399,7 @@ async def test_sorting_and_filtering_as_everywhere(drive):
         assert "no goal passes the filter" in d.text()
         await d.press("escape")
         assert len(rows(d.screen.types)) == len(TYPES)
-        await d.press("t", "s")
+        await d.press("t", "s", *"wh", "enter")
         places = [place_of(where) for where in rows(d.screen.targets)]
         assert places == sorted(places)
 
@@ -426,6 +431,7 @@ async def test_each_instance_has_its_own_figures(drive):
         await d.until(lambda: "×4 ≠" in d.text())
 
 
+@pytest.mark.slow
 async def test_who_ends_is_drawn_from_no_more(drive):
     async with drive(aimed(instances=("main", "s1"))) as d:
         await d.press("7")
@@ -483,6 +489,7 @@ async def test_names_of_hostile_programs_are_harmless(drive):
                 assert len(d.lines()) == size[1]
 
 
+@pytest.mark.slow
 async def test_a_thousand_rows_of_each_do_not_freeze(drive):
     log = started("x", engine="spoton")
     names = [f"package.module{i % 37}.Type{i}" for i in range(1000)]
@@ -537,6 +544,7 @@ async def test_steps_are_sent_when_none_follows(drive):
         await d.until(lambda: commands(d) == [WeighType("thumbs.model.Thumbnail", 8.0)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("log", "keys"), [(aimed, ["7", "greater_than_sign"]), (mixed, ["6", "less_than_sign"])]
 )
@@ -552,12 +560,13 @@ async def test_what_is_pending_is_sent_when_the_screen_is_left(
     assert len(commands(d)) == 1
 
 
+@pytest.mark.slow
 async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
     monkeypatch.setattr("fuzztui.tui.frame.controls.LEAVE_S", 0.05)
     log, answer = aimed(), threading.Event()
 
     class Mute(Supervisor):
-        def send(self, command, timeout=10.0):
+        def send(self, command, timeout=10.0, **_about):
             self.commands.append(command)
             answer.wait(timeout)
             return Result(True)
@@ -569,6 +578,7 @@ async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
     assert commands(d) == [WeighType("thumbs.model.Thumbnail", 8.0)]
 
 
+@pytest.mark.slow
 async def test_steps_for_several_things_are_a_command_each(drive, never_settles):
     log = aimed()
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
@@ -699,6 +709,7 @@ async def test_the_same_key_bans_one_after_the_other(drive):
         await d.until(lambda: rows(table)[0] == table.cursor == below)
 
 
+@pytest.mark.slow
 async def test_the_only_one_of_its_kind_keeps_the_cursor(drive, never_settles):
     async with drive(aimed()) as d:
         await d.press("7", "end", "b")  # the only one that is banned
@@ -708,6 +719,7 @@ async def test_the_only_one_of_its_kind_keeps_the_cursor(drive, never_settles):
         await d.until(lambda: commands(d) == [WeighType("PIL.Image.Image", 0.0)])
 
 
+@pytest.mark.slow
 async def test_a_replay_shows_what_was_ignored_then(drive):
     log = aimed()
     ignored = IgnoreGoal("thumbs/app.py:18:then")
@@ -732,6 +744,7 @@ async def test_an_engine_that_cannot_ignore_says_so(drive):
         assert commands(d) == []
 
 
+@pytest.mark.slow
 async def test_what_no_type_decides_about_cannot_be_pinned_or_ignored(drive):
     async with drive(aimed()) as d:
         await d.press("7", "d", "t")
@@ -771,6 +784,7 @@ async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch
         await d.until(lambda: "→" not in d.text())
 
 
+@pytest.mark.slow
 async def test_an_engine_that_cannot_says_why(drive):
     async with drive(aimed(able=False)) as d:
         await d.press("7", "greater_than_sign", "right_square_bracket")
@@ -806,6 +820,7 @@ def test_what_is_asked_about_a_target_is_what_was_asked_last():
 # -------------------------------------------------------- overview and corpus
 
 
+@pytest.mark.slow
 async def test_one_line_on_the_overview(drive):
     async with drive(aimed(pin=True)) as d:
         line = next(line for line in d.lines() if "goals uncovered" in line)
@@ -815,17 +830,18 @@ async def test_one_line_on_the_overview(drive):
         assert not d.screen.query_one(TargetingLine).display
 
 
+@pytest.mark.slow
 async def test_coverage_of_libraries_has_a_scale_of_its_own(drive):
     async with drive(aimed()) as d:
         assert "Library code  22,986" in d.text()
         assert "22,986" in d.lines()[4]
-        assert "━ all 1,065  ┅ valid 745" in d.text()
+        assert "▒ all 1,065  █ valid 745" in d.text()
         assert " 3rd party " in d.text()
         await d.press("enter")
         await d.until(lambda: "745 by valid inputs, 22,986 3rd-party lines" in d.text())
     async with drive(aimed(), size=(80, 24)) as d:
         assert "22,986" in d.lines()[3]
-        assert "━ all 1,065" in d.text()
+        assert "▒ all 1,065" in d.text()
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """What comparisons and mutators have brought, and the probes that are left, on the screens."""
 
+import pytest
 from fakes import running
 from mutated import analysis, mutated
 
@@ -25,6 +26,7 @@ def compared():
     return log
 
 
+@pytest.mark.slow
 async def test_the_strip_is_there_if_comparisons_are(drive):
     async with drive(running()) as d:
         await d.press("2")
@@ -36,6 +38,7 @@ async def test_the_strip_is_there_if_comparisons_are(drive):
             assert "2.5%" in d.text()
 
 
+@pytest.mark.slow
 async def test_operations_and_places(drive):
     for size in ((80, 24), (120, 40), (200, 50)):
         async with drive(compared(), size=size) as d:
@@ -49,6 +52,7 @@ async def test_operations_and_places(drive):
             await d.until(lambda d=d: not isinstance(d.app.screen, YieldScreen))
 
 
+@pytest.mark.slow
 async def test_the_dialog_without_anything(drive):
     async with drive(running()) as d:
         await d.press("2", "v")
@@ -64,6 +68,7 @@ async def test_probes_left(drive):
         await d.until(lambda: "probes left" in d.text())
 
 
+@pytest.mark.slow
 async def test_the_footer_says_that_keys_are_left_out(drive):
     async with drive(mutated(), size=(80, 24)) as d:
         await d.press("4")
@@ -74,6 +79,7 @@ async def test_the_footer_says_that_keys_are_left_out(drive):
         assert MORE not in [span.text for span in line]
 
 
+@pytest.mark.slow
 async def test_a_hidden_column_leaves_a_sign(drive):
     for size, hidden in (((80, 24), True), ((400, 40), False)):
         async with drive(mutated(), size=size) as d:
@@ -82,6 +88,7 @@ async def test_a_hidden_column_leaves_a_sign(drive):
             assert ("…" in header) == hidden
 
 
+@pytest.mark.slow
 async def test_an_exact_pass_is_not_in_the_budget(drive):
     log = mutated()
     log.add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=300.0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
+from fuzztui.campaign.extras import missing_extra
 from fuzztui.targeting.analysis.document import TargetsError
 
 __all__ = [
@@ -41,6 +42,8 @@ def untested() -> str:
     if OLDEST <= number <= NEWEST:
         return ""
     (major, minor), (last, newest) = OLDEST, NEWEST
+    if missing := missing_extra("spoton"):
+        return missing
     what = f"mypy {there}" if there else "no version of mypy"
     return (
         f"{what} is installed; fuzztui was tested with {major}.{minor} to {last}.{newest}: "

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import App, SuspendNotSupported, SystemCommand
+from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
@@ -26,29 +26,35 @@ from fuzztui.base.text import several
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fuzzfirst import can_go_on
 from fuzztui.model.selectors import ENDED, FindingTally, tallies
-from fuzztui.model.state import Changes, State
+from fuzztui.model.state import Changes, CommandStatus, State
 from fuzztui.session import Session
 from fuzztui.tui.app.attention import Attention, announcement
+from fuzztui.tui.app.config import Config, fitting_theme
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.palette_commands import ActionProvider
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
+from fuzztui.tui.app.theme_picker import ThemeScreen
 from fuzztui.tui.base.alerts import MAX_TEXT, alert_sequence
 from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.background_query import BackgroundQuery
+from fuzztui.tui.base.choices import ViewOptions
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
 from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.frame.action_context import ActionContext
-from fuzztui.tui.frame.actions import BY_ID, bindings
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import REMEMBER, CampaignControls
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
+from fuzztui.tui.frame.keymap import textual_keymap
+from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.frame.timeline import Mark, Timeline
+from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels import instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
@@ -57,11 +63,14 @@ from fuzztui.tui.screens.corpus.screen import CorpusScreen
 from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.log.screen import LogScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
-from fuzztui.tui.screens.mutators.screen import OperatorsScreen
+from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 
 EVERYTHING = Changes(campaign=True, reset=True)
+
+MAX_PROBLEM = 500
+"""Maximal characters of the notification about the configuration."""
 
 ALIVE_S = 2.0
 """Seconds between checks whether the supervisor is alive."""
@@ -91,8 +100,14 @@ class Opening:
     """The command line that shows the campaign again."""
     go_on: str = ""
     """The command line that resumes the campaign without a supervisor."""
+    past: Callable[[CommandStatus | None], State] = lambda _: State()
+    """Returns the campaign's state before a command; None: its present state. For an undo."""
+    config: Config = field(default_factory=Config)
+    """The user's configuration."""
     remember: Callable[[str], None] = lambda _: None
     """Stores the name of the theme that the user has chosen."""
+    choices: ViewOptions = field(default_factory=ViewOptions)
+    """What the user has opened or switched on."""
     last_look: Callable[[], Look] = lambda: NO_LOOK
     """Returns the user's last look at the findings."""
     remember_look: Callable[[Look], None] = lambda _: None
@@ -107,14 +122,14 @@ class FuzzApp(ReplayControls, CampaignControls):
     TITLE = "fuzztui"
     CSS_PATH = "fuzztui.tcss"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = App.COMMANDS | {ActionProvider}
+    COMMANDS: ClassVar = {ActionProvider}  # with Textual's, in which order they come is chance
     MODES: ClassVar[dict[str, Any]] = {
         "overview": OverviewScreen,
         "corpus": CorpusScreen,
         "findings": FindingsScreen,
         "mutants": MutantsScreen,
         "log": LogScreen,
-        "operators": OperatorsScreen,
+        "mutators": MutatorsScreen,
         "types": TypesScreen,
     }
     DEFAULT_MODE = "overview"
@@ -139,7 +154,10 @@ class FuzzApp(ReplayControls, CampaignControls):
         problems: Iterable[str] = (),
     ) -> None:
         super().__init__(themes.values(), theme)
+        self._theme_titles = {name: f"{name:<12} {t.title}" for name, t in themes.items()}
         self._opening = opening
+        self._config = opening.config
+        self.set_keymap(textual_keymap(self._config.keys))
         self._problems = list(problems)
         self.mode = opening.mode
         self.player = opening.player
@@ -147,6 +165,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.steering = opening.steering
         self._in_turn = asyncio.Lock()
         self._remembering = asyncio.Lock()
+        self.choices = opening.choices
         self._kept_theme = self.theme
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
@@ -175,18 +194,50 @@ class FuzzApp(ReplayControls, CampaignControls):
         """Open the log and start polling."""
         if self._problems:
             more = len(self._problems) - 1
-            text = self._problems[0] + (f"\n(and {more} more: fuzztui themes)" if more else "")
-            self.notify(text, title="Theme not loaded", severity="warning", markup=False)
+            text = plain(self._problems[0], MAX_PROBLEM)
+            self.notify(
+                text + (f"\n(and {more} more: fuzztui config)" if more else ""),
+                title="A part of your configuration is not used",
+                severity="warning",
+                markup=False,
+                timeout=20,
+            )
+        self.set_class(self.mode == "replay", "-replay")
         self.theme_changed_signal.subscribe(self, self._chosen)
-        self.run_worker(self._open(), group="open")
+        # After the first frame: a thread that restores a large state would delay it.
+        self.call_after_refresh(self._start)
         self.set_interval(1.0, self.tick)
         if self.mode == "live" and self.run_dir is not None:
             self.run_worker(self._watch(), group="watch")
         elif self.watched:
             self.run_worker(self._watch_watcher(), group="watch")
 
+    def _start(self) -> None:
+        self.run_worker(self._open(), group="open")
+
+    def follow_background(self, query: BackgroundQuery) -> None:
+        """Change to the theme for a light or dark terminal if its answer comes late.
+
+        Not if the user has chosen another theme meanwhile. This theme is not remembered.
+        """
+        self.background_query = query
+        first = self.theme
+
+        def late(light: bool) -> None:
+            if self.theme == first and self._kept_theme == first:
+                self._kept_theme = self.theme = fitting_theme(light)
+
+        def on_late(light: bool) -> None:
+            self.call_later(late, light)
+
+        query.on_late = on_late
+
     def _chosen(self, _theme: Theme) -> None:
-        """Store another theme, chosen by key or from the palette, as the default."""
+        """Store another theme as the default."""
+        if not isinstance(self.screen, ThemeScreen):  # which previews themes
+            self._keep_theme()
+
+    def _keep_theme(self) -> None:
         if self.theme != self._kept_theme:  # not the first theme, which --theme may have set
             self._kept_theme = self.theme
             self.run_worker(self._remember(), group=REMEMBER)
@@ -194,6 +245,15 @@ class FuzzApp(ReplayControls, CampaignControls):
     async def _remember(self) -> None:
         async with self._remembering:  # in the order of the choices
             await in_thread(partial(self._opening.remember, self.theme))
+
+    def choose(self, name: str, on: bool) -> None:
+        """Switch one of the choices on or off, also for the next use of the screens."""
+        self.choices.set(name, on)
+        self.run_worker(self._remember_choices(), group=REMEMBER)
+
+    async def _remember_choices(self) -> None:
+        async with self._remembering:
+            await in_thread(self.choices.store)
 
     async def _open(self) -> None:
         while self.session is None:
@@ -212,20 +272,17 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.run_worker(self._feed.run(), group="feed")
 
     @property
-    def marks(self) -> Sequence[Mark]:
-        """The findings of the whole replayed campaign."""
+    def marks(self) -> Marks:
+        """The marks of the whole replayed campaign."""
         return self._outline.marks
-
-    @property
-    def kills(self) -> Sequence[float]:
-        """Campaign times in seconds of all kills in the whole replayed campaign."""
-        return self._outline.kills
 
     async def _load_outline(self) -> None:
         try:
             self._outline = await in_thread(self._opening.outline)
         except Exception as e:  # the replay works without marks
             self.notify(plain(f"The timeline has no marks: {e}"), markup=False)
+        if self.player is not None:
+            self.player.kind = self.marks.first_kind()
         self.tick()
 
     async def _watch(self) -> None:
@@ -307,11 +364,13 @@ class FuzzApp(ReplayControls, CampaignControls):
         """Announce new groups of findings: on the screen, by bell, and on the user's desktop."""
         if self.mode != "live" or not (found := self._attention.news(self.campaign, self.now())):
             return
-        title, text = announcement(found)
+        title, text = announcement(found, self.campaign)
         self.notify(text, title=title, severity="error", markup=False, timeout=15)
         if self._driver is not None and not self.is_headless:
             name = plain(f"{self.campaign.name}: {title}", MAX_TEXT)
-            self._driver.write(alert_sequence(name, text, os.environ))
+            file = self._config.file
+            alert = alert_sequence(name, text, os.environ, bell=file.bell, desktop=file.desktop)
+            self._driver.write(alert)
 
     def _note_kills(self, changes: Changes) -> None:
         mutants = self.campaign.mutants
@@ -370,6 +429,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             watched=self.watched,
             first=self.worklist.glance(now),
             ended=self._outline.ended,
+            end_t=self.end_t,
             found=self._found,
             unseen=self._unseen,
         )
@@ -463,27 +523,45 @@ class FuzzApp(ReplayControls, CampaignControls):
     def action_context(self) -> ActionContext:
         """Return which actions are possible now, including those of the row under the cursor."""
         screen = self._campaign_screen
-        row = screen.describe_row() if screen is not None and screen.is_mounted else ActionContext()
+        here = screen if screen is not None and screen.is_mounted else None
+        row = ActionContext() if here is None else here.describe_row()
         return replace(
             row,
+            marked=0 if here is None else here.marked,
             mode=self.mode,
             state=self.campaign.state,
             engine=self.campaign.engine,
             stage=self.campaign.stage,
-            operators=self.status.mixture is not None or self.status.state == "empty",
+            mutators=self.status.mixture is not None or self.status.state == "empty",
             aims=self.status.aims or self.status.state == "empty",
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             control=self._opening.steering is not None,
+            undo=self.why_not_undo(),
             watched=self.watched,
             alive=self._alive,
+            keys=self._config.keys,
             paused_replay=self.player is not None and not self.player.playing,
         )
+
+    def columns_of(self, tab: str) -> Sequence[str]:
+        """Return the ids of the columns that the user has chosen for the screen ``tab``."""
+        return self._config.file.columns.get(tab, ())
 
     def refresh_footer(self) -> None:
         """Draw the footer again."""
         screen = self._campaign_screen
         if screen is not None and screen.is_mounted:
             screen.query_one(Footer).show(self.action_context())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave a key to an action of the present mode, if one for the other mode has it, too."""
+        if action != "perform":
+            return super().check_action(action, parameters)
+        wanted = BY_ID[str(parameters[0])]
+        return wanted.mode in ("", self.mode) or not any(
+            a.mode == self.mode and a.scope == "app" and set(a.keys) & set(wanted.keys)
+            for a in ACTIONS
+        )
 
     def action_perform(self, action_id: str) -> None:
         """Called by Textual for a key of the registry's bindings."""
@@ -541,14 +619,13 @@ class FuzzApp(ReplayControls, CampaignControls):
             self.notify(plain(text), severity="warning", markup=False, timeout=8)
         self.refresh()
 
+    def past(self, command: CommandStatus | None) -> State:
+        """Return the state before a command; None: the present one, as a copy. Blocking."""
+        return self._opening.past(command)
+
     def open_reader(self) -> LogReader:
         """Return a new reader of the campaign's log. Blocking."""
         return self._opening.reader()
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Yield Textual's commands that the registry lacks."""
-        yield SystemCommand("Themes", "Choose among all themes", self.search_themes)
-        yield SystemCommand("Screenshot", "Save the screen as SVG", self.deliver_screenshot)
 
     def action_help_quit(self) -> None:
         """Ctrl+C leaves the app too, because the campaign continues."""
@@ -564,12 +641,19 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.action_command_palette()
 
     def do_app_theme(self) -> None:
-        """Switch to the next of fuzztui's themes."""
-        names = self.our_themes
-        if names:
-            at = names.index(self.theme) if self.theme in names else -1
-            self.theme = names[(at + 1) % len(names)]
-            self.say(f"Theme: {self.theme}")
+        """Choose among all themes; the screen shows the one under the cursor."""
+        before = self.theme
+
+        def chosen(name: str | None) -> None:
+            self.theme = name or before
+            self._keep_theme()
+
+        def preview(name: str) -> None:
+            self.theme = name
+
+        others = sorted(self.available_themes.keys() - self._theme_titles.keys())
+        titles = {**self._theme_titles, **{name: name for name in others}}
+        self.push_screen(ThemeScreen(titles, before, preview), chosen)
 
     def do_view(self, tab: str) -> None:
         """Show a screen."""

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from fuzztui.model.new_groups import groups_after, target_groups, unreported, waits
 from fuzztui.model.state import Finding, State
+from fuzztui.model.verdicts import verdict_of
 from fuzztui.tui.base.alerts import MAX_TEXT
 from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import finding_title
 from fuzztui.wire.finding_kinds import kind_of
+from fuzztui.wire.verdicts import REGRESSION
 
 
 class Attention:
@@ -20,15 +22,22 @@ class Attention:
         self.last_look: Look = NO_LOOK
         """The user's last look at the Findings screen."""
         self._announced: set[str] = set()
+        self._rules: list[str] = []
         self.waiting = False
         """Whether a finding without a description may become a new group by time alone."""
 
     def skip(self, state: State) -> None:
         """Announce nothing of what ``state`` contains already."""
         self._announced.update(keys[0] for keys in target_groups(state))
+        self._rules = list(state.skipped_frames)
 
     def news(self, state: State, now: float) -> list[Finding]:
-        """Return the first finding of each group that was not announced; each only once."""
+        """Return the first finding of each group that was not announced; each only once.
+
+        Groups that other rules about frames have made are not announced.
+        """
+        if state.skipped_frames != self._rules:
+            self.skip(state)
         candidates = unreported(state, self._announced)
         found = [f for f in candidates if not waits(f, now)]
         self._announced.update(f.key for f in found)
@@ -48,13 +57,15 @@ class Attention:
         return new
 
 
-def announcement(found: Sequence[Finding]) -> tuple[str, str]:
+def announcement(found: Sequence[Finding], state: State) -> tuple[str, str]:
     """Return a title and a text, both safe to draw. ``found``: at least one finding."""
     first = found[0]
     kind = kind_of(first.category)
     if len(found) > 1:
         alike = all(kind_of(f.category) is kind for f in found)
         title = f"{len(found):,} new {kind.plural if alike else 'findings'}"
+    elif verdict_of(state, first.signature) == REGRESSION:
+        title = "Regression"
     else:
         title = f"New {kind.noun}"
     place = f" at {first.place}" if first.place else ""

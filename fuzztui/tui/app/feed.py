@@ -16,6 +16,7 @@ from typing import Protocol
 from fuzztui.model.state import Changes
 from fuzztui.session import Session
 from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.config_file import MAX_HZ, MIN_HZ
 
 LOCAL_HZ = 4.0
 REMOTE_HZ = 2.0
@@ -31,14 +32,19 @@ QUIET_POLLS = 12
 """Polls without changes after which :data:`QUIET_S` applies."""
 
 
-def default_hz() -> float:
-    """Polls per second: ``FUZZTUI_HZ``, or a default for a local or remote terminal."""
+def default_hz(configured: float = 0.0) -> float:
+    """Polls per second: ``FUZZTUI_HZ``, ``configured``, or as a local or remote terminal needs.
+
+    ``configured``: 0 means not set.
+    """
     try:
         hz = float(os.environ.get("FUZZTUI_HZ", ""))
-        if 0.1 <= hz <= 60:
+        if MIN_HZ <= hz <= MAX_HZ:
             return hz
     except ValueError:
         pass
+    if configured:
+        return configured
     return REMOTE_HZ if os.environ.get("SSH_CONNECTION") else LOCAL_HZ
 
 

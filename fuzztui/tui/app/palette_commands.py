@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
+from rich.text import Text
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.screen import Screen
 
-from fuzztui.tui.base.keynames import key_name
+from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.action_context import Action
 from fuzztui.tui.frame.actions import ACTIONS
 from fuzztui.tui.frame.host import host
 from fuzztui.tui.frame.screen import CampaignScreen
+
+KEY = 5
+"""Cells for the name of a key."""
+
+SCREENSHOT = "Screenshot: Save the screen as SVG"
+"""Textual's only command that the registry lacks."""
+
+MARGIN = 6
+"""Cells of the palette that rows do not have: its padding and the scrollbar."""
 
 
 class ActionProvider(Provider):
@@ -21,30 +31,53 @@ class ActionProvider(Provider):
     async def discover(self) -> Hits:
         """Yield all actions, while nothing is typed yet."""
         for action, text in self._offers():
-            yield DiscoveryHit(text, self._run(action), help=self._help(action))
+            yield DiscoveryHit(self._row(action, text), self._run(action), text)
+        yield DiscoveryHit(self._line("", SCREENSHOT), self.app.deliver_screenshot, SCREENSHOT)
 
     async def search(self, query: str) -> Hits:
         """Yield the actions that match ``query``."""
         matcher = self.matcher(query)
         for action, text in self._offers():
-            score = matcher.match(text)
+            score, letters = matcher.fuzzy_search.match(query, text)
             if score > 0:
-                run = self._run(action)
-                yield Hit(score, matcher.highlight(text), run, help=self._help(action))
+                row = self._row(action, text, letters)
+                yield Hit(score, row, self._run(action), text)
+        score, letters = matcher.fuzzy_search.match(query, SCREENSHOT)
+        if score > 0:
+            row = self._line("", SCREENSHOT, letters)
+            yield Hit(score, row, self.app.deliver_screenshot, SCREENSHOT)
 
     def _offers(self) -> Iterator[tuple[Action, str]]:
         screen: Screen[object] = self.screen
         scopes = screen.scopes() if isinstance(screen, CampaignScreen) else ("app",)
         now = host(self.app).action_context()
         for action in ACTIONS:
-            # Nobody moves through a table by typing names.
+            # No user moves through a table by typing names.
             moving = action.group == "Tables" and not action.footer
             if action.scope in scopes and action.mode in ("", now.mode) and not moving:
                 yield action, f"{action.title(now)}: {action.help}"
 
-    def _help(self, action: Action) -> str:
-        reason = action.why_not(host(self.app).action_context())
-        return f"not now: {reason}" if reason else key_name(action.keys[0])
+    def _row(self, action: Action, text: str, letters: Sequence[int] = ()) -> Text:
+        """One line: the key and the action, or why it is impossible now."""
+        now = host(self.app).action_context()
+        if reason := action.why_not(now):
+            text = action.title(now)
+        return self._line(action.key_label(now), text, letters, reason)
+
+    def _line(self, key: str, text: str, letters: Sequence[int] = (), reason: str = "") -> Text:
+        """One row, cut to the palette; ``letters`` of ``text`` match what the user has typed."""
+        palette = host(self.app).palette
+        row = Text()
+        row.append(fit(key, KEY, "right") + "  ", palette["muted" if reason else "bold primary"])
+        start = len(row)
+        row.append(text, palette["muted"] if reason else "")
+        for at in letters:
+            if at < len(text):
+                row.stylize("underline", start + at, start + at + 1)
+        if reason:
+            row.append(f"  ({plain(reason)})", palette["pending"])
+        row.truncate(max(KEY + 10, self.app.size.width - MARGIN), overflow="ellipsis")
+        return row
 
     def _run(self, action: Action) -> partial[None]:
         return partial(host(self.app).perform, action.id)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fuzztui.session import ReplayClock
-from fuzztui.tui.frame.timeline import Mark, Position, Timeline
+from fuzztui.tui.frame.replay_marks import ANY, Marks
+from fuzztui.tui.frame.timeline import Position, Timeline
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
     """What a replay shows of the whole campaign at every moment."""
 
-    marks: Sequence[Mark] = ()
-    """The findings."""
-    kills: Sequence[float] = ()
-    """Campaign times at which mutants were killed, in seconds."""
+    marks: Marks = field(default_factory=Marks)
     ended: str = ""
     """State in which the campaign ended; an empty string until known."""
 
@@ -32,6 +29,8 @@ class Player:
         self._clock = clock
         self.speed = speed
         self.playing = playing
+        self.kind = ANY
+        """The kind of marks to which keys jump."""
 
     def now(self) -> float:
         """Return the clock's campaign time in seconds."""
@@ -64,24 +63,22 @@ class Player:
 
     def position(self, end: float) -> Position:
         """Return the values for the timeline."""
-        return Position(min(self.now(), end), end, self.speed, self.playing)
+        return Position(min(self.now(), end), end, self.speed, self.playing, self.kind)
 
 
 NEAR_S = 1e-3
-"""Seconds: a finding nearer than this is the current one, not the next or previous one."""
+"""Seconds: a mark nearer than this is the current one, not the next or previous one."""
 
 
 class ReplayControls:
-    """Needs a player (None: live), the times of findings and kills, and methods of the app."""
+    """Needs a player (None: live), the marks of the campaign, and methods of the app."""
 
     player: Player | None
 
     if TYPE_CHECKING:
 
         @property
-        def marks(self) -> Sequence[Mark]: ...  # noqa: D102
-        @property
-        def kills(self) -> Sequence[float]: ...  # noqa: D102
+        def marks(self) -> Marks: ...  # noqa: D102
         @property
         def end_t(self) -> float: ...  # noqa: D102
         def now(self) -> float: ...  # noqa: D102
@@ -111,20 +108,27 @@ class ReplayControls:
             self.player.scale(factor)
             self.tick()
 
+    def do_replay_kind(self) -> None:
+        """Choose the next kind of marks to jump to, of those that the campaign has."""
+        if self.player is not None:
+            kinds = self.marks.kinds()
+            at = kinds.index(self.player.kind) if self.player.kind in kinds else -1
+            self.player.kind = kinds[(at + 1) % len(kinds)]
+            self.tick()
+
     def do_replay_next(self) -> None:
-        """Go to the next finding, or to the next kill if there is none."""
-        after = self.now() + NEAR_S
-        kill = min((t for t in self.kills if t > after), default=None)
-        self._to_find(min((t for t, _ in self.marks if t > after), default=kill))
+        """Go to the next mark of the chosen kind."""
+        if self.player is not None:
+            self._to_mark(self.marks.after(self.player.kind, self.now() + NEAR_S), "after")
 
     def do_replay_previous(self) -> None:
-        """Go to the previous finding, or to the previous kill if there is none."""
-        before = self.now() - NEAR_S
-        kill = max((t for t in self.kills if t < before), default=None)
-        self._to_find(max((t for t, _ in self.marks if t < before), default=kill))
+        """Go to the previous mark of the chosen kind."""
+        if self.player is not None:
+            self._to_mark(self.marks.before(self.player.kind, self.now() - NEAR_S), "before")
 
-    def _to_find(self, t: float | None) -> None:
-        if t is None:
-            self.say("No further finding in that direction.")
-        else:
+    def _to_mark(self, t: float | None, where: str) -> None:
+        if t is not None:
             self.seek(t)
+        elif self.player is not None:
+            what = "mark" if self.player.kind == ANY else self.player.kind
+            self.say(f"No {what} {where} this moment.")

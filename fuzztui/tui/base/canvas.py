@@ -61,7 +61,7 @@ def to_strip(line: Line, width: int, base: Style, palette: Palette) -> Strip:
 
 
 def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
-    """Return the first and last-plus-one differing cell, by whole segments; None if equal."""
+    """Return the first and last-plus-one differing cell; None if equal."""
     a, b = list(old), list(new)
     if a == b:
         return None
@@ -73,7 +73,26 @@ def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
         end += 1
     first = sum(s.cell_length for s in b[:start])
     tail = sum(s.cell_length for s in b[len(b) - end :])
+    # Of the segments at both ends only the part that differs: a curve grows by a cell.
+    a, b = a[start : len(a) - end], b[start : len(b) - end]
+    if a and b:
+        head = _common(a[0], b[0])
+        first += cell_len(head)
+        # Of a single segment only the rest.
+        left = [s._replace(text=s.text[len(head) :]) for s in (a[0], b[0])]
+        last = [left[n] if len(part) == 1 else part[-1] for n, part in enumerate((a, b))]
+        mirrored = [s._replace(text=s.text[::-1]) for s in last]
+        tail += cell_len(_common(*mirrored))
     return first, max(old.cell_length, new.cell_length) - tail
+
+
+def _common(one: Segment, other: Segment) -> str:
+    """The start that the texts of two segments of one style have in common."""
+    if one.style != other.style or one.control or other.control:
+        return ""
+    pairs = enumerate(zip(one.text, other.text, strict=False))
+    shortest = min(len(one.text), len(other.text))
+    return one.text[: next((n for n, (a, b) in pairs if a != b), shortest)]
 
 
 class Canvas(Widget):

@@ -1,17 +1,27 @@
-"""A small line chart over campaign time."""
+"""A chart of a few curves over campaign time, drawn as areas."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from textual import events
+from textual.message import Message
 
 from fuzztui.tui.base import format
-from fuzztui.tui.base.braille import Point, nice_bounds, resample, resample_mean, rows
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread
+from fuzztui.tui.base.braille import PATTERNS, Area, area, growth, nice_bounds, resample
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import fit
+from fuzztui.tui.base.timeaxis import TimeAxis, time_axis
 
 AXIS = 7
-"""Cells for the labels of the vertical axis."""
+"""Cells left of the plot: the labels of the vertical axis and the axis itself."""
+
+_SIGNS = ("▒", "█", "≡")
+"""Signs of the patterns of curves, in the legend."""
+
+_MIN_CELLS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,121 +30,323 @@ class Curve:
 
     label: str
     style: str
-    points: Sequence[Point] = ()
+    times: Sequence[float] = ()
+    values: Sequence[float] = ()
+    shows: Literal["last", "mean", "growth"] = "last"
+    """Of the values in a cell the last one, or their mean; or their growth per minute."""
     value: str = ""
     """The text next to the title; an empty string: the value of the last point."""
 
+    def sampled(self, axis: TimeAxis, now: float) -> list[float | None]:
+        """Return the values in the columns of dots of ``axis``."""
+        if self.shows == "growth":
+            return growth(self.times, self.values, axis, now)
+        return resample(self.times, self.values, axis, now, mean=self.shows == "mean")
+
+
+class _Sampled(NamedTuple):
+    """A curve with its place among the curves, and its values in the columns of dots."""
+
+    curve: Curve
+    place: int
+    values: Sequence[float | None]
+
+
+class Mark(NamedTuple):
+    """A sign on the time axis: of a moment, or of the time until ``end``."""
+
+    t: float
+    sign: str
+    style: str
+    end: float = -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChartContent:
+    """What one chart shows."""
+
+    title: str = ""
+    curves: Sequence[Curve] = ()
+    show: Callable[[float], str] = format.rate
+    """Returns the text of a value."""
+    from_zero: bool = False
+    """Whether the vertical axis always starts at 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What all charts of a screen have in common."""
+
+    now: float = 0.0
+    window_s: float = 0.0
+    """Seconds before ``now`` that are shown; 0: the whole campaign."""
+    still: bool = False
+    """Whether time has stopped."""
+    marks: Sequence[Mark] = ()
+    """The more important ones later."""
+    divide: float = -1.0
+    """Campaign time of a thin vertical line; negative: none."""
+    cursor: float = -1.0
+    """Campaign time of the cursor; negative: none."""
+    focus: bool = False
+    note: str = ""
+    """Text at the right end of the first line."""
+
+    def axis(self, cells: int) -> TimeAxis:
+        """Return the time axis for ``cells`` cells."""
+        return time_axis(self.window_s, self.now, cells, still=self.still)
+
 
 class Chart(Canvas):
-    """Up to three curves on one scale; title and current values above, time below.
+    """Up to three curves on one scale; title and values above, time and marks below.
 
-    All curves but the first are dotted: colour is never the only difference. Without a curve, a
-    waiting message is shown.
+    Each curve has another pattern: colour is never the only difference. Without a curve, a waiting
+    message is shown. Under the pointer or at the cursor, the values of that time are shown.
     """
 
     DEFAULT_CSS = "Chart { height: 1fr; width: 1fr; }"
 
-    def __init__(
-        self,
-        title: str,
-        show: Callable[[float], str] = format.rate,
-        *,
-        noisy: bool = False,
-        id: str | None = None,
-    ) -> None:
-        """``noisy``: values go up and down; the curve shows means, on a scale from 0."""
+    class Pointed(Message):
+        """The pointer is over a campaign time; negative: it has left. ``kept``: it was clicked."""
+
+        def __init__(self, t: float, *, kept: bool = False) -> None:
+            super().__init__()
+            self.t = t
+            self.kept = kept
+
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.title = title
-        self._noisy = noisy
-        self._show = show
-        self._curves: Sequence[Curve] = ()
-        self._until = 0.0
-        self._mark = -1.0
+        self._graph = ChartContent()
+        self._view = View()
 
-    def set_curves(self, curves: Sequence[Curve], until: float, mark: float = -1.0) -> None:
-        """Show ``curves`` from campaign time 0 to ``until`` (seconds).
+    def show(self, graph: ChartContent, view: View) -> None:
+        """Draw ``graph``."""
+        if (view, graph) != (self._view, self._graph):
+            self._graph, self._view = graph, view
+            self.repaint()
 
-        ``mark``: campaign time of a thin vertical line; negative: none.
-        """
-        self._curves, self._until, self._mark = curves, until, mark
-        self.repaint()
+    # -------------------------------------------------------------- drawing
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw title, plot and time axis."""
-        lines: list[Line] = [self._headline(width)]
         plot = height - 2
-        columns = width - AXIS - 1
-        if plot < 1 or columns < 8:
-            return lines
-        known = [c for c in self._curves if c.points]
-        if not known or self._until <= 0:
-            gap: list[Line] = [[]] * ((height - 2) // 2)
-            return [
-                *lines,
-                *gap,
-                [TextSpan(" " * AXIS), TextSpan("waiting for the first statistics…", "muted")],
-            ]
-        sample = resample_mean if self._noisy else resample
-        sampled = [(c, sample(c.points, 0.0, self._until, columns * 2)) for c in known]
-        values = [v for _, vs in sampled for v in vs if v is not None]
-        least = 0.0 if self._noisy else min(values, default=0.0)
+        cells = width - AXIS
+        known = [(c, n) for n, c in enumerate(self._graph.curves) if c.times]
+        if plot < 1 or cells < _MIN_CELLS:
+            return [self._headline(width, [])]
+        if not known or self._view.now <= 0:
+            gap: list[Line] = [[]] * (plot // 2)
+            text = "waiting for the first statistics…"
+            waiting = TextSpan(" " * max(0, min(AXIS, width - len(text))) + text, "muted")
+            return [self._headline(width, []), *gap, [waiting]]
+        axis = self._view.axis(cells)
+        sampled = [_Sampled(c, n, c.sampled(axis, self._view.now)) for c, n in known]
+        values = [v for one in sampled for v in one.values if v is not None]
+        least = 0.0 if self._graph.from_zero else min(values, default=0.0)
         low, high = nice_bounds(least, max(values, default=0.0))
-        drawn = [
-            (c.style, rows(vs, plot, low, high, dotted=c is not self._curves[0]))
-            for c, vs in sampled
+        return [
+            self._headline(width, sampled, axis, low),
+            *self._plot(sampled, axis, plot, low, high),
+            self._time_axis(axis),
         ]
-        at = int(self._mark / self._until * columns) if 0 <= self._mark <= self._until else -1
-        for y in range(plot):
-            label = high if y == 0 else low if y == plot - 1 else None
-            text = "" if label is None else self._show(label)
-            edge = "┤" if label is not None else "│"
+
+    def _headline(
+        self,
+        width: int,
+        sampled: Sequence[_Sampled],
+        axis: TimeAxis | None = None,
+        low: float = 0.0,
+    ) -> Line:
+        """The title, and of each curve its sign, name and value: now, or at the cursor."""
+        view = self._view
+        title = "bold primary" if view.focus else "bold"
+        line = [
+            TextSpan(
+                fit(self._graph.title, width) if width < _MIN_CELLS else self._graph.title, title
+            )
+        ]
+        cell = axis.cell(view.cursor) if axis is not None else -1
+        if axis is not None and cell >= 0:
+            line.append(TextSpan(f" at {format.clock(axis.time(cell))}", "bold primary"))
+        drawn = {one.place: one.values for one in sampled}
+        for n, curve in enumerate(self._graph.curves):
+            values = drawn.get(n, ())
+            text = self._at(values, cell) if cell >= 0 else curve.value or self._latest(values)
+            line.append(TextSpan("  "))
+            if len(self._graph.curves) > 1:
+                line.append(TextSpan(f"{_SIGNS[n % 3]} ", curve.style))
+                line.append(TextSpan(f"{curve.label} ", curve.style))
+            line.append(TextSpan(text, f"bold {curve.style}"))
+        if low and width_of(line) + 20 < width:
+            line.append(TextSpan(f"  axis from {self._graph.show(low)}", "hang"))
+        return spread(line, [TextSpan(view.note, "muted")], width)
+
+    def _latest(self, values: Sequence[float | None]) -> str:
+        return self._text(next((v for v in reversed(values) if v is not None), None))
+
+    def _at(self, values: Sequence[float | None], cell: int) -> str:
+        """The value in the right one of the cell's two columns that has one."""
+        pair = [v for v in values[2 * cell : 2 * cell + 2] if v is not None]
+        return self._text(pair[-1] if pair else None)
+
+    def _text(self, value: float | None) -> str:
+        return format.NONE if value is None else self._graph.show(value)
+
+    def _plot(
+        self,
+        sampled: Sequence[_Sampled],
+        axis: TimeAxis,
+        height: int,
+        low: float,
+        high: float,
+    ) -> list[Line]:
+        """Rows of the plot, with their labels."""
+        # The lower curve is in front, or the higher one would cover it.
+        order = sorted(sampled, key=lambda one: -next(filter(None, reversed(one.values)), 0.0))
+        solid = len(self._graph.curves) == 1
+        layers = [
+            (
+                one.curve.style,
+                area(one.values, height, low, high, 0xFF if solid else PATTERNS[one.place % 3]),
+            )
+            for one in order
+        ]
+        ticks = self._ticks(height, low, high)
+        cursor, divide = axis.cell(self._view.cursor), axis.cell(self._view.divide)
+        lines: list[Line] = []
+        for y in range(height):
+            label = ticks.get(y)
+            corner = "┤" if label is not None else "│"
+            cut = y == height - 1 and low > 0  # the axis does not start at 0
             lines.append(
                 [
-                    TextSpan(fit(text, AXIS - 1, "right"), "muted"),
-                    TextSpan(" " if plot < 2 else edge, "rule"),
-                    *_overlay([(style, text[y]) for style, text in drawn], at),
+                    TextSpan(fit(label or "", AXIS - 1, "right"), "muted"),
+                    TextSpan("≈", "hang") if cut else TextSpan(corner, "rule"),
+                    *_row(layers, y, cursor, divide, grid=label is not None and y < height - 1),
                 ]
             )
-        lines.append(
-            [
-                TextSpan(" " * AXIS),
-                *spread(
-                    [TextSpan("0:00", "muted")],
-                    [TextSpan(format.clock(self._until), "muted")],
-                    columns,
-                ),
-            ]
-        )
         return lines
 
-    def _headline(self, width: int) -> Line:
-        left = [TextSpan(self.title, "bold")]
-        for i, curve in enumerate(self._curves):
-            last = self._show(curve.points[-1][1]) if curve.points else format.NONE
-            value = curve.value or last
-            left.append(TextSpan("  "))
-            if len(self._curves) > 1:
-                left.append(TextSpan(("━ " if i == 0 else "┅ ") + curve.label + " ", curve.style))
-            left.append(TextSpan(value, f"bold {curve.style}"))
-        return [TextSpan(fit(left[0].text, width)) if width < 8 else left[0], *left[1:]]
+    def _ticks(self, height: int, low: float, high: float) -> dict[int, str]:
+        """Labels by row: both ends, and the middle if its label is exact."""
+        ticks = {height - 1: self._graph.show(low), 0: self._graph.show(high)}
+        middle = (low + high) / 2
+        if height >= 5 and height % 2 and self._exact(low, middle, high):
+            ticks[height // 2] = self._graph.show(middle)
+        return ticks
+
+    def _exact(self, low: float, middle: float, high: float) -> bool:
+        """Whether the label of ``middle`` is not rounded to that of another number."""
+        digits = f"{middle:.6g}".rstrip("0").replace(".", "")
+        return len({self._graph.show(v) for v in (low, middle, high)}) == 3 and (
+            float(middle).is_integer() and len(digits) <= 3
+        )
+
+    def _time_axis(self, axis: TimeAxis) -> Line:
+        """The start at the left, marks, and the end unless a mark is there."""
+        signs: list[tuple[str, str]] = [("─", "rule")] * axis.cells
+        for quarter in (1, 2, 3):
+            signs[quarter * axis.cells // 4] = ("┴", "rule")
+        taken = set()
+        for mark in self._view.marks:
+            first, last = axis.cell(mark.t), axis.cell(mark.end)
+            if mark.end >= 0 and mark.t < axis.start < mark.end:
+                first = 0
+            if mark.end >= 0 and mark.end > axis.end:
+                last = axis.cells - 1
+            if first >= 0:
+                for cell in range(first, max(first, last) + 1):
+                    signs[cell] = (mark.sign, mark.style)
+                    taken.add(cell)
+        cursor = axis.cell(self._view.cursor)
+        if cursor >= 0:
+            signs[cursor] = ("┴" if cursor not in taken else signs[cursor][0], "bold primary")
+            taken.add(cursor)
+        end = f" {_moment(axis.end)}"
+        if not taken & set(range(axis.cells - len(end), axis.cells)):
+            signs[-len(end) :] = [(ch, "muted") for ch in end]
+        return [
+            TextSpan(fit(_moment(axis.start), AXIS - 1, "right"), "muted"),
+            TextSpan("└", "rule"),
+            *_merged(signs),
+        ]
+
+    # -------------------------------------------------------------- pointer
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Report the time under the pointer."""
+        self._point(event)
+
+    def on_click(self, event: events.Click) -> None:
+        """Report the clicked time."""
+        self._point(event, kept=True)
+
+    def on_leave(self) -> None:
+        """Report that the pointer has left."""
+        self.post_message(self.Pointed(-1.0))
+
+    def _point(self, event: events.MouseEvent, *, kept: bool = False) -> None:
+        offset = event.get_content_offset(self)
+        cells = self.size.width - AXIS
+        if offset is None or cells < _MIN_CELLS:
+            return
+        cell = offset.x - AXIS
+        inside = 0 <= cell < cells
+        self.post_message(
+            self.Pointed(self._view.axis(cells).time(cell) if inside else -1.0, kept=kept)
+        )
 
 
-def _overlay(layers: Sequence[tuple[str, str]], mark: int = -1) -> list[TextSpan]:
-    """Braille rows on top of each other; common cells have the first one's colour.
+def _moment(t: float) -> str:
+    """A campaign time in at most six cells."""
+    t = round(t, 3)  # of a sum of cells
+    if t < 3600:
+        return f"{int(t) // 60}:{int(t) % 60:02d}"
+    return format.span(t).replace(" ", "")[: AXIS - 1]
 
-    ``mark`` is the cell of a thin vertical line behind them.
+
+def _row(
+    layers: Sequence[tuple[str, Area]], y: int, cursor: int, divide: int, *, grid: bool
+) -> list[TextSpan]:
+    """One row of areas on top of each other, the last one in front.
+
+    A cell has the colour of the front one in it, fainter inside an area. Empty cells show the grid
+    and the line at ``divide``; the cell ``cursor`` shows the cursor.
     """
+    rows = [
+        (style, area.filled[y], area.drawn[y], area.filled[y - 1] if y else ())
+        for style, area in layers
+    ]
+    empty = "┈" if grid else " "
     out: list[TextSpan] = []
-    for x, chars in enumerate(zip(*(text for _, text in layers), strict=True)):
+    text, current = "", ""
+    for x in range(len(rows[0][1])):
         bits, style = 0, ""
-        for (name, _), ch in zip(layers, chars, strict=True):
-            if ch != " ":
-                bits |= ord(ch) - 0x2800
-                style = style or name
-        text = chr(0x2800 + bits) if bits else "┊" if x == mark else " "
-        style = style or ("rule" if x == mark else "")
-        if out and out[-1].style == style:
-            out[-1] = TextSpan(out[-1].text + text, style)
+        for name, filled, drawn, above in rows:
+            if inside := filled[x]:
+                bits = (bits & ~inside) | drawn[x]
+                style = f"soft {name}" if above and above[x] else name
+        if bits:
+            ch = chr(0x2800 + bits)
         else:
-            out.append(TextSpan(text, style))
+            ch, style = ("┊" if x == divide else empty), "rule"
+        if x == cursor:
+            ch, style = "│", "bold primary"
+        if style == current:
+            text += ch
+        else:
+            if text:
+                out.append(TextSpan(text, current))
+            text, current = ch, style
+    out.append(TextSpan(text, current))
+    return out
+
+
+def _merged(signs: Sequence[tuple[str, str]]) -> list[TextSpan]:
+    out: list[TextSpan] = []
+    for sign, style in signs:
+        if out and out[-1].style == style:
+            out[-1] = TextSpan(out[-1].text + sign, style)
+        else:
+            out.append(TextSpan(sign, style))
     return out

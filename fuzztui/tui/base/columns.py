@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from rich.cells import cell_len
 
 from fuzztui.tui.base.text import plain
+from fuzztui.wire.conditions import FilterKey
 
 NEVER = sys.maxsize
 """More cells than any terminal has: the column is used for searching only."""
+
+LEAST = 8
+"""Cells to which the last column of text is cut before the table scrolls sideways."""
 
 T = TypeVar("T")
 
@@ -30,10 +34,11 @@ class Column(Generic[T]):
     ``sort`` returns values of one comparable type; None: not sortable. ``flex`` takes the remaining
     room (one column per table), after a column with ``more`` has taken up to ``more`` cells beyond
     its ``max``. ``needs``: the column is hidden in a table with fewer cells. ``spare``: the column
-    is hidden while no measured row has text in it. Without room for all columns, first the column
-    with ``give`` (one per table) shrinks down to ``give`` cells, then columns with ``drop`` are
-    hidden, the last one first. ``cut`` shortens a text that is too long, for columns whose texts
-    should not lose their ends.
+    is hidden while no row that passes the filter has text in it, ``varies``: while all have the
+    same text. Without room for all columns, those with ``yields`` shrink down to it before ``flex``
+    is cut; then the column with ``give`` (one per table) shrinks down to ``give`` cells, then
+    columns with ``drop`` are hidden, the last one first. ``cut`` shortens a text that is too long,
+    for columns whose texts should not lose their ends.
     """
 
     id: str
@@ -49,20 +54,40 @@ class Column(Generic[T]):
     descending: bool = False
     """Whether the first click sorts the largest value to the top."""
     spare: bool = False
+    varies: bool = False
+    stays: bool = False
+    """Whether a ``spare`` column that has become empty stays until the table's ``remeasure``."""
     give: int = 0
+    yields: int = 0
     drop: bool = False
     cut: Callable[[str, int], str] | None = None
     searched: Callable[[T], str] | None = None
     """Returns the text that a filter searches; None: the cell's. For cells that cost reading."""
+
+    value: Callable[[T], str] | None = None
+    """Returns the text that a condition compares; None: what a filter searches. For cells with
+    more than the value, for example a glyph."""
+    number: Callable[[T], float] | None = None
+    """Returns the number that a condition compares; negative: unknown. None: of columns that are
+    aligned to the right it is the sort value."""
 
     def hay(self, row: T) -> str:
         """Return the text of a row that a filter searches."""
         return self.cell(row)[0] if self.searched is None else self.searched(row)
 
 
-def shown(columns: Sequence[Column[T]], room: int) -> list[Column[T]]:
-    """Return the columns that a table of ``room`` cells shows."""
-    return [c for c in columns if c.needs <= room]
+def column_keys(columns: Iterable[Column[T]]) -> dict[str, FilterKey[T]]:
+    """Return the keys of a filter's conditions: the columns' titles, with - for blanks."""
+    out: dict[str, FilterKey[T]] = {}
+    for column in columns:
+        number = column.number
+        if number is None and column.align == "right":
+            number = column.sort
+        if column.title:
+            text = column.value or column.hay
+            listed = number is None and not column.flex
+            out[column.title.replace(" ", "-")] = FilterKey(text, number, listed=listed)
+    return out
 
 
 def widths(
@@ -85,6 +110,15 @@ def widths(
             more = min(left, column.more, max(0, wanted[i] - out[i]))
             out[i] += more
             left -= more
+    while left < 0:
+        # The widest first, so that no column is cut more than the others.
+        able = [
+            i for i, c in enumerate(columns) if c.yields and out[i] > max(c.yields, len(c.title))
+        ]
+        if not able:
+            break
+        out[max(able, key=out.__getitem__)] -= 1
+        left += 1
     for i, column in enumerate(columns):
         if column.flex:
             wide = out[i]
@@ -102,11 +136,30 @@ def _total(cells: Sequence[tuple[Any, int]]) -> int:
     return 1 + sum(width for _, width in cells) + GAP * max(0, len(cells) - 1)
 
 
+def _last_cut(cells: list[tuple[Column[T], int]], room: int) -> list[tuple[Column[T], int]]:
+    """Return the columns with the last one as wide as the rest of ``room``, if that is enough for
+    the start of its text: a cut text ends with an ellipsis, one beyond the edge does not.
+
+    When no column can be dropped any more, the one with ``give`` shrinks further before.
+    """
+    if not cells or _total(cells) <= room:
+        return cells
+    cells = [
+        (c, min(wide, max(LEAST, wide - max(0, _total(cells) - room))) if c.give else wide)
+        for c, wide in cells
+    ]
+    if _total(cells) <= room:
+        return cells
+    last, wide = cells[-1]
+    left = wide - (_total(cells) - room)
+    return [*cells[:-1], (last, left)] if last.align == "left" and left >= LEAST else cells
+
+
 class Layout(Generic[T]):
     """The column widths of a table, as its measured rows need them.
 
-    Only visible rows are measured, so that 100,000 rows cost no more than these. Widths grow with
-    rows that come into view and never shrink by themselves, so that columns do not jump.
+    Some rows are measured when the rows were loaded, filtered or changed, so that 100,000 rows cost
+    no more than these. Scrolling changes no width, except that numbers are never cut.
     """
 
     def __init__(self, columns: Sequence[Column[T]]) -> None:
@@ -134,13 +187,34 @@ class Layout(Generic[T]):
         """Cells of a whole row: a blank on the left, the columns, and gaps between them."""
         return _total(self.cells)
 
-    def fit(self, rows: Iterable[T], room: int, sorted_by: Column[T] | None) -> bool:
-        """Measure ``rows`` for a table of ``room`` cells. Returns whether a width changed."""
-        columns = shown(self._columns, room)
+    def fit(
+        self,
+        rows: Iterable[T],
+        room: int,
+        sorted_by: Column[T] | None,
+        present: Collection[str] | None = None,
+        *,
+        numbers: bool = False,
+    ) -> bool:
+        """Measure ``rows`` for a table of ``room`` cells. Returns whether a width changed.
+
+        ``present``: the ids of the ``spare`` and ``varies`` columns to show; None: those with text
+        in measured rows. ``numbers``: measure numbers only, which must never be cut.
+        """
+        columns = [c for c in self._columns if c.needs <= room or (c is sorted_by and c.title)]
         for row in rows:
             for column in columns:
-                self._measure(column, row)
-        columns = [c for c in columns if not c.spare or self._wanted.get(c.id) or c is sorted_by]
+                if not numbers or column.align == "right":
+                    self._measure(column, row)
+        there = self._wanted if present is None else present
+        wanted = [
+            c for c in columns if not (c.spare or c.varies) or c is sorted_by or c.id in there
+        ]
+        columns = [
+            c
+            for c in wanted
+            if present is not None or not c.spare or self._wanted.get(c.id) or c is sorted_by
+        ]
         wider = (c for c in self._columns if room < c.needs < NEVER and not c.spare)
         self.hidden = any(wider)
         cells = self._fitted(columns, room, sorted_by)
@@ -157,7 +231,7 @@ class Layout(Generic[T]):
             cells = list(zip(columns, widths(columns, wanted, room - 1, sorted_by), strict=True))
             spared = [c for c in columns if c.drop and c is not sorted_by]
             if not spared or _total(cells) <= room:
-                return cells
+                return _last_cut(cells, room)
             columns.remove(spared[-1])
             self.hidden = True
 

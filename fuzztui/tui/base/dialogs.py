@@ -1,11 +1,12 @@
-"""Dialogs: one asks for a line of text, one asks before something irreversible."""
+"""Dialogs: what all have in common; one asks for a text, one before what is irreversible."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
@@ -17,21 +18,47 @@ MOST = 400
 """Maximal length of an answer that is not a path."""
 
 
-class AskScreen(ModalScreen[str | None]):
+T = TypeVar("T")
+
+
+class Dialog(ModalScreen[T]):
+    """A box over the campaign screen; its first answer counts.
+
+    Keys may be in the queue before the dialog has gone: typed ahead, repeated by a key that is
+    held, or late over a slow link. None of them answers again.
+    """
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        & > * {
+            max-width: 96%; height: auto; max-height: 96%;
+            background: $surface; border: round $primary; padding: 1 2;
+            border-title-color: $primary; border-subtitle-color: $muted;
+        }
+        & Input { border: none; height: 1; padding: 0; background: $panel; }
+        & Input:focus { border: none; }
+    }
+    """
+
+    _answered = False
+
+    def dismiss(self, result: T | None = None) -> AwaitComplete:
+        """Close the dialog with ``result``; without an effect if it was closed before."""
+        if self._answered:
+            return AwaitComplete()
+        self._answered = True
+        return super().dismiss(result)
+
+
+class AskScreen(Dialog[str | None]):
     """Returns the text (never empty), or None after escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
     DEFAULT_CSS = """
     AskScreen {
-        align: center middle;
-        & > Vertical {
-            width: 76; max-width: 92%; height: auto;
-            background: $surface; border: round $primary; padding: 1 2;
-            border-title-color: $primary; border-subtitle-color: $muted;
-        }
+        & > Vertical { width: 76; }
         & Static { margin-bottom: 1; }
-        & Input { border: none; height: 1; padding: 0; background: $panel; }
-        & Input:focus { border: none; }
     }
     """
 
@@ -57,12 +84,12 @@ class AskScreen(ModalScreen[str | None]):
         self.set_focus(box)
 
     @on(Input.Submitted)
-    def _answered(self, event: Input.Submitted) -> None:
+    def _submitted(self, event: Input.Submitted) -> None:
         if text := event.value.strip():
             self.dismiss(text)
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(Dialog[bool]):
     """Returns the answer. ``y`` confirms; ``n`` and escape cancel; the focus is on cancel."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -72,12 +99,7 @@ class ConfirmScreen(ModalScreen[bool]):
     ]
     DEFAULT_CSS = """
     ConfirmScreen {
-        align: center middle;
-        & > Vertical {
-            width: 60; max-width: 92%; height: auto;
-            background: $surface; border: round $warning; padding: 1 2;
-            border-title-color: $warning;
-        }
+        & > Vertical { width: 60; border: round $warning; border-title-color: $warning; }
         & Static { margin-bottom: 1; }
         & Horizontal { height: auto; align-horizontal: right; }
         & Button { margin-left: 2; }

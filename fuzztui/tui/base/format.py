@@ -7,6 +7,7 @@ even an impossible one: no screen may fail on it, and no column may overflow.
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
 from fuzztui.base import text
 
@@ -17,6 +18,14 @@ _SCALES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, 
 _BEYOND = 999.5e18
 """Too large for three digits and a unit."""
 _MORE = ">999E"
+
+
+def wall_clock(wall: float, pattern: str) -> str:
+    """Return the local time of a Unix time, as of ``strftime``; a dash for an impossible time."""
+    try:
+        return datetime.fromtimestamp(wall).strftime(pattern)
+    except (ValueError, OverflowError, OSError):
+        return NONE
 
 
 def _scaled(value: float, digits: int = 3) -> str:

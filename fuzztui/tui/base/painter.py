@@ -21,7 +21,7 @@ class Painter(Protocol):
         """The colours of the theme."""
 
     def perform(self, action_id: str) -> None:
-        """Do an action of the registry, or tell why not."""
+        """Do an action of the registry, or show why not."""
 
 
 def painter(node: DOMNode) -> Painter:

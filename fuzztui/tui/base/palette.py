@@ -2,7 +2,8 @@
 
 A style is a string like ``"bold crash"`` or ``"muted"``: attributes and at most one name of
 :data:`~fuzztui.tui.base.themes.SEMANTIC` (or a base colour, or ``#rrggbb`` for the pixel of a
-picture) for the text, one after ``on`` for the background.
+picture) for the text, one after ``on`` for the background. After ``soft`` the
+text's colour is fainter.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
@@ -21,6 +23,9 @@ _ANSI_VARIABLES = BUILTIN_THEMES["ansi-dark"].variables
 
 _MAX_CACHED = 10_000
 """Styles that are kept."""
+
+_SOFT = 0.45
+"""Share of the background in a soft colour."""
 
 _ATTRIBUTES = ("bold", "italic", "underline", "reverse", "strike")
 
@@ -42,20 +47,30 @@ class Palette:
 
     def _resolve(self, words: str) -> Style:
         style = Style.null()
-        ground = False
+        ground = soft = False
         for word in words.split():
             if word == "on":
                 ground = True
+            elif word == "soft":
+                soft = True
             elif word in _ATTRIBUTES:
                 style += Style.parse(word)
             else:
                 try:
                     name = word if word.startswith("#") else self._variables.get(word, "")
-                    color = Color.parse(name).rich_color
+                    color = self._shade(Color.parse(name), soft=soft)
                 except ColorParseError:
                     continue
                 style += Style(bgcolor=color) if ground else Style(color=color)
         return style
+
+    def _shade(self, color: Color, *, soft: bool) -> RichColor:
+        """The colour; ``soft``: between it and the background, unless the terminal chooses both."""
+        if soft and color.ansi is None:
+            paper = Color.parse(self._variables.get("background", ""))
+            if paper.ansi is None:
+                return color.blend(paper, _SOFT, alpha=1).rich_color
+        return color.rich_color
 
 
 def to_textual(theme: ThemeFile) -> Theme:

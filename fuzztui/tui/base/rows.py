@@ -1,13 +1,16 @@
 """The rows of a table: sorted and filtered while they change.
 
 No Textual in here. A :class:`Rows` uses 100,000 rows of the model's own dict without a copy; an
-update takes time for the changed rows only.
+update takes time for the changed rows only. Sorting and filtering all rows takes longer than a
+frame, so that it can be done in slices.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from typing import Any, Generic, Protocol, TypeVar
 
 from fuzztui.tui.base.columns import Column
@@ -17,6 +20,18 @@ T_co = TypeVar("T_co", covariant=True)
 
 BULK = 200
 """Number of changed keys from which one sort is faster than insertions."""
+
+STEP = 64
+"""Rows between two looks at the clock: about 1 ms."""
+
+SHOWN_AT = 256
+"""Rows that a filter has looked at when its first results are shown."""
+
+AT_ONCE = 2_000
+"""Rows up to which work is never sliced."""
+
+RUN = 20_000
+"""Rows that are sorted at once. The sorted parts are merged afterwards, which is faster."""
 
 
 class RowModel(Protocol[T_co]):
@@ -36,21 +51,37 @@ class RowModel(Protocol[T_co]):
 
 
 class Rows(Generic[T]):
-    """A :class:`RowModel` over a dict, ordered by a column, filtered by a text.
+    """A :class:`RowModel` over a dict, ordered by a column, filtered by words and a test.
 
     The order is ascending by (sort value, the dict's own order); ``reverse`` reverses it.
     :meth:`update` must get every key that was added, changed or removed.
+
+    :meth:`sort` and :meth:`narrow` with a time limit may leave work for :meth:`work`
+    (:attr:`pending`). Until that is done the rows have their earlier order, or are those that the
+    filter has found so far.
     """
 
     def __init__(self, columns: Sequence[Column[T]]) -> None:
         self._columns = columns
         self._rows: dict[str, T] = {}
         self._arrival: dict[str, int] = {}
-        self._order: list[tuple[Any, int, str]] = []
-        self._rank: dict[str, tuple[Any, int, str]] = {}
+        self._order: list[str] = []
+        self._value: dict[str, Any] = {}
+        """The sort value of each row in :attr:`_order`."""
+        self._values: Callable[[T], Any] = _no_value
+        """Returns the sort value by which :attr:`_order` is sorted now."""
         self._haystack: dict[str, str] = {}
         self._words: list[str] = []
         self._also: Callable[[T], bool] | None = None
+        self._job: Iterator[None] | None = None
+        self._changed: set[str] = set()
+        """Rows that have changed since the unfinished work began."""
+        self._returned = False
+        """Whether rows were removed, which may come again: their old place is not the dict's."""
+        self._descending = False
+        """Whether :attr:`_order` is read from its end; ``reverse``, once the work is done."""
+        self.progress = 1.0
+        """The part of the rows that the filter has looked at."""
         self.sort_column: Column[T] | None = None
         self.reverse = False
         self.filter_text = ""
@@ -64,15 +95,14 @@ class Rows(Generic[T]):
         """See :class:`RowModel`. Raises :class:`IndexError`."""
         if not 0 <= index < len(self._order):
             raise IndexError(index)
-        return self._order[-1 - index if self.reverse else index][2]
+        return self._order[-1 - index if self._descending else index]
 
     def position(self, key: str) -> int | None:
         """See :class:`RowModel`; takes logarithmic time."""
-        rank = self._rank.get(key)
-        if rank is None:
+        if key not in self._value:
             return None
-        index = bisect_left(self._order, rank)
-        return len(self._order) - 1 - index if self.reverse else index
+        index = self._place(key, self._value[key])
+        return len(self._order) - 1 - index if self._descending else index
 
     def row(self, key: str) -> T | None:
         """See :class:`RowModel`."""
@@ -89,48 +119,94 @@ class Rows(Generic[T]):
 
     # ------------------------------------------------------------ changes
 
-    def load(self, rows: dict[str, T]) -> None:
-        """Show ``rows`` (kept by reference) from now on."""
+    def load(self, rows: dict[str, T], within: float = inf, first: str | None = None) -> None:
+        """Show ``rows`` (kept by reference) from now on. See :meth:`narrow` for the others."""
         self._rows = rows
         self._arrival = {key: i for i, key in enumerate(rows)}
         self._haystack.clear()
-        self._rebuild()
+        self._returned = False
+        self._order, self._value = [], {}
+        self._rebuild(within, first=first, publishes=True)
 
-    def update(self, keys: Iterable[str]) -> None:
-        """Update the rows with these keys."""
+    def update(self, keys: Iterable[str], within: float = inf) -> None:
+        """Update the rows with these keys. Works ``within`` seconds at most."""
         keys = [*dict.fromkeys(keys)]
         for key in keys:
             self._haystack.pop(key, None)
-        if len(keys) >= BULK:
-            self._rebuild()
+        gone = [key for key in keys if key not in self._rows]
+        self._returned = self._returned or bool(gone)
+        bulk = len(keys) >= max(BULK, len(self._rows) // 64)
+        if bulk or self._job is not None:
+            for key in gone:
+                if key in self._value:
+                    del self._order[self._place(key, self._value[key])]
+                    del self._value[key]
+            if self._job is None:
+                self._rebuild(within)
+            else:
+                self._changed.update(keys)  # looked at again when the work is done
             return
         self._arrive({k for k in keys if k in self._rows and k not in self._arrival})
         for key in keys:
-            old = self._rank.pop(key, None)
             row = self._rows.get(key)
-            new = None if row is None or not self._passes(key, row) else self._ranked(key, row)
-            if old is not None:
-                if new == old:
-                    self._rank[key] = old
+            if key in self._value:
+                old = self._value[key]
+                if row is not None and self._passes(key, row) and self._values(row) == old:
                     continue
-                del self._order[bisect_left(self._order, old)]
-            if new is not None:
-                self._rank[key] = new
-                insort(self._order, new)
+                del self._order[self._place(key, old)]
+                del self._value[key]
+            if row is not None and self._passes(key, row):
+                value = self._values(row)
+                self._order.insert(self._place(key, value), key)
+                self._value[key] = value
 
-    def sort(self, column: Column[T] | None, reverse: bool = False) -> None:
-        """Order by ``column``; None: in the dict's order."""
+    def sort(self, column: Column[T] | None, reverse: bool = False, within: float = inf) -> None:
+        """Order by ``column``; None: in the dict's order. Works ``within`` seconds at most."""
         self.reverse = reverse
         if column is not self.sort_column:
             self.sort_column = column
-            self._rebuild()
+            self._rebuild(within)
+        elif self._job is None:
+            self._descending = reverse
 
-    def narrow(self, text: str, also: Callable[[T], bool] | None = None) -> None:
-        """Show rows that contain every word of ``text`` (any case) and pass ``also``."""
-        self.filter_text, self._words, self._also = text, text.casefold().split(), also
-        self._rebuild()
+    def narrow(
+        self,
+        words: str | Sequence[str],
+        also: Callable[[T], bool] | None = None,
+        *,
+        within: float = inf,
+        first: str | None = None,
+    ) -> None:
+        """Show rows that contain every word (any case) and pass ``also``.
+
+        Works ``within`` seconds at most; looks at the row with key ``first`` at the beginning.
+        """
+        words = words.split() if isinstance(words, str) else words
+        self.filter_text, self._also = " ".join(words), also
+        self._words = [word.casefold() for word in words]
+        self._rebuild(within, first=first, publishes=True)
+
+    @property
+    def pending(self) -> bool:
+        """Whether sorting or filtering is not finished."""
+        return self._job is not None
+
+    def work(self, within: float = inf) -> bool:
+        """Go on sorting or filtering for some seconds. Returns whether that is finished."""
+        end = time.thread_time() + within
+        while self._job is not None:
+            if next(self._job, self) is self:
+                self._finish()
+            elif time.thread_time() >= end:
+                break
+        return self._job is None
 
     # ------------------------------------------------------------ details
+
+    def _place(self, key: str, value: Any) -> int:
+        arrival, values = self._arrival, self._value
+        wanted = value, arrival[key]
+        return bisect_left(self._order, wanted, key=lambda k: (values[k], arrival[k]))
 
     def _arrive(self, new: set[str]) -> None:
         """Number ``new`` keys in the dict's order, because the caller has a set only.
@@ -146,11 +222,6 @@ class Rows(Generic[T]):
         for key in reversed(found):
             self._arrival[key] = len(self._arrival)
 
-    def _ranked(self, key: str, row: T) -> tuple[Any, int, str]:
-        column = self.sort_column
-        value = column.sort(row) if column is not None and column.sort is not None else 0
-        return value, self._arrival[key], key
-
     def _passes(self, key: str, row: T) -> bool:
         if self._also is not None and not self._also(row):
             return False
@@ -162,10 +233,74 @@ class Rows(Generic[T]):
             self._haystack[key] = hay
         return all(word in hay for word in self._words)
 
-    def _rebuild(self) -> None:
-        # A copy: the thread that reads the log may be adding rows.
-        rows = list(self._rows.items())
-        for key, _ in rows:
-            self._arrival.setdefault(key, len(self._arrival))
-        self._rank = {key: self._ranked(key, row) for key, row in rows if self._passes(key, row)}
-        self._order = sorted(self._rank.values())
+    def _rebuild(
+        self, within: float = inf, *, first: str | None = None, publishes: bool = False
+    ) -> None:
+        # A copy: the thread that reads the log may be adding rows. Of the keys only: 100,000 new
+        # tuples would start a garbage collection, which takes far longer than the copy.
+        keys = list(self._rows)
+        if len(self._arrival) < len(keys) or self._returned:
+            for key in keys:
+                self._arrival.setdefault(key, len(self._arrival))
+        if self._returned:
+            keys.sort(key=self._arrival.__getitem__)
+        self._changed.clear()
+        self._job = self._build(keys, first, publishes)
+        self.work(within if len(keys) > AT_ONCE else inf)
+
+    def _finish(self) -> None:
+        self._job = None
+        self.progress = 1.0
+        changed, self._changed = self._changed, set()
+        if changed:
+            self.update(changed)
+
+    def _build(self, keys: list[str], first: str | None, publishes: bool) -> Iterator[None]:
+        """Filter and sort; each step takes some milliseconds at most."""
+        column, reverse = self.sort_column, self.reverse
+        of = column.sort if column is not None and column.sort is not None else _no_value
+        value: dict[str, Any] = {}
+        ahead = self._rows.get(first) if first is not None else None
+        if first is not None and ahead is not None and self._passes(first, ahead):
+            value[first] = of(ahead)
+        runs: list[list[str]] = []
+        """Parts of the result in the order of arrival, each sorted by value."""
+        run: list[str] = []
+        publish_at = SHOWN_AT
+        for at in range(0, len(keys), STEP):
+            for key in keys[at : at + STEP]:
+                row = self._rows.get(key)
+                if row is not None and self._passes(key, row):
+                    value[key] = of(row)
+                    run.append(key)
+            done = at + STEP
+            self.progress = min(1.0, done / len(keys))
+            if len(run) >= RUN and of is not _no_value:
+                runs.append(sorted(run, key=value.__getitem__))
+                run = []
+            yield
+            # As often as the number of rows doubles: merging costs time, too.
+            if publishes and publish_at <= done < len(keys) and len(value) < RUN:
+                publish_at = 2 * done
+                found = [key for part in (*runs, run) for key in part]
+                if len(value) > len(found) and first is not None:
+                    found.append(first)  # it arrived after all others
+                found.sort(key=value.__getitem__)
+                self._order, self._value, self._values = found, dict(value), of
+                self._descending = reverse
+                yield
+        runs.append(run if of is _no_value else sorted(run, key=value.__getitem__))
+        while len(runs) > 1:
+            merged = []
+            for two in range(0, len(runs), 2):
+                yield
+                pair = [key for part in runs[two : two + 2] for key in part]
+                merged.append(sorted(pair, key=value.__getitem__))
+            runs = merged
+        self._order, self._value, self._values = runs[0], value, of
+        self._descending = self.reverse
+
+
+def _no_value(_row: object) -> int:
+    """The sort value of all rows in their own order."""
+    return 0

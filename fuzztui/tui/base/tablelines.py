@@ -74,6 +74,8 @@ def header_line(
             title, style, cells = f"  {note}", sign, cells - cell_len(title)
             notes = ()
         if by:
+            # The mark is never cut off.
+            title = fit(title, min(cell_len(title), cells - 2))
             title += " ▼" if rows.reverse else " ▲"
             style = base + Style(bold=True)
         segments.append(Segment(fit(title, cells, column.align) + " " * GAP, style))

@@ -7,12 +7,16 @@ import os
 import select
 import signal
 import termios
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+
+from fuzztui.tui.base.background_query import BackgroundQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +36,9 @@ RESTORE = (
 )
 """Reverts everything that :class:`LinuxDriver` switches on."""
 
+TICK_S = 0.1
+"""Seconds without input after which a lone escape is a key, as in Textual."""
+
 STUCK_S = 1.0
 """Seconds to wait for a terminal that accepts no output (flow control, a hanging link)."""
 
@@ -46,6 +53,47 @@ class TerminalDriver(LinuxDriver):
         """Switch the terminal to application mode."""
         self.drawing = True
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        if self._query is not None and (before := self._query.take_attributes()) is not None:
+            self.attrs_before = before  # not those with which it was asked for its background
+
+    @property
+    def _query(self) -> BackgroundQuery | None:
+        """The question for the terminal's background; None if it was not asked."""
+        query = getattr(self._app, "background_query", None)
+        return query if isinstance(query, BackgroundQuery) else None
+
+    def run_input_thread(self) -> None:
+        """Read the input. Until the terminal has answered all, without its answers."""
+        if self._query is not None and not self.exit_event.is_set():
+            self._read_until_answered(self._query)
+        super().run_input_thread()
+
+    def _read_until_answered(self, query: BackgroundQuery) -> None:
+        parser = XTermParser()
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        waiting, query.typed = query.typed, b""
+        while True:
+            for event in (*parser.feed(decode(waiting)), *parser.tick()) if waiting else ():
+                self.process_message(event)
+            if self.exit_event.is_set():
+                return
+            if select.select([self.fileno], [], [], TICK_S)[0]:
+                data = os.read(self.fileno, 4096)
+                if not data:
+                    return
+                waiting = query.feed(data)
+            else:
+                waiting = query.answers.tick()
+                for event in parser.tick():
+                    self.process_message(event)
+                if not waiting and query.answers.complete.is_set():
+                    return  # between two keys: Textual's own parser starts without a rest
+
+    def disable_input(self) -> None:
+        """Stop reading. An answer that may still come must not go to the shell or an editor."""
+        if self._query is not None and self._key_thread is not None:
+            self._query.wait_at_end()
+        super().disable_input()
 
     def stop_application_mode(self) -> None:
         """Restore the terminal; Textual forgets to switch off mouse reports in pixels."""

@@ -27,10 +27,14 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
+from textual.widget import AwaitMount
 from textual.widgets import Input
 
+from fuzztui.tui.base.ascii import AsciiFilter, WholeCells, wants_ascii
+from fuzztui.tui.base.background_query import BackgroundQuery
 from fuzztui.tui.base.palette import Palette, fallbacks, to_textual
 from fuzztui.tui.base.terminal import TerminalDriver
 from fuzztui.tui.base.themes import ThemeFile
@@ -132,10 +136,16 @@ class ThemedApp(App[None]):
         super().__init__()
         # no-color.org: an empty value counts as not set; Textual counts it as set.
         self.no_color = bool(os.environ.get("NO_COLOR"))
+        self._parsed = -1
+        """The number of the styles that were parsed last: Textual counts their changes."""
+        self._switching = False
+        """Whether another mode is being shown."""
+        self.background_query: BackgroundQuery | None = None
+        """The question for the terminal's background; None if it was not asked."""
+        self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
+        ScrollBar.renderer = WholeCells if self._ascii else ScrollBarRender
         self.animation_level = "none"  # every frame would be sent over SSH
-        self.our_themes: list[str] = []
         for ours in themes:
-            self.our_themes.append(ours.name)
             self.register_theme(to_textual(ours))
         if theme in self.available_themes:
             self.theme = theme
@@ -148,6 +158,7 @@ class ThemedApp(App[None]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return the filters; with NO_COLOR the filter depends on the current theme.
 
+        In a terminal without UTF-8 everything is drawn in ASCII.
         Textual chooses it by its initial theme. For a theme of the terminal's own colours that
         filter is wrong: it turns colours into greys, and the terminal's default colours into black
         on black.
@@ -156,7 +167,7 @@ class ThemedApp(App[None]):
         filters = [f for f in super().get_line_filters() if not isinstance(f, bare)]
         if self.no_color:
             filters.append(NoColor() if self.native_ansi_color else Monochrome())
-        return filters
+        return [*filters, *self._ascii]
 
     @property
     def failure(self) -> Exception | None:
@@ -182,6 +193,30 @@ class ThemedApp(App[None]):
         """Return the CSS variables; called when the theme may have changed."""
         self._palette = None
         return super().get_css_variables()
+
+    def switch_mode(self, mode: str) -> AwaitMount:
+        """Show the screen of a mode."""
+        self._switching = True
+        try:
+            return super().switch_mode(mode)
+        finally:
+            self._switching = False
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Parse the styles again because the theme changed.
+
+        Textual does it for each new screen, too, twice, and restyles the one that the user leaves:
+        0.2 s. A new screen gets the present styles anyway when its widgets are mounted.
+        """
+        now = self._css_update_count
+        if self._switching and self._parsed == now:
+            shown = self._screen_stacks.get(self._current_mode, [])[-1:]
+            if all(screen._css_update_count in (-1, now) for screen in shown):
+                for screen in shown:
+                    screen._css_update_count = now
+                return
+        self._parsed = now
+        super().refresh_css(animate)
 
     @property
     def palette(self) -> Palette:
@@ -229,6 +264,12 @@ class ThemedApp(App[None]):
             if (old.message, old.title, old.severity) == (message, title, severity):
                 self._unnotify(old, refresh=False)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def _refresh_notifications(self) -> None:
+        """Show notifications, but not over a dialog: the screen behind shows them later."""
+        stack = self._screen_stacks.get(self._current_mode, [])
+        if not (stack and isinstance(stack[-1], ModalScreen)):
+            super()._refresh_notifications()
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         """Send Textual's updates in their lean form."""

@@ -18,7 +18,6 @@ The file's stem is the theme's name. Themes of the user live in
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import stat
 import tomllib
@@ -28,8 +27,11 @@ from pathlib import Path
 from typing import Any
 
 import fuzztui
+from fuzztui.tui.base.config_file import config_dir
 
 DEFAULT = "midwatch"
+LIGHT = "daylight"
+"""The theme on a terminal with a light background, unless the user has chosen one."""
 PLAIN = "ansi"
 """The theme if ``NO_COLOR`` is set: without colours it still has text and shapes."""
 
@@ -103,10 +105,9 @@ class ThemeError(ValueError):
 
 def theme_dirs() -> list[Path]:
     """Return the directories of themes; later ones replace themes of earlier ones."""
-    config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return [
         Path(fuzztui.__file__).resolve().parent / "themes",
-        Path(config).expanduser() / "fuzztui" / "themes",
+        config_dir() / "themes",
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
@@ -38,6 +38,19 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
                 yield piece
                 piece, room = [*indent], hang
     yield piece
+
+
+def flow(head: Line, parts: Sequence[Line], width: int, indent: int) -> list[Line]:
+    """Return ``head`` and ``parts`` in lines of at most ``width`` cells, if each part has fewer.
+
+    Lines break between parts; the lines after the first one are indented.
+    """
+    lines: list[list[TextSpan]] = [[*head]]
+    for part in parts:
+        if width_of([*lines[-1], *part]) > width and (len(lines) > 1 or len(lines[-1]) > len(head)):
+            lines.append([TextSpan(" " * indent)])
+        lines[-1] += part
+    return [*lines]
 
 
 def cut(line: Line, width: int) -> Line:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
+from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.targeting_actions import TargetingContext
 from fuzztui.wire.commands import Command
 from fuzztui.wire.mixture import Mixture, stuck
@@ -45,8 +47,12 @@ class ActionContext:
     commands that any engine can execute. None until an engine has reported them."""
     unable: Mapping[str, str] = field(default_factory=dict)
     """Why that engine cannot execute a command, by the command's name."""
+    also: tuple[ActionContext, ...] = ()
+    """Of marked rows: the contexts of the other instances that they belong to."""
     row: bool = False
     """Whether the cursor is on a row."""
+    marked: int = 0
+    """Number of marked rows, on which commands act instead of the row under the cursor."""
     mutant: str = ""
     """State of the mutant under the cursor; of a selection: the state that all its mutants
     share."""
@@ -56,16 +62,33 @@ class ActionContext:
     minimising: bool = False
     """Whether the finding under the cursor is being minimised."""
     paused_replay: bool = False
-    operators: bool = False
+    mutators: bool = False
     """Whether the campaign has statistics of text mutators, or its log was not read yet."""
     mixture: Mixture | None = None
     """The mixture after all pending commands; None except on the screen of mutators."""
     adaptive: bool = False
     """Whether that mixture is adaptive."""
+    undo: str = ""
+    """Why the user's last steering cannot be undone; an empty string: it can be."""
     aims: bool = False
     """Whether the campaign's engine targets types, or its log was not read yet."""
     aiming: TargetingContext | None = None
     """The row under the cursor on the screen of types; None on other screens."""
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The keys that the user has set, by the id of the action; others have the registry's."""
+
+
+_NAMED_KEY = re.compile(r"\{([a-z_.]+):([^{}]+)\}")
+
+
+def with_keys(text: str, now: ActionContext) -> str:
+    """Return ``text`` with keys in place of ``{action.id:registry's key}``."""
+
+    def key(match: re.Match[str]) -> str:
+        keys = now.keys.get(match[1], (match[2],))
+        return key_name(keys[0]) if keys else "the key"
+
+    return _NAMED_KEY.sub(key, text)
 
 
 WhyNot = Callable[[ActionContext], str]
@@ -126,15 +149,31 @@ class Action:
             return f"do_{self.scope}_command", (self,)
         return "do_" + (self.run or self.id).replace(".", "_"), self.args
 
+    def keys_now(self, now: ActionContext) -> tuple[str, ...]:
+        """Return this action's keys: the user's, or the registry's; the user may have left none."""
+        return now.keys.get(self.id, self.keys)
+
+    def with_keys(self, now: ActionContext) -> Action:
+        """Return this action with the user's keys."""
+        return replace(self, keys=self.keys_now(now))
+
+    def key_label(self, now: ActionContext) -> str:
+        """Return the name of this action's first key; an empty string without a key."""
+        return next(map(key_name, self.keys_now(now)), "")
+
     def why_not(self, now: ActionContext) -> str:
         """Return why this action is impossible now, for users; an empty string if possible."""
         if self.mode and now.mode != self.mode:
             return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
         if self.ended and now.state not in ENDED:
             return "the campaign has not ended"
-        reason = self.check(now)
+        reason = with_keys(self.check(now), now)
         if reason or not self.needs:
             return reason
+        return next(filter(None, map(self._why_unable, (now, *now.also))), "")
+
+    def _why_unable(self, now: ActionContext) -> str:
+        """Why the engine of the row cannot carry out this action."""
         engine = f"{now.instance}'s engine" if now.instance else "this campaign's engine"
         if why := now.unable.get(self.needs):
             return f"{engine} cannot {self.does}: {why}"
@@ -156,6 +195,8 @@ class Action:
             return "Resume"
         if self.id == "instance.pause" and now.instance_state == "paused":
             return "Resume instance"
+        if self.id == "table.mark" and now.marked:
+            return f"{now.marked:,} marked"
         if self.id == "replay.play" and now.mode == "replay":
             return "Play" if now.paused_replay else "Pause"
         if self.id == "finding.minimise" and now.minimising:
@@ -181,6 +222,15 @@ def row_context(instance: Instance | None) -> ActionContext:
     )
 
 
+def rows_context(instances: Iterable[Instance | None]) -> ActionContext:
+    """Return the context of rows of several instances: possible is what all their engines can do.
+
+    An action that one of them cannot carry out names that instance.
+    """
+    first, *others = map(row_context, instances)
+    return replace(first, also=tuple(others))
+
+
 def shared_context(instances: Iterable[Instance]) -> ActionContext:
     """Return the context of a row that all instances share: what any running engine can do."""
     able: set[str] | None = None
@@ -204,7 +254,7 @@ def why_not_steer(now: ActionContext) -> str:
     if not now.control:
         return "opened for viewing only"
     if now.state in ENDED:
-        return f"the campaign is over ({now.state})"
+        return f"the campaign has {now.state}"
     if now.alive is False:
         return "no supervisor is running"
     if now.state in ("empty", "starting"):
@@ -217,6 +267,12 @@ def why_not_pause(now: ActionContext) -> str:
     return why_not_steer(now) or (
         "the campaign is already stopping" if now.state == "stopping" else ""
     )
+
+
+def why_not_undo(now: ActionContext) -> str:
+    """Why the user's last steering cannot be undone. After the end a command undoes verdicts."""
+    ended = without_supervisor(now) and now.state in ENDED
+    return ("" if ended else why_not_pause(now)) or now.undo
 
 
 def why_not_steer_instance(now: ActionContext) -> str:
@@ -238,6 +294,12 @@ def why_not_minimise(now: ActionContext) -> str:
     return reason or why_no_row(now)
 
 
+def why_not_judge_finding(now: ActionContext) -> str:
+    """Why the group under the cursor cannot get a verdict. After the end a command writes it."""
+    ended = without_supervisor(now) and now.state in ENDED
+    return ("" if ended else why_not_steer(now)) or why_no_row(now)
+
+
 def without_supervisor(now: ActionContext) -> bool:
     """Whether this is a run of fuzztui without a supervisor."""
     ours = now.mode == "live" and now.control and not now.watched
@@ -253,7 +315,7 @@ def why_killed(now: ActionContext) -> str:
     """Why a command for mutants that are not killed is impossible."""
     killed = now.mutant == "killed"
     return why_not_steer_mutants(now) or (
-        "the mutant is already killed; press r to requeue it" if killed else ""
+        "the mutant is already killed; press {mutant.requeue:r} to requeue it" if killed else ""
     )
 
 
@@ -284,18 +346,18 @@ def why_not_steer_mutants(now: ActionContext) -> str:
 
 
 _OVER = {
-    "done": "its turn is over; press r to give it another turn",
-    "refused": "the mutant was rejected; press r to give it another turn",
-    "skipped": "the mutant is skipped; press r to give it a turn",
-    "equivalent": "the mutant is marked equivalent; press r to give it a turn",
+    "done": "its turn is over; press {mutant.requeue:r} to give it another turn",
+    "refused": "the mutant was rejected; press {mutant.requeue:r} to give it another turn",
+    "skipped": "the mutant is skipped; press {mutant.requeue:r} to give it a turn",
+    "equivalent": "the mutant is marked equivalent; press {mutant.requeue:r} to give it a turn",
 }
 _AT_WORK = {
-    "pruning": "the mutant is being fuzzed; press d to end its turn",
-    "fuzzing": "the mutant is being fuzzed; press d to end its turn",
+    "pruning": "the mutant is being fuzzed; press {mutant.skip:d} to end its turn",
+    "fuzzing": "the mutant is being fuzzed; press {mutant.skip:d} to end its turn",
     "collecting": "its turn has just ended; its inputs are being transferred",
 }
 _NEVER = {
-    "failed": "the mutant does not build; press r to build it again",
+    "failed": "the mutant does not build; press {mutant.requeue:r} to build it again",
     "dropped": "a duplicate of another mutant or of the original",
 }
 
@@ -337,6 +399,15 @@ def why_not_equivalent(now: ActionContext) -> str:
     return why_not_steer_mutants(now) or why_killed(now) or dropped.get(now.phase, "")
 
 
+def why_not_accept(now: ActionContext) -> str:
+    """Why the mutant cannot be accepted as a survivor."""
+    if now.engine not in ("", "mu2"):
+        return "survivors are accepted with engine mu2"
+    reason = why_no_row(now) if judges_ended(now) else why_not_steer_mutants(now)
+    survives = now.mutant in ("", "alive", "pending")
+    return reason or ("" if survives else f"the mutant is {now.mutant}")
+
+
 def why_not_requeue(now: ActionContext) -> str:
     """Why the mutant cannot be requeued. After the campaign's end this takes back a verdict."""
     if not now.stage and judges_ended(now):
@@ -350,7 +421,7 @@ def why_not_requeue(now: ActionContext) -> str:
 
 def why_not_show_mutators(now: ActionContext) -> str:
     """Why the screen of text mutators cannot be opened."""
-    return "" if now.operators else "no engine of this campaign reports text mutators"
+    return "" if now.mutators else "no engine of this campaign reports text mutators"
 
 
 def why_not_mix(now: ActionContext) -> str:
@@ -365,7 +436,7 @@ def why_not_move_boundary(boundary: int, by: int) -> WhyNot:
         if (reason := why_not_mix(now)) or now.mixture is None:
             return reason
         if now.adaptive:
-            return "the mixture is adaptive; press A to fix it"
+            return "the mixture is adaptive; press {mixture.adaptive:A} to fix it"
         return stuck(now.mixture, boundary, by)
 
     return why_not

@@ -16,6 +16,7 @@ from fuzztui.tui.frame.action_context import (
     always,
     why_no_row,
     why_no_type,
+    why_not_judge_finding,
     why_not_minimise,
     why_not_mix,
     why_not_move_boundary,
@@ -26,6 +27,7 @@ from fuzztui.tui.frame.action_context import (
     why_not_steer_entry,
     why_not_steer_instance,
     why_not_target,
+    why_not_undo,
 )
 from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.frame.targeting_actions import TargetingContext
@@ -48,7 +50,7 @@ _SCREENS = tuple(
         ("findings", "3", "Findings", "Crashes and hangs by signature", always),
         ("mutants", "4", "Mutants", "Mutants, their score, their killers", always),
         ("log", "5", "Log", "Every event of the campaign", always),
-        ("operators", "6", "Operators", "Text mutators: what each one found, and the mixture",
+        ("mutators", "6", "Mutators", "Text mutators: what each one found, and the mixture",
          why_not_show_mutators),
         ("types", "7", "Types", "Type targeting: the types and the uncovered goals",
          why_not_show_types),
@@ -65,6 +67,11 @@ _STEERING = (
         "campaign.stop", ("x",), "Stop",
         "End the campaign cleanly; all findings are kept", "Campaign",
         check=why_not_pause, footer=15, mode="live",
+    ),
+    Action(
+        "app.undo", ("z",), "Undo",
+        "Undo your last steering; again: the one before it", "Campaign",
+        check=why_not_undo, mode="live",
     ),
     Action(
         "instance.pause", ("P",), "Pause instance",
@@ -114,8 +121,8 @@ _MIX = "change its mixture during the campaign"
 _MIXTURE = (
     *(
         Action(
-            f"mixture.{name}", (key,), label, text, "Operators",
-            scope="operators", needs="mixture", does=_MIX,
+            f"mixture.{name}", (key,), label, text, "Mutators",
+            scope="mutators", needs="mixture", does=_MIX,
             check=why_not_move_boundary(*move), footer=footer, mode="live",
             run="mixture.move", args=move,
         )
@@ -132,8 +139,8 @@ _MIXTURE = (
     ),
     Action(
         "mixture.adaptive", ("A",), "Adaptive",
-        "Make successful mutators more probable, or fix the mixture", "Operators",
-        scope="operators", needs="mixture", does=_MIX, check=why_not_mix, footer=9, mode="live",
+        "Make successful mutators more probable, or fix the mixture", "Mutators",
+        scope="mutators", needs="mixture", does=_MIX, check=why_not_mix, footer=9, mode="live",
     ),
 )  # fmt: skip
 
@@ -170,6 +177,11 @@ _TYPES = (
         )
     ),
     Action(
+        "types.idle", ("i",), "Idle",
+        "Show or leave out the types that are not drawn (0%)", "Types",
+        scope="types", footer=19,
+    ),
+    Action(
         "types.find", ("backspace",), "Find",
         "Go to the latest entry or finding from targeting this type", "Types",
         scope="types", check=why_no_type, footer=22,
@@ -202,19 +214,19 @@ _LOOKING = (
         )
     ),
     Action(
-        "overview.copy_next", ("c",), "Copy next command",
+        "overview.copy_next", ("c",), "Copy command",
         "Copy a command line of the closing card; again: the one after it", "Campaign",
         scope="overview", footer=9, mode="live", ended=True,
     ),
     Action(
-        "operator.find", ("backspace",), "Find",
-        "Go to the latest entry or finding of this mutator", "Operators",
-        scope="operators", check=why_no_row, footer=22,
+        "mutator.find", ("backspace",), "Find",
+        "Go to the latest entry or finding of this mutator", "Mutators",
+        scope="mutators", check=why_no_row, footer=22,
     ),
     Action(
-        "operator.copy", ("c",), "Copy name",
-        "Copy the mutator's name, for `fuzztui mutate`", "Operators",
-        scope="operators", check=why_no_row, footer=23,
+        "mutator.copy", ("c",), "Copy name",
+        "Copy the mutator's name, for `fuzztui mutate`", "Mutators",
+        scope="mutators", check=why_no_row, footer=23,
     ),
     Action(
         "entry.copy", ("c",), "Copy path",
@@ -247,6 +259,16 @@ _LOOKING = (
         scope="findings", check=why_not_minimise, footer=13, mode="live",
     ),
     Action(
+        "finding.judge", ("V",), "Verdict",
+        "Say that the group is known, fixed or not to be fixed, with a note", "Findings",
+        scope="findings", check=why_not_judge_finding, footer=14, mode="live",
+    ),
+    Action(
+        "finding.frames", ("f",), "Frames",
+        "Say which frames of the stack count for the signature", "Findings",
+        scope="findings", check=why_not_judge_finding, footer=15, mode="live",
+    ),
+    Action(
         "finding.group", ("v",), "Group",
         "Show one row per signature, or one row per file", "Findings",
         scope="findings", footer=12,
@@ -260,6 +282,11 @@ _LOOKING = (
         "log.instance", ("i",), "Instance",
         "Show only the instance under the cursor, or all", "Log",
         scope="log", footer=11,
+    ),
+    Action(
+        "log.clock", ("w",), "Clock",
+        "Show the time of day, or the time since the campaign started", "Log",
+        scope="log", footer=13,
     ),
     Action(
         "log.fields", ("v",), "Fields",
@@ -293,12 +320,17 @@ _REPLAY = (
         footer=5, mode="replay", run="replay.scale", args=(2.0,),
     ),
     Action(
-        "replay.previous", ("comma",), "Previous finding", "Go to the previous finding or kill",
-        "Replay", mode="replay",
+        "replay.previous", ("comma",), "Previous mark", "Go to the previous mark on the timeline",
+        "Replay", footer=8, mode="replay",
     ),
     Action(
-        "replay.next", ("full_stop",), "Next finding", "Go to the next finding or kill", "Replay",
+        "replay.next", ("full_stop",), "Next mark", "Go to the next mark on the timeline", "Replay",
         footer=6, mode="replay",
+    ),
+    Action(
+        "replay.kind", ("semicolon",), "Marks",
+        "Jump to findings ✗, steering ◇, kills •, new edges ╹, or any mark", "Replay",
+        footer=7, mode="replay",
     ),
     *(
         Action(
@@ -327,14 +359,53 @@ _TABLE = tuple(
     )
 )  # fmt: skip
 
+_CHARTS = (
+    Action(
+        "overview.arrows", ("left", "right"), "Chart cursor",
+        "Name the key that goes to the charts: there the arrows move a cursor", "Charts",
+        scope="overview", mode="live",
+    ),
+    Action(
+        "overview.charts", ("v",), "Charts",
+        "Show other charts: findings, corpus, growth per minute, library code", "Charts",
+        scope="overview", footer=18,
+    ),
+    Action(
+        "overview.window", ("w",), "Window",
+        "Charts of the last 5 minutes, of the last hour, or of the whole campaign", "Charts",
+        scope="overview", footer=19,
+    ),
+    *(
+        Action(f"chart.{name}", (name,), label, text, "Charts", scope="chart",
+               run="chart.move", args=(by,))
+        for name, label, text, by in (
+            ("left", "Earlier", "With the focus on the charts: the values of an earlier time", -1),
+            ("right", "Later", "With the focus on the charts: the values of a later time", 1),
+        )
+    ),
+)  # fmt: skip
+
 _SORTING = (
     # Works from the details pane too.
     Action(
-        "table.sort", ("s",), "Sort", "Sort by the next column (or click on its title)", "Tables",
-        scope="sorting", footer=21,
+        "table.sort", ("s",), "Sort", "Choose the column to sort by (or click on its title)",
+        "Tables", scope="sorting", footer=21,
     ),
     Action(
         "table.reverse", ("S",), "Reverse", "Reverse the order", "Tables", scope="sorting",
+    ),
+)  # fmt: skip
+
+_MARKING = (
+    Action(
+        "table.mark", ("space",), "Mark",
+        "Mark the row: commands act on all marked rows", "Tables",
+        scope="marking", check=why_no_row, footer=19, mode="live",
+    ),
+    Action(
+        "table.mark_range", ("M",), "Mark range",
+        "Mark all rows from the last marked one to this one", "Tables",
+        scope="marking", check=why_no_row, mode="live",
     ),
 )  # fmt: skip
 
@@ -345,10 +416,12 @@ _APP = (
     ),
     Action(
         "table.unfilter", ("escape",), "Show all",
-        "Show all rows again; from the details, back to the table", "Tables", scope="listing",
+        "Unmark all rows, or show all; from the details, back to the table", "Tables",
+        scope="listing",
     ),
     Action(
-        "focus.next", ("tab",), "Next pane", "Move between the table and the details", "Screens",
+        "focus.next", ("tab",), "Next pane",
+        "Move between table and details; on the Overview to the charts", "Screens",
     ),
     Action(
         "app.help", ("question_mark",), "Help",
@@ -358,7 +431,7 @@ _APP = (
         "app.palette", ("ctrl+p",), "Commands",
         "Search all actions by name", "Fuzztui", footer=31,
     ),
-    Action("app.theme", ("T",), "Theme", "Switch to the next theme", "Fuzztui"),
+    Action("app.theme", ("T",), "Theme", "Choose a theme, with a preview", "Fuzztui"),
     Action(
         "app.quit", ("q", "ctrl+q"), "Leave",
         "Close the screens; the campaign continues", "Fuzztui", footer=29,
@@ -374,13 +447,15 @@ ACTIONS: tuple[Action, ...] = (
     *_LOOKING,
     *_REPLAY,
     *_TABLE,
+    *_CHARTS,
     *_SORTING,
+    *_MARKING,
     *_APP,
 )
 BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(action.group for action in ACTIONS))
 
-_NATIVE = {"focus.next"}
+NATIVE = {"focus.next"}
 """Actions whose keys Textual binds; they are listed for the help screen."""
 
 
@@ -392,5 +467,5 @@ def bindings(scope: str, among: Iterable[Action] = ACTIONS) -> list[BindingType]
     return [
         Binding(",".join(a.keys), f"app.perform('{a.id}')", a.label, show=False, id=a.id)
         for a in among
-        if a.scope == scope and a.id not in _NATIVE
+        if a.scope == scope and a.id not in NATIVE
     ]

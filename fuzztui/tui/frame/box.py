@@ -8,13 +8,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.dialogs import Dialog
 from fuzztui.tui.base.pane import DetailPane
 
 
-class BoxScreen(ModalScreen[None]):
+class BoxScreen(Dialog[None]):
     """Shows :meth:`lines` in a scrolling pane; escape, enter, ``?`` or ``q`` closes the dialog."""
 
     TITLE_OF_BOX: ClassVar[str]
@@ -22,14 +22,7 @@ class BoxScreen(ModalScreen[None]):
         Binding("escape,question_mark,q,enter", "dismiss", show=False)
     ]
     DEFAULT_CSS = """
-    BoxScreen {
-        align: center middle;
-        & > Vertical {
-            width: 96; max-width: 96%; height: 90%;
-            background: $surface; border: round $primary; padding: 0 1;
-            border-title-color: $primary; border-subtitle-color: $muted;
-        }
-    }
+    BoxScreen > Vertical { width: 96; height: 90%; padding: 0 1; }
     """
 
     def lines(self) -> Sequence[Line]:

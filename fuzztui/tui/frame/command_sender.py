@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from fuzztui.model.state import CommandStatus, State
-from fuzztui.remote.client import ControlClient, RemoteError, Result
+from fuzztui.remote.client import ControlClient, RemoteError, Result, sender
 from fuzztui.tui.base.background import in_thread
 from fuzztui.wire.commands import Command, Minimise
 from fuzztui.wire.selection import selection_of
@@ -17,7 +17,9 @@ from fuzztui.wire.selection import selection_of
 class Client(Protocol):
     """The used part of :class:`~fuzztui.remote.client.ControlClient`."""
 
-    def send(self, command: Command, timeout: float = 10.0) -> Result:
+    def send(
+        self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> Result:
         """Send ``command`` and wait for the answer, ``timeout`` seconds at most. Blocking."""
 
     def close(self) -> None:
@@ -33,6 +35,10 @@ class CommandOutcome:
     trial: int = -1
 
 
+Answered = Callable[[CommandOutcome], bool]
+"""Called with the outcome of a command; returns whether it has shown that to the user."""
+
+
 def _connect(run: Path) -> Client:
     return ControlClient(run, "tui")
 
@@ -40,24 +46,33 @@ def _connect(run: Path) -> Client:
 class CommandSender:
     """Sends each command by a new connection, so that a supervisor can be replaced."""
 
-    def __init__(self, run: Path, connect: Callable[[Path], Client] = _connect) -> None:
+    def __init__(
+        self, run: Path, connect: Callable[[Path], Client] = _connect, by: str = ""
+    ) -> None:
+        """``by``: the user that the supervisor records with commands; "": this process's."""
         self._run = run
         self._connect = connect
+        self.by = by or sender()
 
-    async def send(self, command: Command) -> CommandOutcome:
-        """Send ``command`` and wait in a thread for the result. Never raises."""
+    async def send(
+        self, command: Command, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> CommandOutcome:
+        """Send ``command`` and wait in a thread for the result. Never raises.
+
+        ``undoes`` and ``step``: see :class:`~fuzztui.wire.events.CommandIssued`.
+        """
         try:
-            result = await in_thread(lambda: self._send(command))
+            result = await in_thread(lambda: self._send(command, undoes, step))
         except (RemoteError, OSError) as e:
             return CommandOutcome("failed", str(e))
         if result.ok:
             return CommandOutcome("applied", result.detail, result.trial)
         return CommandOutcome("pending" if result.pending else "rejected", result.detail)
 
-    def _send(self, command: Command) -> Result:
+    def _send(self, command: Command, undoes: Sequence[str], step: str) -> Result:
         client = self._connect(self._run)
         try:
-            return client.send(command)
+            return client.send(command, undoes=undoes, step=step)
         finally:
             client.close()
 
@@ -69,8 +84,10 @@ def pending_mutants(state: State) -> dict[str, list[str]]:
         selection = selection_of(status.command) if status.state == "pending" else None
         if selection is not None:
             name = str(status.command.get("c", "?"))
-            rows = list(state.mutants.values())
-            ids = [selection.id] if selection.id else [m.id for m in selection.of(rows)]
+            named = selection.named
+            ids = (
+                [m.id for m in selection.of([*state.mutants.values()])] if named is None else named
+            )
             for mutant_id in ids:
                 out.setdefault(mutant_id, []).append(name)
     return out

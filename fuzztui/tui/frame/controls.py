@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,17 +16,26 @@ from typing import TYPE_CHECKING
 from textual.notifications import SeverityLevel
 from textual.worker import WorkerError
 
-from fuzztui.model.state import Changes, State
+from fuzztui.log.files import LogError
+from fuzztui.model.commands import command_of
+from fuzztui.model.inverses import UndoError
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import Changes, CommandStatus, State
+from fuzztui.model.undo import is_undoable, last_step, undo, why_not
 from fuzztui.tui.base import format
+from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
-from fuzztui.tui.frame.command_sender import CommandSender
+from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
+from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, CommandSender
+from fuzztui.tui.frame.local_verdict import record_undo
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import answer_text
-from fuzztui.wire.commands import AddSeed, Command, Pause, Resume, Stop
+from fuzztui.wire.commands import AddSeed, Command, OfVerdictsFile, Pause, Resume, Stop
 
 WAITED_S = 10.0
 """Seconds for which the sender of a command waits for the answer."""
@@ -34,6 +45,15 @@ LEAVE_S = 2.0
 
 STEER, REMEMBER = "steer", "remember"
 """Groups of workers for which leaving waits: sending commands, and storing a theme."""
+
+AT_ONCE = 8
+"""Commands about several rows that are sent at the same time."""
+
+MAX_COMMANDS = 100
+"""Commands of one key press: the state keeps 200, of which an undo needs them all."""
+
+OUTCOMES = ("applied", "pending", "rejected", "failed")
+"""The kinds of outcomes, the worst one last."""
 
 MAX_PATH = 4096
 """Characters of a path."""
@@ -45,9 +65,13 @@ class CampaignControls(ThemedApp):
     steering: CommandSender | None
     status: Status
     mode: str
+    run_dir: Path | None
     _leaving = False
     _present_t = -1.0
     """Campaign time of the last record when the log was opened; older answers are not notified."""
+    _step = ""
+    """The name of the step that the present key press makes; "" if it has given no command yet."""
+    _undoing = False
     _in_turn: asyncio.Lock
     """Held while a command is sent that may undo the one before (:attr:`Command.ordered`)."""
 
@@ -57,6 +81,8 @@ class CampaignControls(ThemedApp):
         def campaign(self) -> State: ...  # noqa: D102
         @property
         def end_t(self) -> float: ...  # noqa: D102
+        def past(self, command: CommandStatus | None) -> State: ...  # noqa: D102
+        def action_context(self) -> ActionContext: ...  # noqa: D102
         @property
         def _campaign_screen(self) -> CampaignScreen | None: ...
         def nudge(self) -> None: ...  # noqa: D102
@@ -79,19 +105,126 @@ class CampaignControls(ThemedApp):
         self.exit()
 
     def steer(self, command: Command, label: str) -> None:
-        """Send a command in a worker. Its result is notified, and is recorded in the log."""
-        self.run_worker(self._steer(command, label), group=STEER)
+        """Send a command in a worker. Its result is notified, and is recorded in the log.
 
-    async def _steer(self, command: Command, label: str) -> None:
+        The commands that one key press gives are one step for an undo.
+        """
+        self.run_worker(self._steer(command, label, step=self._own_step()), group=STEER)
+
+    def _own_step(self) -> str:
+        """Return the name of the step of the present key press."""
+        if not self._step:
+            self._step = secrets.token_hex(4)
+            self.call_later(self._end_step)
+        return self._step
+
+    def _end_step(self) -> None:
+        self._step = ""
+
+    def steer_all(
+        self, commands: Sequence[Command], label: str, answered: Answered | None = None
+    ) -> bool:
+        """Send commands about several rows in a worker: one step, with one notification.
+
+        Returns False if there are too many, and notifies the user. ``answered`` is called with the
+        worst outcome, and returns whether it has shown that: then there is no notification.
+        """
+        if len(commands) > MAX_COMMANDS:
+            why = f"at most {MAX_COMMANDS} rows at once, or undo could not restore all"
+            if answered is None or not answered(CommandOutcome("failed", why)):
+                self.notify(plain(f"{label}: {why}"), severity="warning", markup=False)
+            return False
+        work = self._steer_all(commands, label, self._own_step(), answered)
+        self.run_worker(work, group=STEER)
+        return True
+
+    async def _steer_all(
+        self, commands: Sequence[Command], label: str, step: str, answered: Answered | None
+    ) -> None:
+        if self.steering is None:
+            return
+        steering, free = self.steering, asyncio.Semaphore(AT_ONCE)
+
+        async def send(command: Command) -> CommandOutcome:
+            async with free:
+                return await steering.send(command, step=step)
+
+        outcomes = await asyncio.gather(*map(send, commands))
+        # The worst outcome is notified: a row that was left out must not be overlooked.
+        worst = max(outcomes, key=lambda outcome: OUTCOMES.index(outcome.kind))
+        same = sum(outcome.kind == worst.kind for outcome in outcomes)
+        part = f" ({same:,} of {len(outcomes):,})" if same < len(outcomes) else ""
+        if answered is not None and answered(worst):
+            self.nudge()
+            return
+        self._notify_outcome(commands[0], f"{label}{part}", worst)
+
+    def why_not_undo(self) -> str:
+        """Return why the user's last steering cannot be undone; "" if it can be, or is unknown."""
+        if self.steering is None:
+            return ""
+        step = last_step(self.campaign, self.steering.by)
+        if self.campaign.state in ENDED and not all(
+            isinstance(command_of(status), OfVerdictsFile) for status in step
+        ):
+            return f"the campaign has {self.campaign.state}"
+        return why_not(step)
+
+    def do_app_undo(self) -> None:
+        """Undo the user's last steering. What was set before it is read from the log."""
+        if self.steering is None or self._undoing:
+            return
+        self._undoing = True
+        run = self.run_dir
+        if run is not None and without_supervisor(self.action_context()):
+            self.run_worker(self._undo_ended(run), group=STEER)
+        else:
+            self.run_worker(self._undo(self.steering.by), group=STEER)
+
+    async def _undo_ended(self, run: Path) -> None:
+        """Undo what the user has said about a campaign that has ended, by a separate process."""
+        try:
+            done, answer = await record_undo(run)
+        finally:
+            self._undoing = False
+        severity: SeverityLevel = "information" if done else "error"
+        self.notify(plain(f"Undo: {answer}"), severity=severity, markup=False, timeout=6)
+
+    async def _undo(self, by: str) -> None:
+        try:
+            found = await in_thread(lambda: undo(self.past(None), by, self.past))
+            label = f"undo of {found.what}"
+            for command, undoes in found.commands:
+                await self._steer(command, label, undoes=undoes)
+            if found.note:
+                self.notify(plain(found.note), severity="warning", markup=False, timeout=8)
+        except UndoError as e:
+            self.notify(plain(f"Undo: {e}"), severity="warning", markup=False, timeout=6)
+        except (LogError, OSError) as e:
+            text = plain(f"Undo: the log cannot be read: {e}")
+            self.notify(text, severity="error", markup=False, timeout=8)
+        finally:
+            self._undoing = False
+
+    async def _steer(
+        self, command: Command, label: str, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> None:
         if self.steering is None:
             return
         async with self._in_turn if command.ordered else nullcontext():
-            outcome = await self.steering.send(command)
+            outcome = await self.steering.send(command, undoes=undoes, step=step)
+        self._notify_outcome(command, label, outcome, undoes=bool(undoes))
+
+    def _notify_outcome(
+        self, command: Command, label: str, outcome: CommandOutcome, *, undoes: bool = False
+    ) -> None:
         detail = f": {outcome.detail}" if outcome.detail else ""
         if outcome.kind == "applied":
             at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
             said = f" ({answer_text(command, outcome.detail)})" if outcome.detail else ""
-            self.notify(plain(f"{label}: done{at}{said}"), markup=False, timeout=3)
+            key = BY_ID["app.undo"].key_label(self.action_context())
+            back = f"; {key} undoes" if key and not undoes and is_undoable(command) else ""
+            self.notify(plain(f"{label}: done{at}{said}{back}"), markup=False, timeout=3)
         elif outcome.kind == "pending":
             self.notify(plain(f"{label}: sent{detail}"), markup=False, timeout=5)
         elif outcome.kind == "rejected":
@@ -147,9 +280,11 @@ class CampaignControls(ThemedApp):
     def do_campaign_stop(self) -> None:
         """Ask for confirmation and stop the campaign."""
         s = self.status
+        leave = BY_ID["app.quit"].key_label(self.action_context())
         question = (
             f"Stop the campaign {s.name!r} after {format.clock(s.now)}? All entries and findings "
-            "are kept. To close only this screen while the campaign continues, press q instead."
+            "are kept. To close only this screen while the campaign continues, press "
+            f"{leave} instead."
         )
 
         def answer(yes: bool | None) -> None:

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
-from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.action_context import Action, ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID
@@ -70,7 +69,7 @@ class Footer(Canvas):
 
     @staticmethod
     def _spans(action: Action, now: ActionContext) -> list[TextSpan]:
-        key, label = key_name(action.keys[0]), action.title(now)
+        key, label = action.key_label(now), action.title(now)
         # Not every user can see grey: an impossible action is in brackets too.
         if action.why_not(now):
             return [TextSpan(f"({key} {label}) ", "muted", action.id), TextSpan(" ")]
@@ -86,7 +85,8 @@ def _place(action: Action) -> tuple[int, str]:
 
 
 def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
-    """Return the footer's actions in order, without actions of another mode or table.
+    """Return the footer's actions in order, without actions of another mode or table,
+    or that the user has left without a key.
 
     After the end of a campaign, commands that only a running one executes are left out: the help
     shows why they are impossible.
@@ -95,6 +95,7 @@ def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
         a
         for a in ACTIONS
         if a.footer
+        and a.keys_now(now)
         and a.scope in scopes
         and a.mode in ("", now.mode)
         and a.engine in ("", now.engine)
@@ -103,4 +104,5 @@ def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
         and not (a.ended and now.state not in ENDED)
         and not (now.state in ENDED and a.mode == "live" and a.why_not(now))
     ]
-    return sorted(wanted, key=lambda a: a.footer)
+    # The number of marks comes first: it says on what the next command acts.
+    return sorted(wanted, key=lambda a: 1 if now.marked and a.id == "table.mark" else a.footer)

@@ -23,9 +23,11 @@ TABS = (
     ("mutants", "4", "Mutants"),
     ("log", "5", "Log"),
 )
-OPERATORS = ("operators", "6", "Operators")
+MUTATORS = ("mutators", "6", "Mutators")
 TYPES = ("types", "7", "Types")
 """Screens that only campaigns with text mutators or type targeting have."""
+SHORT = {"mutators": "Mutr"}
+"""Titles in a narrow terminal that are not the first four letters: "Muta" is Mutants."""
 
 
 FUNCTION = re.compile(r"(.*\.py|[\w.]+):")
@@ -85,15 +87,25 @@ class Header(StatusCanvas):
         return spread(left, badge, width)
 
     def _replay(self, width: int) -> list[TextSpan]:
-        """The state in which the run ended, and its state at the replayed moment ("then ...")."""
+        """The state at the replayed moment, and the one in which the run ended, with their times.
+
+        In a narrow terminal only the first one: the timeline has the times.
+        """
         s = self._status
         ended = s.ended if s.ended in ENDED else ""
         spans = [TextSpan("▷ REPLAY ", "bold primary")]
-        if ended:
-            spans += [TextSpan("of a ", "muted"), TextSpan(f"{ended} run ", state_style(ended))]
-        if s.state != ended and not (ended and width < 76):
-            spans += [TextSpan("· ", "muted"), TextSpan(f"then {s.state} ", state_style(s.state))]
-        return spans
+        moment = s.end_t if s.state == ended else s.now
+        spans.append(TextSpan(f" {s.state}", state_style(s.state)))
+        if width < 76:
+            return [*spans, TextSpan(" ")]
+        spans.append(TextSpan(f" at {format.clock(moment)}", "muted"))
+        if ended and s.state != ended:
+            spans += [
+                TextSpan(", ", "muted"),
+                TextSpan(ended, state_style(ended)),
+                TextSpan(f" at {format.clock(s.end_t)}", "muted"),
+            ]
+        return [*spans, TextSpan(" ")]
 
     def _badge(self) -> list[TextSpan]:
         s = self._status
@@ -116,10 +128,10 @@ class Header(StatusCanvas):
     def _where(self, width: int) -> Line:
         tabs: list[TextSpan] = [TextSpan(" ")]
         short, tight = width < 76, width < 100
-        there = ((OPERATORS, self._status.mixture is not None), (TYPES, self._status.aims))
+        there = ((MUTATORS, self._status.mixture is not None), (TYPES, self._status.aims))
         more = [tab for tab, known in there if known or self._tab == tab[0]]
         for tab, key, title in (*TABS, *more):
-            text = title[:4] if short else title
+            text = SHORT.get(tab, title[:4]) if short else title
             here = tab == self._tab
             tabs.append(TextSpan(f"{key} ", "muted", tab))
             tabs.append(TextSpan(text, "bold underline" if here else "muted", tab))
@@ -151,6 +163,7 @@ class Header(StatusCanvas):
         for ends, least in () if s.mode == "replay" else self._ends(share):
             bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
             if bar_room >= least:
+                bar_room *= least > 0  # no bar at all is better than one of a cell or two
                 full, rest = gauge(share, bar_room)
                 return [
                     *clock,
@@ -161,7 +174,9 @@ class Header(StatusCanvas):
                 ]
         if s.paused_s and s.by_time:
             return [*clock, TextSpan(f" {format.percent(share, 1)} ", "muted")]
-        whole = [*clock, TextSpan(f" / {self._limit()} ", "muted")]
+        of = "of a budget of" if s.mode == "replay" else "/"  # not of what the timeline shows
+        limit = f" {of} {self._limit()} "
+        whole = [*clock, TextSpan(limit, "muted")]
         return whole if width_of(whole) < room else clock
 
     def _ends(self, share: float) -> Iterator[tuple[list[TextSpan], int]]:
@@ -175,8 +190,9 @@ class Header(StatusCanvas):
         if s.overtime_s and s.by_time:
             over = f"exact pass {format.span(s.overtime_s)} "
             yield [TextSpan(f" {limit} ", "muted"), used, TextSpan(over, "pending")], 4
-            yield [TextSpan(f" {limit} + ", "muted"), TextSpan(over, "pending")], 1
-            yield [TextSpan(" + ", "muted"), TextSpan("exact pass ", "pending")], 1
+            yield [TextSpan(f" {limit} ", "muted"), TextSpan(over, "pending")], 4
+            yield [TextSpan(" "), TextSpan(over, "pending")], 4
+            yield [TextSpan(over, "pending")], 0
             return
         if not (s.paused_s and s.by_time):
             yield [TextSpan(f" {limit} ", "muted"), used], 4

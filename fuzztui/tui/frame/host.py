@@ -5,7 +5,7 @@ Widgets work in any application with this interface: tests and benchmarks have s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -13,8 +13,10 @@ from textual.dom import DOMNode
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import Changes, State
+from fuzztui.tui.base.choices import ViewOptions
 from fuzztui.tui.base.painter import Painter
 from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.command_sender import Answered
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist import Worklist
@@ -28,6 +30,8 @@ class AppInterface(Painter, Protocol):
     mode: str
     lineage: Lineage
     worklist: Worklist
+    choices: ViewOptions
+    """What the user has opened or switched on; change it with :meth:`choose`."""
 
     @property
     def campaign(self) -> State:
@@ -46,6 +50,18 @@ class AppInterface(Painter, Protocol):
     def steer(self, command: Command, label: str) -> None:
         """Send a command to the supervisor; ``label`` names it in notifications."""
 
+    def steer_all(
+        self, commands: Sequence[Command], label: str, answered: Answered | None = None
+    ) -> bool:
+        """Send commands about several rows, with one notification for all.
+
+        Returns False, and notifies the user, if there are too many. ``answered`` is called with the
+        worst outcome, and returns whether it has shown that in place of the notification.
+        """
+
+    def choose(self, name: str, on: bool) -> None:
+        """Switch one of :attr:`choices` on or off, also for the next use of the screens."""
+
     def copy(self, text: str, what: str) -> None:
         """Put ``text`` on the terminal's clipboard and notify the user; ``what`` names the text."""
 
@@ -60,6 +76,9 @@ class AppInterface(Painter, Protocol):
 
     def draw_frame(self) -> None:
         """Draw banner, footer and timeline again."""
+
+    def columns_of(self, tab: str) -> Sequence[str]:
+        """Return the ids of the columns that the user has chosen for the screen ``tab``."""
 
     def take_changes(self, tab: str) -> Changes:
         """Return and clear the changes since the screen ``tab`` was last shown."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
+
+from textual.worker import WorkType
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import Entry, Finding
+from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.shown_inputs import ShownInputs
@@ -70,12 +74,17 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
 
     def do_row_edit(self) -> None:
         """Open a copy of the input in the user's editor."""
-        row, preview = self.table.current, self._preview
+        row = self.table.current
         wanted = None if row is None else self.preview_of(row)
-        if row is None or wanted is None or preview is None or preview[0] != wanted[0]:
-            self.notify("The input was not read yet.", timeout=3)
+        if row is None or wanted is None:
+            self.notify("This row has no input.", timeout=3)
             return
-        content = self.input_of(preview[1])
+        edit: WorkType[None] = partial(self._edit, row, wanted[1])
+        self.run_worker(edit, group="edit", exclusive=True)
+
+    async def _edit(self, row: R, read: Callable[[], P]) -> None:
+        # The preview may not have been read yet when the key is pressed: it is read again.
+        content = self.input_of(await in_thread(read))
         if problem := content.file.problem:
             self.notify(plain(problem), severity="warning", markup=False)
         else:

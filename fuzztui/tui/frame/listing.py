@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
@@ -16,14 +16,19 @@ from textual.worker import WorkType
 from fuzztui.model.state import Entry, Finding
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
+from fuzztui.wire.conditions import FilterKey, parse_filter
 
 T = TypeVar("T")
 P = TypeVar("P")
+
+SAMPLED = 2_000
+"""Rows of which the values are offered while a condition is typed."""
 
 SETTLE_S = 0.06
 """Seconds that the cursor must rest on a row before the row's file is read."""
@@ -37,7 +42,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     """
 
     SCOPES: ClassVar[tuple[str, ...]] = ("listing",)
-    HINT: ClassVar[str] = "words that a row must contain"
+    HINT: ClassVar[str] = "words that a row must contain, or conditions such as size>100"
     """Placeholder of the filter's input."""
     DEFAULT_CSS = """
     ListingScreen {
@@ -64,7 +69,11 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     def body(self) -> Iterable[Widget]:
         """Yield the table, the details pane and the filter."""
         yield Container(self.make_table(), DetailPane(id="detail"), id="listing")
-        yield FilterBar(self.HINT, self.to_table)
+        yield self.filter_bar()
+
+    def filter_bar(self) -> FilterBar:
+        """Return a new input for the filter."""
+        return FilterBar(self.HINT, self.to_table, lambda: [*self.keys()], self.values_of)
 
     def make_table(self) -> BigTable[T]:
         """Return a new table."""
@@ -95,6 +104,32 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     def to_table(self) -> None:
         """Move the focus to the table."""
         self.set_focus(self.table)
+
+    # --------------------------------------------------------------- marks
+
+    @property
+    def marked(self) -> int:
+        """Number of marked rows."""
+        return len(self.table.marks)
+
+    def chosen(self) -> list[T]:
+        """Return the rows that a command is for: the marked ones, else the one at the cursor.
+
+        After a command was sent, :meth:`unmark` must be called, so that no later command is for
+        rows that the user has forgotten.
+        """
+        if self.table.marks:
+            return self.table.marked_rows()
+        row = self.table.current
+        return [] if row is None else [row]
+
+    def unmark(self) -> bool:
+        """Unmark all rows. Returns False if none was marked."""
+        return self.table.clear_marks()
+
+    @on(BigTable.Marked)
+    def _show_marks(self) -> None:
+        self.host.refresh_footer()
 
     # ------------------------------------------------------------- details
 
@@ -151,8 +186,8 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
             self.host.go_to_row("findings" if is_finding else "corpus", finds[0].key)
 
     @on(BigTable.Selected)
-    def _opened(self) -> None:
-        if self.may_take_focus:
+    def _opened(self, event: BigTable.Selected) -> None:
+        if self.may_take_focus and event.table is self.table:
             self.set_focus(self.pane)
 
     def on_resize(self) -> None:
@@ -167,10 +202,10 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         self._count()
 
     def do_table_unfilter(self) -> None:
-        """Remove the filter; with the focus in the details: move it to the table."""
+        """Unmark all rows, else remove the filter; from the details: go to the table."""
         if self.focused is self.pane:
             self.to_table()
-        else:
+        elif not self.unmark():
             self.query_one(FilterBar).close()
 
     @on(FilterBar.Changed)
@@ -180,8 +215,36 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     def narrow(self, text: str) -> None:
         """Apply the filter to the table."""
-        self.table.narrow(text)
+        self.apply(text)
+
+    def apply(self, text: str, also: Callable[[T], bool] | None = None) -> None:
+        """Apply the filter; rows must pass ``also``, too."""
+        found = parse_filter(text, self.keys())
+        self.query_one(FilterBar).say(found.problem)
+        tests = (*found.tests, *([also] if also is not None else []))
+        self.table.narrow(found.words, (lambda row: all(t(row) for t in tests)) if tests else None)
         self._count()
 
+    def keys(self) -> Mapping[str, FilterKey[T]]:
+        """Return the keys of the filter's conditions, by name."""
+        return column_keys(self.table.columns)
+
+    def values_of(self, key: str) -> Iterable[str]:
+        """Return the values of some rows, to complete a condition."""
+        of = self.keys().get(key)
+        if of is None or not of.listed:
+            return
+        rows = self.table.source
+        for index in range(0, len(rows), max(1, len(rows) // SAMPLED)):
+            row = rows.row(rows.key(index))
+            if row is not None:
+                yield of.text(row)
+
+    @on(BigTable.Worked)
+    def _count_more(self) -> None:
+        self._count()
+        self.show_detail()
+
     def _count(self) -> None:
-        self.query_one(FilterBar).count(len(self.table.rows), self.table.rows.total)
+        rows = self.table.rows
+        self.query_one(FilterBar).count(len(rows), rows.total, rows.progress)

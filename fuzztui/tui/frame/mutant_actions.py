@@ -7,6 +7,7 @@ from functools import partial
 from fuzztui.tui.frame.action_context import (
     Action,
     why_no_row,
+    why_not_accept,
     why_not_equivalent,
     why_not_move,
     why_not_move_step,
@@ -17,6 +18,7 @@ from fuzztui.tui.frame.action_context import (
     why_not_skip,
 )
 from fuzztui.wire.commands import (
+    AcceptMutants,
     MarkEquivalent,
     MoveMutants,
     PromoteMutants,
@@ -46,6 +48,12 @@ MUTANTS = (
         scope="mutants", needs="mark-equivalent", does="mark mutants equivalent",
         check=why_not_equivalent, footer=13, mode="live",
         command=MarkEquivalent,
+    ),
+    Action(
+        "mutant.accept", ("A",), "Accept",
+        "Accept that the mutant survives, with a reason; again: no more", "Mutants",
+        scope="mutants", check=why_not_accept, footer=13, mode="live", queue=False,
+        command=AcceptMutants,
     ),
     Action(
         "mutant.requeue", ("r",), "Requeue",
@@ -92,6 +100,18 @@ MUTANTS = (
         "Run every survivor on the whole corpus now: an exact score", "Mutants",
         scope="mutants", needs="exact-pass", does="make an exact pass",
         check=why_not_pause, footer=18, mode="live", queue=False,
+    ),
+    Action(
+        "mutants.functions", ("t",), "Functions",
+        "Switch between mutants and files and functions with their scores",
+        "Mutants",
+        scope="mutants", footer=8,
+    ),
+    Action(
+        "mutants.figures", ("i",), "Figures",
+        "Show all figures above the table with their meaning, or one line",
+        "Mutants",
+        scope="mutants", footer=19,
     ),
     Action(
         "mutants.state", ("f",), "State",

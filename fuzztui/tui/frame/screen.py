@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.events import ScreenResume
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -21,7 +22,7 @@ from fuzztui.tui.frame.header import Header
 from fuzztui.tui.frame.host import AppInterface, host
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
-from fuzztui.tui.labels.legend import LEGEND
+from fuzztui.tui.labels.legend import ABOVE, LEGEND
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.commands import SkipCurrent
 
@@ -71,7 +72,10 @@ class CampaignScreen(Screen[None]):
         yield Footer(self.scopes())
 
     def on_mount(self) -> None:
-        """Set the classes for the terminal's size; Textual would set them after the first paint."""
+        """Set the classes for the terminal's size; Textual would set them after the first paint.
+
+        Also set the columns that the user has chosen.
+        """
         width, height = self.app.size
         wanted: list[str] = []
         for size, breakpoints in (
@@ -81,6 +85,9 @@ class CampaignScreen(Screen[None]):
             reached = [name for least, name in sorted(breakpoints) if size >= least]
             wanted += reached[-1:]
         self.add_class(*wanted)  # at once: each change restyles all widgets
+        for table in self.query(BigTable):
+            table.meanings = LEGEND.get(self.TAB, {})
+            table.choose_columns(self.host.columns_of(self.TAB))
 
     @property
     def may_take_focus(self) -> bool:
@@ -105,17 +112,28 @@ class CampaignScreen(Screen[None]):
         self.query_one(Header).show(status)
 
     def column_meanings(self) -> list[tuple[str, str]]:
-        """Return titles and meanings of the columns of this screen's tables."""
+        """Return titles and meanings of this screen's columns, and of the words above them."""
         meanings = LEGEND.get(self.TAB, {})
         columns = [c for table in self.query(BigTable) if table.display for c in table.columns]
-        return [(c.title, meanings.get(c.id, "")) for c in columns if c.title]
+        above = ABOVE.get(
+            "fuzz-first" if self.TAB == "mutants" and self.campaign.stage else self.TAB
+        )
+        titles = [(c.title, meanings.get(c.id, "")) for c in columns if c.title]
+        return [*titles, *(above or {}).items()]
+
+    @property
+    def marked(self) -> int:
+        """Number of marked rows."""
+        return 0
 
     def describe_row(self) -> ActionContext:
         """Return the part of the action context that depends on the row under the cursor."""
         return ActionContext()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
         """Show all changes since this screen was last shown."""
+        if self.size == self.app.size and self._css_update_count == self.app._css_update_count:
+            event.refresh_styles = False  # nothing has changed them; all widgets would take 20 ms
         self.host.when_free(self._catch_up)
 
     def on_screen_suspend(self) -> None:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.message import Message
 
-from fuzztui.tui.base.canvas import Canvas
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
+from fuzztui.tui.base.wrap import wrap
 from fuzztui.tui.labels.status import Status
+
+MOST = 0.6
+"""The part of a terminal's lines that an opened strip may take."""
+
+ALL, MAIN, NO = 2, 1, 0
+"""Which figures of an opened strip are explained."""
+
+INDENT = 7
+"""Cells in front of explanations, and of lines that go on."""
 
 
 class StatusCanvas(Canvas):
@@ -22,7 +34,14 @@ class StatusCanvas(Canvas):
 
 
 class ChoiceStrip(StatusCanvas):
-    """A strip whose spans are filters of the table below."""
+    """One line above a table; opened: as many as all figures need. Spans are filters of the table.
+
+    A subclass implements :meth:`folded` and :meth:`unfolded`.
+    """
+
+    DEFAULT_CSS = "ChoiceStrip { height: 1; max-height: 60%; }"
+    explains = ALL
+    """For how many of the explanations there is room; the figures themselves come first."""
 
     class Chosen(Message):
         """A span with a state or a phase was clicked."""
@@ -30,6 +49,54 @@ class ChoiceStrip(StatusCanvas):
         def __init__(self, state: str) -> None:
             super().__init__()
             self.state = state
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opened = False
+        self._high = 1
+
+    def folded(self, width: int) -> Line:
+        """Return the line of the folded strip."""
+        raise NotImplementedError
+
+    def unfolded(self, width: int) -> Sequence[Line]:
+        """Return the lines of the opened strip, none longer than ``width``."""
+        raise NotImplementedError
+
+    def meaning(self, width: int, *texts: str, level: int = ALL) -> list[Line]:
+        """Return what the figures above it mean, wrapped; nothing without texts or room."""
+        line = [TextSpan(" " * INDENT), TextSpan("; ".join(texts), "muted")]
+        return [*wrap(line, width)] if texts and self.explains >= level else []
+
+    def open(self, opened: bool) -> None:
+        """Open or fold the strip."""
+        self._opened = opened
+        self._fit()
+        self.repaint()
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``."""
+        super().show(status)
+        self._fit()
+
+    def on_resize(self) -> None:
+        """Take as many lines as the figures need at another width."""
+        self._fit()
+
+    def _fit(self) -> None:
+        lines: Sequence[Line] = ()
+        if self._opened and self.size.width:
+            for self.explains in (ALL, MAIN, NO):
+                lines = self.unfolded(self.size.width)
+                if len(lines) <= MOST * self.app.size.height:
+                    break
+        if (high := max(1, len(lines))) != self._high:
+            self._high = high
+            self.styles.height = high
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        """Draw one line or, opened, all."""
+        return self.unfolded(width) if self._opened else [self.folded(width)]
 
     def clicked(self, click: str, at: int) -> None:
         """Post :class:`Chosen`."""

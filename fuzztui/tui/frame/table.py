@@ -7,31 +7,53 @@ benchmarks/tui_table.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.worker import WorkType
 
 from fuzztui.tui.base.canvas import changed_span
+from fuzztui.tui.base.chosen_columns import chosen
 from fuzztui.tui.base.columns import Column, Layout
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
+from fuzztui.tui.base.presence import Presence
 from fuzztui.tui.base.rows import RowModel, Rows
 from fuzztui.tui.base.tablelines import cut, header_line, row_line
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.actions import bindings
+from fuzztui.tui.frame.sort_menu import SortScreen
 
 T = TypeVar("T")
 
-SAMPLE = 60
-"""Number of rows at either end that are measured before the first paint."""
+SAMPLE = 200
+"""Number of rows, from all parts of the table, that are measured when it was loaded or filtered."""
+
+MARK = "▌"
+"""The sign of a marked row, in the blank cell on its left."""
+
+OWN_ORDER = "as recorded"
+"""The title of the order in which the rows came."""
+
+SLICE_S = 0.012
+"""Seconds of CPU time for which rows are sorted or filtered at once."""
+
+FIRST_S = 0.004
+"""The same at once after a key, before its first frame is drawn."""
+
+BREATH_S = 0.001
+"""Seconds between two slices."""
 
 CACHE = 2000
 """Maximal number of cached drawn rows."""
@@ -46,6 +68,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     """
 
     ALLOW_SELECT = False
+    MARKABLE: ClassVar[bool] = True
+    """Whether rows can be marked, on a screen with commands about several rows."""
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("table"), *bindings("sorting")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "bigtable--header",
@@ -88,6 +112,24 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     class Selected(Highlighted):
         """Enter or a click on the row under the cursor."""
 
+    class Marked(Message):
+        """The user has marked or unmarked rows."""
+
+        def __init__(self, table: BigTable[Any]) -> None:
+            super().__init__()
+            self.table = table
+
+        @property
+        def control(self) -> BigTable[Any]:
+            """The table, for ``@on`` selectors."""
+            return self.table
+
+    class Worked(Marked):
+        """Rows were filtered or sorted further: see :attr:`Rows.pending`."""
+
+    meanings: Mapping[str, str] = MappingProxyType({})
+    """What the columns mean, by id: shown under the pointer."""
+
     def __init__(
         self,
         columns: Sequence[Column[T]],
@@ -99,6 +141,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     ) -> None:
         super().__init__(id=id)
         self.columns = columns
+        self._wanted: Sequence[str] = ()
         self.empty = empty
         self._captions: tuple[str, ...] = ()
         self.rows = Rows(columns)
@@ -106,12 +149,22 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.follow = follow
         """With the cursor on the last row, new rows move it along (as ``tail -f``)."""
         self.cursor: str | None = None
+        self.marks: dict[str, None] = {}
+        """Keys of the rows that the user has marked, in the order of marking."""
+        self._marked_last: str | None = None
         self.keeps_line = False
         """Whether the cursor stays on its line, not on its row, until the user moves it."""
         self._moved = False
         """Whether the user has put the cursor on a row; the first line does not count."""
         self._sent: set[str] = set()
         """Rows that the user has moved away and that have not moved yet."""
+        self._presence = Presence(columns)
+        self._deciding = False
+        """Whether a timer goes on with that."""
+        self._to_end = False
+        """Whether the cursor goes to the last row once all rows are sorted."""
+        self._working = False
+        """Whether a worker sorts or filters rows."""
         self._row = 0
         self._shown: list[Strip] = []
         self._strips: dict[str, Strip] = {}
@@ -128,10 +181,11 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def load(self, rows: dict[str, T]) -> None:
         """Show ``rows`` (kept by reference); the cursor stays on its row if possible."""
-        self.rows.load(rows)
+        self.rows.load(rows, FIRST_S, self.cursor)
         self._strips.clear()
         self._layout.forget()
         self.sync()
+        self._go_on()
 
     def replace_rows(self, rows: dict[str, T], now: dict[str, T], *, reset: bool = False) -> None:
         """Replace the content of ``rows``, which the table shows; ``reset``: by unrelated rows."""
@@ -146,15 +200,26 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def show_columns(self, columns: Sequence[Column[T]], sort: Column[T] | None = None) -> None:
         """Show rows of another kind; only the cursor is kept."""
-        self.columns = columns
-        rows = Rows(columns)
+        self.columns = chosen(columns, self._wanted)
+        rows = Rows(self.columns)
         if self.source is self.rows:
             self.source = rows
         self.rows = rows
-        self._layout = Layout(columns)
-        self.rows.sort(sort)
+        self._layout = Layout(self.columns)
+        self._presence = Presence(self.columns)
+        self.rows.sort(self._own(sort))
         self._strips.clear()
         self.sync()
+
+    def choose_columns(self, wanted: Sequence[str]) -> None:
+        """Show the columns that the user wants, see :func:`chosen`; before there are rows."""
+        self._wanted = wanted
+        if wanted:
+            self.show_columns(self.columns, self.rows.sort_column)
+
+    def _own(self, column: Column[T] | None) -> Column[T] | None:
+        """The column as this table shows it: the user's choice makes others of some."""
+        return next((c for c in self.columns if column and c.id == column.id), column)
 
     def touch(self, keys: Iterable[str], *, still: bool = False) -> None:
         """Update the rows with these keys, which were added, changed or removed.
@@ -166,22 +231,49 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             return
         sent = {key: self.source.position(key) for key in self._sent.intersection(keys)}
         if self.source is self.rows:
-            self.rows.update(keys)
+            self.rows.update(keys, SLICE_S)
+            self._presence.changed(self.rows, keys)
         for key in keys:
             self._strips.pop(key, None)
         gone = {key for key, was in sent.items() if self.source.position(key) != was}
         self._sent -= gone
         self.sync(still=still or bool(gone))
+        self._go_on()
 
-    def narrow(self, text: str) -> None:
-        """Show only rows that contain every word of ``text``."""
-        self.rows.narrow(text)
+    def narrow(self, words: str | Sequence[str], also: Callable[[T], bool] | None = None) -> None:
+        """Show only rows that contain every word and pass ``also``."""
+        self.rows.narrow(words, also, within=FIRST_S, first=self.cursor)
+        self._presence.restart()
+        self._layout.forget()
         self.sync(reveal=True)
+        self._go_on()
 
     def sort_by(self, column: Column[T] | None, reverse: bool = False) -> None:
         """Order the rows by a column; None: in their own order."""
-        self.rows.sort(column, reverse)
+        self.rows.sort(self._own(column), reverse, FIRST_S)
+        self._presence.restart()
         self.sync(reveal=True)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Sort or filter the remaining rows, in slices between which keys are handled."""
+        if self.rows.pending and not self._working and self.is_attached:
+            self._working = True
+            work: WorkType[None] = self._work
+            self.run_worker(work, group="rows", exclusive=True)
+
+    async def _work(self) -> None:
+        try:
+            while self.rows.pending:
+                await asyncio.sleep(BREATH_S)
+                before = len(self.rows)
+                if self.rows.work(SLICE_S) or len(self.rows) != before:
+                    self.sync(reveal=True)
+                    if self._to_end:
+                        self.do_table_last()
+                    self.post_message(self.Worked(self))
+        finally:
+            self._working = False
 
     def invalidate(self) -> None:
         """Draw every row again, for example after a jump in a replay."""
@@ -191,6 +283,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def remeasure(self, column: str) -> None:
         """Measure a ``spare`` column again; it is hidden if it is empty now."""
         self._layout.forget(column)
+        self._presence.forget(column)
         self.sync()
 
     def set_caption(self, *texts: str) -> None:
@@ -204,11 +297,60 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         """The row under the cursor; None if there is none."""
         return None if self.cursor is None else self.source.row(self.cursor)
 
+    # --------------------------------------------------------------- marks
+
+    @property
+    def hidden_marks(self) -> int:
+        """Number of marked rows that the filter hides."""
+        return sum(self.source.position(key) is None for key in self.marks)
+
+    def marked_rows(self) -> list[T]:
+        """Return the marked rows that still exist, in the order of marking."""
+        rows = map(self.source.row, self.marks)
+        return [row for row in rows if row is not None]
+
+    def clear_marks(self) -> bool:
+        """Unmark all rows. Returns False if none was marked."""
+        if not self.marks:
+            return False
+        self.marks.clear()
+        self._marked_last = None
+        self._marks_changed()
+        return True
+
+    def _marks_changed(self) -> None:
+        self._repaint()
+        self.post_message(self.Marked(self))
+
+    def do_table_mark(self) -> None:
+        """Mark or unmark the row under the cursor, and go to the next one."""
+        key = self.cursor
+        if key is None or not self.MARKABLE:
+            return
+        if key in self.marks:
+            del self.marks[key]
+        else:
+            self.marks[key] = None
+        self._marked_last = key
+        self.move_to(self._row + 1)
+        self._marks_changed()
+
+    def do_table_mark_range(self) -> None:
+        """Mark all rows from the one that was marked last to the one under the cursor."""
+        if self.cursor is None or not self.MARKABLE:
+            return
+        start = None if self._marked_last is None else self.source.position(self._marked_last)
+        first, last = sorted((self._row if start is None else start, self._row))
+        self.marks |= dict.fromkeys(self.source.key(i) for i in range(first, last + 1))
+        self._marked_last = self.cursor
+        self._marks_changed()
+
     # -------------------------------------------------------------- cursor
 
     def move_to(self, index: int) -> None:
         """Put the cursor on the row at ``index`` (clamped) and scroll to it."""
         n = len(self.source)
+        self._to_end = False
         self._moved = index > 0
         self._set_cursor(min(max(0, index), n - 1) if n else None)
         self._reveal()
@@ -244,6 +386,12 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.scroll_to(y=max(0, top), animate=False, force=True)
 
     @property
+    def in_view(self) -> range:
+        """The indices of the rows on the screen."""
+        top = self.scroll_offset.y
+        return range(top, min(len(self.source), top + self._page))
+
+    @property
     def _room(self) -> int:
         """Cells for the rows, without the scrollbar."""
         return self.scrollable_content_region.width
@@ -259,7 +407,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     # ---------------------------------------------------------------- sync
 
     def hold(self) -> None:
-        """Keep the cursor on its row, wherever the row moves: the user has chosen it."""
+        """Keep the cursor on its row when the row moves: the user has chosen that row."""
         self._moved = True
 
     def move_on(self, alike: Callable[[T], bool] = lambda _: True) -> None:
@@ -293,6 +441,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if index is None:
             index = min(before, n - 1) if n else None
         self._set_cursor(index)
+        self._decide_columns()
         self._measure()
         self._fit_virtual_size()
         if index is not None and self.size.height:
@@ -305,21 +454,39 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     _count_seen = 0
 
+    def _decide_columns(self) -> None:
+        """Decide which columns have nothing to show, and go on with that later if rows are left."""
+        if self.source is not self.rows or self.rows.pending:
+            return
+        done = self._presence.look(self.rows, SLICE_S / 4)
+        if not done and not self._deciding and self.is_attached:
+            self._deciding = True
+            self.set_timer(BREATH_S, self._decide_more)
+
+    def _decide_more(self) -> None:
+        self._deciding = False
+        self.sync(still=True)
+
     def _fit_virtual_size(self) -> None:
         total = self._layout.total
         size = Size(total if total > self._room else 0, len(self.source) + 1)
         if size != self.virtual_size:
             self.virtual_size = size
 
-    def _measure(self, *, ends: bool = False) -> None:
+    def _measure(self, *, ends: bool = False, scrolled: bool = False) -> None:
         n = len(self.source)
-        top = self.scroll_offset.y
-        sample = [*range(top, min(n, top + self._page))]
+        sample = [*self.in_view]
         if ends or not self._layout.measured:
-            sample += [*range(min(n, SAMPLE)), *range(max(0, n - SAMPLE), n)]
+            if self.source is self.rows:
+                # From all parts of the table: rows that are scrolled to have similar widths.
+                sample += range(0, n, max(1, n // SAMPLE))
+            else:  # of a table that is read by the page
+                sample += [*range(min(n, SAMPLE // 4)), *range(max(0, n - SAMPLE // 4), n)]
         rows = (self.source.row(self.source.key(index)) for index in sample)
         known = (row for row in rows if row is not None)
-        if self._layout.fit(known, self._room, self.rows.sort_column):
+        present = self._presence.present if self.source is self.rows else None
+        sort = self.rows.sort_column
+        if self._layout.fit(known, self._room, sort, present, numbers=scrolled):
             self._strips.clear()
 
     def _repaint(self) -> None:
@@ -342,15 +509,25 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Implements Textual's Line API."""
         if self._size_seen != self._area:
-            self._size_seen = self._area
+            wider, self._size_seen = self._size_seen.width != self._area.width, self._area
             self._shown = [Strip.blank(0)] * self.size.height
-            self._measure(ends=True)  # new columns may fit, which were not measured
+            self._measure(ends=wider)  # new columns may fit, which were not measured
         strip = self._line(y)
         if y < len(self._shown):
             self._shown[y] = strip
         return strip
 
     def _line(self, y: int) -> Strip:
+        strip = self._unmarked_line(y)
+        if y and self.marks:
+            index = self.scroll_offset.y + y - 1
+            if index < len(self.source) and self.source.key(index) in self.marks:
+                base = next(iter(strip)).style or self.rich_style
+                sign = Segment(MARK, base + self._palette["bold primary"])
+                return Strip([sign, *strip.crop(1)])
+        return strip
+
+    def _unmarked_line(self, y: int) -> Strip:
         width = self._room
         x, top = self.scroll_offset
         if y == 0:
@@ -389,8 +566,16 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def _header(self, x: int, width: int) -> Strip:
         base = self.get_component_rich_style("bigtable--header")
         sign = base + self._palette["bold primary"]
-        notes = [plain(text) for text in self._captions]
+        notes = [plain(text) for text in (*self._mark_notes(), *self._captions)]
         return header_line(self._layout, self.rows, notes, x, width, base=base, sign=sign)
+
+    def _mark_notes(self) -> Sequence[str]:
+        if not self.marks:
+            return ()
+        words, hidden = f"{len(self.marks):,} marked", self.hidden_marks
+        if not hidden:
+            return (words,)
+        return f"{words}, {hidden:,} hidden", f"{words} ({hidden:,})"
 
     def notify_style_update(self) -> None:
         """Discard all drawn rows, because the theme changed."""
@@ -413,7 +598,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         """Measure the rows that came into view."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
-            self._measure()
+            self._measure(scrolled=True)
             self._fit_virtual_size()
 
     def on_click(self, event: events.Click) -> None:
@@ -433,6 +618,21 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
                 self.do_table_select()
             else:
                 self.move_to(index)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Show what a column means while the pointer is on its title."""
+        offset = event.get_content_offset(self)
+        column = None
+        if offset is not None and offset.y == 0:
+            column = self._layout.at(offset.x + self.scroll_offset.x)
+        words = "" if column is None else self.meanings.get(column.id, "")
+        wanted = None if column is None or not words else Text(f"{column.title}: {words}")
+        if wanted != self.tooltip:
+            self.tooltip = wanted
+
+    def on_leave(self) -> None:
+        """Forget the title under the pointer."""
+        self.tooltip = None
 
     def _sort(self, column: Column[T] | None, reverse: bool) -> None:
         if self.source is self.rows:
@@ -455,8 +655,10 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def do_table_first(self) -> None:  # noqa: D102
         self.move_to(0)
 
-    def do_table_last(self) -> None:  # noqa: D102
+    def do_table_last(self) -> None:
+        """Go to the last row: again when more rows were filtered and sorted."""
         self.move_to(len(self.source) - 1)
+        self._to_end = self.rows.pending
 
     def do_table_select(self) -> None:  # noqa: D102
         self._moved = True  # the user has chosen this row
@@ -464,12 +666,22 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             self.post_message(self.Selected(self, self.cursor))
 
     def do_table_sort(self) -> None:
-        """Sort by the next sortable column; after the last one: in the rows' own order."""
-        choices: list[Column[T] | None] = [None]
-        choices += [c for c, _ in self._layout.cells if c.sort is not None]
+        """Ask for a column to sort by; the present one again reverses the order."""
+        if self.source is not self.rows:
+            self.notify("These rows have one order only.", timeout=3)
+            return
+        columns = [None, *(c for c in self.columns if c.sort is not None and c.title)]
         now = self.rows.sort_column
-        following = choices[(choices.index(now) + 1) % len(choices)] if now in choices else None
-        self._sort(following, following is not None and following.descending)
+        titles = [OWN_ORDER if c is None else c.title for c in columns]
+
+        def chosen(index: int | None) -> None:
+            if index is not None and index < len(columns):
+                column = columns[index]
+                first = column is not None and column.descending
+                self._sort(column, not self.rows.reverse if column is now else first)
+
+        at = columns.index(now) if now in columns else 0
+        self.app.push_screen(SortScreen(titles, at, self.rows.reverse), chosen)
 
     def do_table_reverse(self) -> None:  # noqa: D102
         self._sort(self.rows.sort_column, not self.rows.reverse)

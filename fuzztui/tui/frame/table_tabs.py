@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
-from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.host import host
 
 OTHER = "types.other"
 """The action that switches between the tables."""
@@ -38,7 +38,7 @@ class TableTabs(Canvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw both titles; the hidden table's key is in front of its title."""
-        line, key = [TextSpan(" ")], key_name(BY_ID[OTHER].keys[0])
+        line, key = [TextSpan(" ")], BY_ID[OTHER].key_label(host(self).action_context())
         for title, n, here in zip(
             ("types", "uncovered goals"),
             self._counts,

@@ -73,7 +73,7 @@ class TargetingContext:
     def weighing(self) -> str:
         """Why the weight of a type cannot change."""
         if self.on_targets:
-            return "press t to go to the types"
+            return "press {types.other:t} to go to the types"
         return "" if self.weight >= 0 else "no type under the cursor"
 
     def raising(self) -> str:
@@ -81,7 +81,7 @@ class TargetingContext:
         if reason := self.weighing():
             return reason
         if not self.weight:
-            return "the type is banned; press b to allow it"
+            return "the type is banned; press {types.ban:b} to allow it"
         return "the type already has the highest weight" if self.weight >= MOST else ""
 
     def lowering(self) -> str:
@@ -89,8 +89,12 @@ class TargetingContext:
         if reason := self.weighing():
             return reason
         if not self.weight:
-            return "the type is banned; press b to allow it"
-        return "the lowest weight; press b to ban the type" if self.weight <= 1 / MOST else ""
+            return "the type is banned; press {types.ban:b} to allow it"
+        return (
+            "the lowest weight; press {types.ban:b} to ban the type"
+            if self.weight <= 1 / MOST
+            else ""
+        )
 
     @property
     def unpins(self) -> bool:
@@ -107,7 +111,7 @@ class TargetingContext:
 
     def _aiming_at_it(self) -> str:
         if not self.on_targets:
-            return "press t to go to the goals"
+            return "press {types.other:t} to go to the goals"
         if not self.target:
             return "no goal under the cursor"
         return "" if self.typed else "no type is known that decides this goal"

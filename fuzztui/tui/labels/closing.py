@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.base.text import several
+from fuzztui.model.discovery import discovery_rate, discovery_text
+from fuzztui.model.mutants import survivor_group
 from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
 from fuzztui.tui.base import format, shell
@@ -41,6 +43,7 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
     return [
         *_score(status),
         *_left(state),
+        *_discovery(state),
         *_findings(found),
         *_commands(state, status, run, found),
     ]
@@ -53,14 +56,14 @@ def _score(status: Status) -> list[ClosingRow]:
     score = f"{m.at_least}{format.score(m.score)}"
     known = f"{m.killed:,} of {several(m.total - m.invalid, 'mutant')} killed"
     parts = [f"{score}: {known}", f"{m.alive:,} alive"]
-    parts += [f"{m.pending:,} not run"] if m.pending else []
+    parts += [f"{m.pending:,} pending"] if m.pending else []
     return [ClosingRow("score", ", ".join(parts), "killed", "mutants")]
 
 
 def _left(state: State) -> list[ClosingRow]:
     """Survivors, or uncovered goals, by function, the most first."""
     survivors = Counter(
-        m.function or m.module for m in state.mutants.values() if m.state == "alive" and not m.stage
+        m.function or m.module for m in state.mutants.values() if survivor_group(m) and not m.stage
     )
     if survivors:
         return [ClosingRow("survivors", _counted(survivors, "function"), "alive", "mutants")]
@@ -73,10 +76,15 @@ def _left(state: State) -> list[ClosingRow]:
     return []
 
 
+def _discovery(state: State) -> list[ClosingRow]:
+    rate = discovery_rate(state)
+    return [ClosingRow("discovery", discovery_text(rate), "", "corpus")] if rate else []
+
+
 def _counted(counts: Counter[str], noun: str) -> str:
     listed = [f"{name} {n:,}" for name, n in counts.most_common(5)]
     more = len(counts) - len(listed)
-    return " · ".join([*listed, *([f"{several(more, noun)} more"] if more > 0 else [])])
+    return ", ".join([*listed, *([f"{several(more, noun)} more"] if more > 0 else [])])
 
 
 def _findings(found: Sequence[Group]) -> list[ClosingRow]:
@@ -105,7 +113,7 @@ def _commands(
     lines: list[str] = []
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
-    if any(m.state == "alive" and not m.stage for m in state.mutants.values()):
+    if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
         lines.append(shell.command(["fuzztui", "mutants", "list", str(run), "--survivors"]))
     lines += _longer(state, status, run)
     lines.append(shell.command(["fuzztui", "replay", str(run)]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
+from fuzztui.model.verdicts import given_about, verdict_of
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
@@ -28,6 +28,7 @@ from fuzztui.tui.labels.side_by_side import side_by_side
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
 from fuzztui.wire.finding_kinds import DIFFERS
+from fuzztui.wire.verdicts import FIXED, KNOWN, REGRESSION, WONT_FIX, label
 
 LABEL = 10
 """Cells for the names of properties."""
@@ -47,6 +48,9 @@ _MAX_INDENT = 8
 MEMBERS = 20
 """Maximal number of listed files of one signature, or mutants of one killer."""
 
+
+VERDICT_STYLES = {KNOWN: "pending", FIXED: "valid", WONT_FIX: "muted", REGRESSION: "crash"}
+"""Colours of verdicts; a new group has none."""
 
 FIRST_ROWS = 6
 """Rows of a minimised input, including its heading, that come before the finding's details."""
@@ -236,6 +240,7 @@ def finding_lines(
     lines: list[Line] = [[TextSpan(part, f"bold {style}")] for part in plain_lines(name, 3)]
     if finding.place:
         lines.append([TextSpan("at ", "muted"), TextSpan(plain(finding.place), "bold")])
+    lines += verdict_lines(finding, state)
     if minimising is not None and minimising.state == "pending":
         lines.append(minimising_line(minimising))
     whole = len(smaller) <= FIRST_ROWS + 1
@@ -268,6 +273,10 @@ def finding_lines(
     if finding.instance == ORACLE:
         by = "by the commands of [oracle]"
     lines.append(pair("found", f"{format.clock(finding.t)} {by}"))
+    if finding.signature:
+        lines.append(pair("signature", finding.signature))
+    if finding.plain_place != finding.place:  # by rules about frames
+        lines.append(pair("failed at", finding.plain_place))
     if finding.execs:
         lines.append(pair("execs", f"{finding.execs:,}"))
     if finding.sig:
@@ -290,6 +299,23 @@ def finding_lines(
     if minimising is not None and minimising.state != "pending":
         lines.append(minimising_line(minimising))
     return lines + _members(finding, state) + _lineage(finding, lineage, state)
+
+
+def verdict_lines(finding: Finding, state: State) -> list[Line]:
+    """Return the verdict about a finding's group, with note, author and date; empty if none."""
+    given = given_about(state, finding.signature)
+    if given is None:
+        return []
+    name = verdict_of(state, finding.signature)
+    head = "regression: it was marked as fixed" if name == REGRESSION else label(name)
+    by = " ".join([*([f"by {given.author}"] if given.author else []), given.date[:10]]).strip()
+    return [
+        [
+            TextSpan(plain(head), f"bold {VERDICT_STYLES.get(name, '')}".strip()),
+            TextSpan(plain(f"  {by}") if by else "", "muted"),
+        ],
+        *([TextSpan(text)] for text in plain_lines(given.note) if given.note),
+    ]
 
 
 def excerpt_lines(source: SourceExcerpt) -> list[Line]:
@@ -369,7 +395,7 @@ def record_lines(record: Record, described: Described, wall: float, *, raw: bool
         pair("time", format.clock(record.t)),
     ]
     if wall:
-        lines.append(pair("clock", datetime.fromtimestamp(wall).strftime("%Y-%m-%d %H:%M:%S")))
+        lines.append(pair("clock", format.wall_clock(wall, "%Y-%m-%d %H:%M:%S")))
     if described.instance:
         lines.append(pair("instance", described.instance))
     lines.append(pair("record", f"{record.seq:,}"))
@@ -393,6 +419,27 @@ def _fields(record: Record) -> list[Line]:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             lines.append(pair(key, text))
     return lines
+
+
+def no_findings_lines() -> list[Line]:
+    """Return what a finding is, for a campaign without one."""
+    return [
+        [TextSpan("No input has failed yet.", "bold")],
+        [],
+        [TextSpan("An input that crashes or hangs the target is shown here, with its stack.")],
+        [],
+        pair("not listed", "exceptions that [target] expected names: the target may raise these"),
+        pair("also listed", "with [oracle] in the campaign file: other bugs, such as differences"),
+    ]
+
+
+def no_corpus_lines() -> list[Line]:
+    """Return what an entry is, for a campaign without one."""
+    return [
+        [TextSpan("The corpus is empty.", "bold")],
+        [],
+        [TextSpan("Entries are the seeds, and inputs that cover something new or kill a mutant.")],
+    ]
 
 
 def pair(name: str, value: str, style: str = "") -> Line:

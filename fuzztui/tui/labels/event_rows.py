@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import islice
 
-from fuzztui.model.state import Finding, State
+from fuzztui.base.text import several
+from fuzztui.model.state import CommandStatus, Finding, State
 from fuzztui.tui.labels.details import finding_text
 from fuzztui.tui.labels.events import SAVED, Described, command_text, describe, progress_text
 from fuzztui.tui.labels.instances import TROUBLE
@@ -69,16 +70,29 @@ def describe_known(event: ev.Event, state: State) -> Described:
             if command is None or not command.command:
                 return described
             rest = described.text.removeprefix(event.id).strip()
-            return replace(described, text=f"{command_text(command.command)}  {rest}".strip())
+            return replace(described, text=f"{given_text(command, state)}  {rest}".strip())
+        case ev.CommandIssued() if event.undoes and event.id in state.commands:
+            text = given_text(state.commands[event.id], state)
+            by = f"  by {event.by}" if event.by else ""
+            return replace(described, text=f"{text}{by}")
         case _:
             return described
+
+
+def given_text(command: CommandStatus, state: State) -> str:
+    """Return a command as text; of an undo: the command that it undoes."""
+    undone = state.commands.get(command.undoes[0]) if command.undoes else None
+    if undone is None or not undone.command:
+        return command_text(command.command)
+    return f"undo of {command_text(undone.command)}"
 
 
 def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
     """Return the latest events that users need: the newest groups of findings, then by time.
 
     One row each for: consecutive new entries; the kills of one entry; the progress of one mutant;
-    all findings of one group; a command and its answer; consecutive equal states of instances.
+    all findings of one group; a command and its answer; an undo; consecutive equal states of
+    instances.
     Events that only add details to another event are left out.
     """
     rows: list[EventRow] = []
@@ -86,6 +100,8 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
     kills: dict[str, list[Record]] = {}
     turns: dict[str, list[Record]] = {}
     answered: set[str] = set()
+    undone: set[tuple[str, type[ev.Event]]] = set()
+    """Commands that were undone, and how: an undo may take several commands."""
     for record in reversed(list(state.recent)):
         event = record.event
         match event:
@@ -104,12 +120,17 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
                 continue
             case ev.InstanceHello() | ev.InstanceState() if _is_turn(event, state):
                 continue
-            case ev.CommandIssued() if event.id in answered:
-                continue
-            case ev.CommandApplied() | ev.CommandRejected():
+            case ev.CommandIssued() | ev.CommandApplied() | ev.CommandRejected():
                 if event.id in answered:
                     continue  # by another instance
-                answered.add(event.id)
+                if not isinstance(event, ev.CommandIssued):
+                    answered.add(event.id)
+                command = state.commands.get(event.id)
+                if command is not None and command.undoes:
+                    undo = command.undoes[0], type(event)
+                    if undo in undone:
+                        continue
+                    undone.add(undo)
         if run and not _alike(run[-1].event, event):
             rows.append(_run(run, state))
             run = []
@@ -145,7 +166,7 @@ def _run(records: Sequence[Record], state: State) -> EventRow:
         more = f"{len(records) - 1:,} before it"
         if isinstance(event, ev.InstanceState):
             names = {r.event.instance for r in records if isinstance(r.event, ev.InstanceState)}
-            more = f"{len(names) - 1:,} other instances" if len(names) > 1 else more
+            more = several(len(names) - 1, "other instance") if len(names) > 1 else more
         described = replace(described, text=f"{described.text}  and {more}")
     screen, key = LOG, str(newest.seq)
     if isinstance(event, ev.EntrySaved | ev.EntryDescribed):

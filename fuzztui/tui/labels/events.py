@@ -79,11 +79,22 @@ def describe(event: ev.Event) -> Described:
             place = f"  at {event.place}" if event.place else ""
             text = f"{event.title or event.signature or event.file}{place}"
             return Described(event.category, text, event.category, event.instance, STATS)
+        case ev.VerdictsChanged():
+            rows = [f"{row.get('verdict')} {row.get('signature')}" for row in event.findings[:3]]
+            rows = rows or [
+                f"{row.get('verdict') or 'not accepted'} {row.get('id')}"
+                for row in event.mutants[:3]
+            ]
+            more = max(len(event.findings), len(event.mutants)) - len(rows)
+            text = ", ".join(rows) + (f" and {more:,} more" if more > 0 else "")
+            return Described("verdict", text, "muted", "", COMMANDS)
+        case ev.SkippedFrames():
+            text = f"not counted: {', '.join(event.rules)}" if event.rules else "all frames count"
+            return Described("frames", text, "muted", "", COMMANDS)
         case ev.CommandIssued():
             by = f"  by {event.by}" if event.by else ""
-            return Described(
-                "command", f"{command_text(event.command)}{by}", "pending", "", COMMANDS
-            )
+            text = f"undo of {event.undoes[0]}" if event.undoes else command_text(event.command)
+            return Described("command", f"{text}{by}", "pending", "", COMMANDS)
         case ev.CommandApplied():
             at = f"  at trial {event.trial:,}" if event.trial >= 0 else ""
             text = f"{event.id}  {event.detail}{at}"
@@ -105,6 +116,13 @@ def describe(event: ev.Event) -> Described:
             words += [f"pid {event.pid}"] if event.pid else []
             text = "  ".join(w for w in words if w)
             return Described("hello", text, "muted", event.instance, INSTANCES)
+        case ev.ComparisonsReported():
+            brought = (
+                several(len(event.entries), "entry", "entries"),
+                several(len(event.tokens), "token"),
+            )
+            text = f"comparisons have brought {' and '.join(brought)}"
+            return Described("compare", text, "muted", event.instance, STATS)
         case ev.Message():
             style = {"error": "failed", "warning": "hang"}.get(event.level, "")
             return Described(event.level, event.text, style, event.instance)
@@ -222,9 +240,9 @@ def progress_text(event: ev.MutantProgress) -> str:
     """Return the progress of a mutant, as text that follows its id."""
     text = TURNS.get(event.stage, event.stage)
     if event.stage == "done":
-        told = {k: v for k, v in event.brought.items() if type(v) is int}
-        text += f": {transferred_text(told) or 'nothing new'} for the target"
-        text += f", {several(told['kills'], 'kill')}" if told.get("kills", 0) > 0 else ""
+        reported = {k: v for k, v in event.brought.items() if type(v) is int}
+        text += f": {transferred_text(reported) or 'nothing new'} for the target"
+        text += f", {several(reported['kills'], 'kill')}" if reported.get("kills", 0) > 0 else ""
     elif event.reason:
         text += f": {event.reason.strip().partition(chr(10))[0]}"
     return text

@@ -6,21 +6,30 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import ENDED, files_of, instance_throughput, own_time
+from fuzztui.model.selectors import ENDED, groups_of, instance_throughput, own_time
+from fuzztui.model.series import Series
 from fuzztui.model.state import Instance
 from fuzztui.tui.base import format
+from fuzztui.tui.base.braille import bars, resample
 from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.timeaxis import time_axis
 from fuzztui.tui.labels.events import state_sign, state_style
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import DIRECTORY_GONE
-from fuzztui.wire.finding_kinds import DIFFERS, KINDS, FindingKind
+from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, FindingKind
 
 REPORTING = frozenset({"running", "stalled"})
 """States in which new statistics are due; in other states their age means nothing."""
 
 STATE = 13
 """Cells of the longest state, so that a usual change of state moves no other column."""
+
+SPARK = 12
+"""Cells of a sparkline."""
+
+SPARK_NEEDS = 125
+"""Cells of a table with sparklines."""
 
 _URGENCY = {state: n for n, state in enumerate(("failed", "stalled", "restarting", "paused"))}
 """States by urgency; all other states come after these."""
@@ -30,11 +39,13 @@ def columns(
     status: Callable[[], Status],
     pending: Callable[[str], Sequence[str]],
     fuzzed: Callable[[Instance], str] = lambda _: "",
+    series: Callable[[str], Series | None] = lambda _: None,
 ) -> Sequence[Column[Instance]]:
     """Return the columns, the dispensable ones last.
 
     ``status`` returns the current status, ``pending`` the unanswered commands of an instance,
-    ``fuzzed`` the mutant that it fuzzes. A column that no instance fills is hidden.
+    ``fuzzed`` the mutant that it fuzzes, ``series`` a series of instances. A column that no
+    instance fills is hidden.
     """
 
     def state(instance: Instance) -> Cell:
@@ -52,14 +63,16 @@ def columns(
     def memory(instance: Instance) -> Cell:
         return ("", "") if status().orphaned else _memory(instance)
 
-    def files(kind: FindingKind) -> Column[Instance]:
+    def groups(kind: FindingKind) -> Column[Instance]:
         """Return a column that is hidden without differences, but not without crashes."""
 
         def number(instance: Instance) -> int:
-            return files_of(kind, instance, status().found)
+            return groups_of(kind, instance, status().found)
 
         if kind.default:
-            return _figure(kind.label, kind.label, number, format.count, kind.category)
+            # In a narrow table crashes matter more than how large corpus and coverage are.
+            drop = kind is not CRASH
+            return _figure(kind.label, kind.label, number, format.count, kind.category, drop=drop)
         return Column(
             kind.label, kind.label, lambda i: _if_any(number(i), kind.category), number,
             "right", spare=True, descending=True,
@@ -67,6 +80,12 @@ def columns(
 
     def last_find(instance: Instance) -> Cell:
         return last_new_cell(instance, status())
+
+    def spark(id: str, title: str, name: str, style: str) -> Column[Instance]:
+        return Column(
+            id, title, lambda i: (sparkline(series(f"{name}/{i.id}"), mean=name == "rate"), style),
+            min=SPARK, max=SPARK, needs=SPARK_NEEDS, drop=True, spare=True,
+        )  # fmt: skip
 
     def ran(instance: Instance) -> Cell:
         if status().campaigns == 1:
@@ -84,22 +103,23 @@ def columns(
             "mutant", "mutant", lambda i: (fuzzed(i), "killed"), lambda i: i.mutant,
             max=20, drop=True, spare=True,
         ),
-        Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True),
+        Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True,
+               stays=True),
         Column(
             "ran", "ran", ran, lambda i: own_time(i, status().now), "right",
             spare=True, descending=True,
         ),
-        _figure("execs", "execs", lambda i: i.stats.execs, format.count),
+        _figure("execs", "execs", lambda i: i.stats.execs, format.count, drop=True),
         Column(
             "rate", "exec/s", rate, lambda i: per_second(i, status()), "right", descending=True,
         ),
-        _figure("corpus", "corpus", lambda i: i.corpus, format.count, "corpus"),
-        _figure("edges", "edges", lambda i: i.stats.edges, format.count, "edge"),
+        _figure("corpus", "corpus", lambda i: i.corpus, format.count, "corpus", drop=True),
+        _figure("edges", "edges", lambda i: i.stats.edges, format.count, "edge", drop=True),
         Column(
             "libraries", "3rd party", _libraries, lambda i: i.stats.edges_third_party,
             "right", drop=True, spare=True, descending=True,
         ),
-        *map(files, KINDS),
+        *map(groups, KINDS),
         _figure("pending", "pending", lambda i: i.stats.pending, format.count, "", drop=True),
         _figure("cycles", "cycles", lambda i: i.stats.cycles, format.count, "", drop=True),
         Column(
@@ -114,6 +134,7 @@ def columns(
             "restarts", "restarts", _restarts, lambda i: i.restarts,
             "right", drop=True, spare=True, descending=True,
         ),
+        spark("rate_trend", "exec/s trend", "rate", "soft rate"),
         Column(
             "cpu", "cpu", cpu, lambda i: i.cpu,
             "right", min=4, drop=True, spare=True, descending=True,
@@ -122,7 +143,19 @@ def columns(
             "rss", "memory", memory, lambda i: i.rss,
             "right", drop=True, spare=True, descending=True,
         ),
+        spark("edges_trend", "edges trend", "edges", "soft edge"),
     )  # fmt: skip
+
+
+def sparkline(series: Series | None, *, mean: bool = False) -> str:
+    """Return a series since the start of the campaign in :data:`SPARK` cells, from 0."""
+    if series is None or len(series.times) < 2:
+        return ""
+    now = series.times[-1]
+    axis = time_axis(0.0, now, SPARK // 2)
+    values = resample(series.times, series.values, axis, now, mean=mean)
+    # Never a full cell: rows of a table would run together.
+    return bars(values, max((v for v in values if v is not None), default=0.0) * 8 / 7)
 
 
 def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = False) -> Cell:

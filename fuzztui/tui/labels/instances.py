@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED, files_of, known_total, other_text
+from fuzztui.model.selectors import ENDED, groups_of, known_total, other_text
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
@@ -205,7 +205,7 @@ def whole(
     i, stats = instance, instance.stats
     age = age_cell(i, status)[0]
     fresh = "as last reported" if status.orphaned else "current"
-    counts = [(kind, files_of(kind, i, status.found)) for kind in KINDS]
+    counts = [(kind, groups_of(kind, i, status.found)) for kind in KINDS]
     finds = [several(n, k.noun, k.plural) for k, n in counts if n or k.default]
     figures_ = [
         ("statistics", f"{age} old" if age not in ("", "none") else age or fresh),

@@ -1,4 +1,7 @@
-"""What the columns of each screen's tables mean, for the help: by screen and id of the column."""
+"""What the columns of each screen's tables mean, and the words above them, for the help.
+
+Columns by screen and id of the column.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ LEGEND: dict[str, dict[str, str]] = {
         "corpus": "Entries of the instance's queue",
         "edges": "Cells of the coverage map that its entries cover",
         "libraries": "Lines of libraries outside the application that were executed",
-        "crash": "Files in crashes/ of crashes", "crashes": "Files in crashes/ of crashes",
-        "hangs": "Files in hangs/",
-        "differs": "Files in crashes/ of differences between two implementations",
-        "other": "Files of kinds that this version does not know",
+        "crash": "Groups of crashes that it has met",
+        "crashes": "Groups of crashes that it has met",
+        "hangs": "Groups of hangs that it has met",
+        "differs": "Groups of differences between two implementations that it has met",
+        "other": "Groups of kinds that this version does not know",
         "pending": "Entries that were not fuzzed yet",
         "cycles": "Passes over the whole queue",
         "stability": "Part of the edges that do not vary between executions of one input",
@@ -25,6 +29,8 @@ LEGEND: dict[str, dict[str, str]] = {
         "restarts": "Restarts after the engine has died",
         "cpu": "Use of processor cores: 100% is one core",
         "rss": "Resident memory of the instance's processes",
+        "rate_trend": "Executions per second from the start of the campaign, from 0 to its highest",
+        "edges_trend": "Covered cells from the start of the campaign, from 0 to the present",
     },
     "corpus": {
         "entry": "Instance and number in its queue",
@@ -42,6 +48,7 @@ LEGEND: dict[str, dict[str, str]] = {
     },
     "findings": {
         "kind": "crash, hang, or differs (two implementations disagree)",
+        "verdict": "A user's: known, fixed, won't fix; regression: was fixed, and is found again",
         "met": "How often its signature was met; with v: whether the file is the first",
         "title": "The error, or the signal",
         "place": "Innermost line of the application",
@@ -51,8 +58,8 @@ LEGEND: dict[str, dict[str, str]] = {
         "size": "Size of its file",
     },
     "mutants": {
-        "state": "killed, alive (no input has killed it yet), pending (not run), skipped, "
-        "equivalent, invalid (cannot be made)",
+        "state": "killed, alive (no input has killed it yet), pending (run on no input yet), "
+        "accepted (it may survive), skipped, equivalent, invalid (cannot be made)",
         "steer": "What a user asked for",
         "operator": "The kind of change",
         "place": "File and line", "function": "The function around it",
@@ -62,6 +69,18 @@ LEGEND: dict[str, dict[str, str]] = {
         "killer": "The first entry that killed it",
         "oracle": "How: another value or output, an exception, no end",
         "t": "Campaign time of the kill",
+        # Files and functions:
+        "code": "File, and below it its functions; those with the most mutants left first",
+        "left": "Mutants that are alive or pending", "total": "Mutants of any state",
+        "killed": "Mutants that an input has killed",
+        "alive": "Mutants that were run, and that no input has killed",
+        "pending": "Mutants that were run on no input yet",
+        "ran": "Run on inputs that gave the expression another value; the result was the same",
+        "same": "Reached, and the expression always had the same value",
+        "unreached": "No input has executed the expression",
+        "waits": "An input infected them, or they are static: the exact pass runs them",
+        "excluded": "Skipped, or equivalent",
+        "score": "Killed of all that can be made; in a worklist: of those with a verdict",
         # The worklist of fuzz-first:
         "number": "Position among the mutants that wait for their turn",
         "stage": "Progress: waits, is built, fuzzed, done, failed to build, duplicate, rejected",
@@ -75,28 +94,71 @@ LEGEND: dict[str, dict[str, str]] = {
         "verdict": "Killed, or alive after its turn",
     },
     "log": {
-        "seq": "Number of the record", "t": "Campaign time", "kind": "Kind of event",
+        "seq": "Number of the record", "t": "Campaign time; with w the time of day",
+        "kind": "Kind of event",
         "instance": "The instance that it is about", "text": "What happened",
     },
-    "operators": {
+    "mutators": {
         "operator": "The text mutator", "class": "text, template or splice",
         "tried": "Attempts", "applied": "Attempts that changed the input",
         "hits": "Applied of tried", "found": "New entries made by it",
-        "crashes": "Crashes found by it", "pays": "New entries per million attempts; in brackets: "
-        "too few attempts to tell", "weight": "Its weight among all, as a bar",
+        "crashes": "Crashes found by it",
+        "pays": "New entries per million uses; in brackets: too few "
+        "uses or entries to compare, sorted below", "weight": "Its weight among all, as a bar",
         "share": "Its part of all attempts", "does": "What it does",
     },
     "types": {
         "type": "A type of the target's parameters and attributes",
         "chance": "Probability of being drawn next", "weight": "Your weight; 0 is banned",
-        "distance": "Steps from the type to the nearest uncovered goal that depends on it",
+        "distance": "Steps of data flow from the type to the nearest uncovered goal; 0 is nearest",
         "arms": "Edges first covered by an input targeted at the type",
-        "match": "Targeted inputs that changed a value of the type", "picks": "Times it was drawn",
+        "match": "Part of the draws for which the input had choices of the type; else a miss",
+        "picks": "Times it was drawn",
         "factor": "Misses divide its probability by this",
         "left": "Ignored, pinned, or on the frontier (an input has reached its decision)",
         "goal": "Ignored, pinned, or on the frontier (an input has reached its decision)",
         "where": "File, line and branch of the uncovered goal",
         "reached": "Checked trials that reached its decision",
-        "types": "The types that decide it, nearest first",
+        "types": "The types that decide it, nearest first, each with its distance: steps of data "
+        "flow; 0 is nearest",
     },
 }  # fmt: skip
+
+ABOVE: dict[str, dict[str, str]] = {
+    "mutants": {
+        "alive": "Run on some inputs, and killed by none",
+        "pending": "Run on no input yet; the groups of survivors say why",
+        "excluded": "Skipped or equivalent; the adjusted score is without these",
+        "static": "Of all mutants: those in code that runs at import; each run needs a process",
+        "schedule": "Part of the trials that run mutants at once",
+        "backlog": "Pairs of saved inputs and mutants that are still to run",
+        "pairs": "One mutant on one input each; pruned ones are not run: they cannot kill",
+        "deferred": "Pairs that the schedule has left for the exact pass",
+        "audits": "Pruned pairs that were run all the same, to check the pruning",
+        "at least": "Pairs are left that may kill: the score is a lower bound until an exact pass",
+    },
+    "fuzz-first": {
+        "phase": "First mutants are fuzzed, then the target with what they found",
+        "now": "The turns that are running, with the used part of their budgets",
+        "gain": "What inputs of mutants have brought the target: the transfer",
+        "pruned": "Inputs on which a mutant fails at once: its turn begins without them",
+        "rejected": "Mutants that fail on too many inputs to be fuzzed",
+        "duplicate": "Mutants that are the same program as another one",
+    },
+    "mutators": {
+        "havoc": "Random edits of bytes", "text": "Text mutators: edits of syntax",
+        "splice": "A part of another input is put into this one",
+        "adaptive": "Mutators with more new entries become more probable; fixed: as set",
+        "( )": "In brackets: too few uses or entries to compare; sorted below the others",
+    },
+    "types": {
+        "covered": "Goals whose branch an input has taken",
+        "frontier": "Uncovered goals whose decision an input has reached",
+        "further off": "Uncovered goals whose decision no input has reached",
+        "targeted": "Part of the mutations that are directed at types",
+        "next": "The types that are drawn next most probably",
+        "pinned": "The only goal that is targeted, until it is covered",
+        "ignored": "Goals that are not targeted, as a user has set",
+    },
+}  # fmt: skip
+"""The words of the lines above a screen's table."""

@@ -155,9 +155,9 @@ class Lineage:
         return _holder(name, self._keys, state.entries)
 
     @staticmethod
-    def _learn(keys: dict[str, str], told: Iterable[Entry], entries: Mapping[str, Entry]) -> None:
+    def _learn(keys: dict[str, str], found: Iterable[Entry], entries: Mapping[str, Entry]) -> None:
         """During a resume an input has two numbers: the one recorded last is current."""
-        for entry in told:
+        for entry in found:
             name = identity(entry)
             other = _holder(name, keys, entries)
             if entry.saved and (other is None or other.reported_seq <= entry.reported_seq):

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fuzztui.tui.labels.events import STATS, Described
+from fuzztui.wire.conditions import FilterKey, RowFilter, parse_filter
 from fuzztui.wire.events import Message, Record
 
 PAGE = 500
@@ -24,6 +25,25 @@ PAGES = 40
 
 CHUNK = 10_000
 """Records per scan: about 50 ms."""
+
+
+LogRow = tuple[Described, Record | None]
+"""What a condition is about: an event as the screen describes it, and its record."""
+
+LOG_KEYS: Mapping[str, FilterKey[LogRow]] = {
+    "event": FilterKey(lambda row: row[0].label),
+    "instance": FilterKey(lambda row: row[0].instance),
+    "what": FilterKey(lambda row: row[0].text, listed=False),
+    "time": FilterKey(
+        lambda row: "", lambda row: -1.0 if row[1] is None else row[1].t, listed=False
+    ),
+    "#": FilterKey(
+        lambda row: "" if row[1] is None else f"{row[1].seq}",
+        lambda row: -1.0 if row[1] is None else row[1].seq,
+        listed=False,
+    ),
+}
+"""The keys of the filter, by the titles of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +59,21 @@ class Query:
         """Whether all records match, so that none must be read."""
         return not (self.group or self.instance or self.text.strip())
 
-    def matches(self, described: Described) -> bool:
-        """Return whether an event matches, as it is described on the screen."""
+    @property
+    def filter(self) -> RowFilter[LogRow]:
+        """The words and conditions of the text."""
+        return parse_filter(self.text, LOG_KEYS)
+
+    def matches(
+        self,
+        described: Described,
+        record: Record | None = None,
+        found: RowFilter[LogRow] | None = None,
+    ) -> bool:
+        """Return whether an event matches, as it is described on the screen.
+
+        ``found``: :attr:`filter`, if the caller has it already.
+        """
         if self.group == "events":
             if described.group == STATS:
                 return False
@@ -50,8 +83,10 @@ class Query:
             return False
         if not self.text:
             return True
+        found = found or self.filter
         hay = f"{described.label}\n{described.instance}\n{described.text}".casefold()
-        return all(word in hay for word in self.text.casefold().split())
+        row = described, record
+        return all(word.casefold() in hay for word in found.words) and found.passes(row)
 
 
 class LogSource:

@@ -105,5 +105,5 @@ def _concerns(command: CommandStatus, mutant: Mutant) -> bool:
     if selection is None:
         return False
     # Its state may have been different when the command was sent.
-    kept = tuple(c for c in selection.conditions if c[0] != "state")
+    kept = tuple(c for c in selection.conditions if c.key not in ("state", "stage"))
     return replace(selection, conditions=kept).matches(mutant)

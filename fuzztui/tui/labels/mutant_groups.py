@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fuzztui.model.state import Mutant
-from fuzztui.wire.selection import KEYS, Selection, SelectionError, parse_selection
+from fuzztui.wire import conditions
+from fuzztui.wire.conditions import FilterKey, exactly
+from fuzztui.wire.selection import KEYS, Selection, SelectionError, of_ids, parse_selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def scopes(mutant: Mutant, mutants: Iterable[Mutant], narrowed: str = "") -> lis
     counts are computed from the selections, so that they match what a command changes.
     """
     file, function, operator = (
-        _literally(text) for text in (mutant.file, mutant.function, mutant.operator)
+        exactly(text) for text in (mutant.file, mutant.function, mutant.operator)
     )
     wanted: list[tuple[str, Sequence[tuple[str, str]]]] = [
         (
@@ -61,26 +62,40 @@ def scopes(mutant: Mutant, mutants: Iterable[Mutant], narrowed: str = "") -> lis
     ]
     if narrowed:
         found.append(MutantGroup("all that the table shows", narrowed))
-    chosen = [(scope, parse_selection(scope.select)) for scope in found]
+    chosen = [(scope, parse_selection(scope.select).test()) for scope in found]
     for row in mutants:
-        for scope, selection in chosen:
-            if selection.matches(row):
+        for scope, test in chosen:
+            if test(row):
                 scope.states[row.state] += 1
     single = one(mutant)
     return [*([single] if single is not None else []), *found]
 
 
-def _literally(text: str) -> str:
-    """``text`` as a value of a selection that matches exactly ``text``.
+def selection_text(file: str, function: str = "", *, alone: bool = False) -> str:
+    """Return the selection of all mutants of a file, or of one function of it; "" if unknown.
 
-    A character with a meaning in selections or patterns is replaced by a pattern for it; so are
-    blanks at the ends, which would be stripped.
+    It is also one word of a filter. ``alone``: not also of files and functions whose last part has
+    the same name.
     """
-    out = "".join(f"[{ch}]" if ch in "*?[" else "?" if ch == "," else ch for ch in text)
-    for end in (0, -1):
-        if out and out[end].isspace():
-            out = "?" + out[1:] if end == 0 else out[:-1] + "?"
-    return out
+    values = [exactly(v) for v in (file, function)]
+    if alone:  # a pattern is compared with whole names only
+        values = [f"[{v[0]}]{v[1:]}" if v and v[0] not in "[?" else v for v in values]
+    pairs = zip(("file", "function"), values, strict=True)
+    return ",".join(f"{key}={value}" for key, value in pairs if value)
+
+
+def marked(mutants: Sequence[Mutant]) -> list[MutantGroup]:
+    """Return groups that together contain exactly these mutants: one, unless there are thousands.
+
+    So many ids do not fit into one command.
+    """
+    by_id = {m.id: m for m in mutants}
+    found = []
+    for select in of_ids(by_id):
+        ids = parse_selection(select).named or []
+        states = Counter(by_id[id].state for id in ids)
+        found.append(MutantGroup(f"{len(ids):,} marked mutants", select, states))
+    return found
 
 
 # -------------------------------------------------------------------- filter
@@ -88,42 +103,38 @@ def _literally(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The content of the filter line: ``words`` that a row must contain, and a selection."""
+    """The content of the filter line: ``words`` that a row must contain, and conditions."""
 
-    words: str = ""
+    words: tuple[str, ...] = ()
     selection: Selection | None = None
+    problem: str = ""
+    """What is wrong with a condition, which is not applied; an empty string if nothing is."""
+    passes: Callable[[Mutant], bool] | None = None
+    """The test of all conditions; None: there are none."""
 
     def accepts(self, state: str) -> Callable[[Mutant], bool] | None:
         """Return a test for mutants in ``state`` ("" for any); None if all would pass."""
-        selection = self.selection
-        if selection is None and not state:
-            return None
-        return lambda m: (
-            (not state or m.state == state) and (selection is None or selection.matches(m))
-        )
+        passes = self.passes
+        if not state:
+            return passes
+        return lambda m: m.state == state and (passes is None or passes(m))
 
     def as_selection(self, state: str) -> str:
-        """Return the filter as a selection's text; "" if it has words, or selects all."""
-        if self.words:
+        """Return the filter as a selection's text; "" if no command can say it, or it selects all.
+
+        A command cannot say words, nor what only a screen or only the log knows.
+        """
+        chosen = self.selection.conditions if self.selection is not None else ()
+        if self.words or any(c.key not in KEYS for c in chosen) or Selection("", chosen).of_log:
             return ""
-        conditions = list(self.selection.conditions) if self.selection is not None else []
-        conditions += [("state", state)] if state else []
-        return ",".join(f"{key}={value}" for key, value in conditions)
+        parts = [str(c) for c in chosen]
+        return ",".join([*parts, f"state={state}"] if state else parts)
 
 
-def parse_filter(text: str) -> Filter:
-    """Parse words, and conditions such as ``operator=math,state=alive`` among them.
-
-    An incomplete condition (``operator=``) is ignored.
-    """
-    words: list[str] = []
-    conditions: list[tuple[str, str]] = []
-    for word in text.split():
-        key, equals, _ = word.partition("=")
-        if not equals or key not in KEYS:
-            words.append(word)
-            continue
-        for part in word.split(","):
-            with suppress(SelectionError):
-                conditions += parse_selection(part).conditions
-    return Filter(" ".join(words), Selection(conditions=tuple(conditions)) if conditions else None)
+def parse_filter(text: str, more: Mapping[str, FilterKey[Mutant]] | None = None) -> Filter:
+    """Parse words and conditions; ``more``: keys beside those of selections."""
+    found = conditions.parse_filter(text, {**KEYS, **(more or {})})
+    if not found.conditions:
+        return Filter(found.words, problem=found.problem)
+    selection = Selection(conditions=found.conditions)
+    return Filter(found.words, selection, found.problem, found.passes)

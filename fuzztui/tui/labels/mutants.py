@@ -15,6 +15,7 @@ from fuzztui.model.mutants import (
     survivor_group,
 )
 from fuzztui.model.state import Mutant
+from fuzztui.wire.verdicts import ACCEPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ SIGNS: dict[str, MutantGlyph] = {
 }
 """All states of a mutant, in the order of bars, legends and the state filter."""
 
-_RANKS = {state: i for i, state in enumerate(("alive", "pending", "killed"))}
+_RANKS = {state: i for i, state in enumerate(("alive", "pending", ACCEPTED, "killed"))}
 
 _STEERED = {"promoted": "▲ promoted", "first": "↑ first", "last": "↓ last"}
 
@@ -70,10 +71,11 @@ SURVIVING = "survivors"
 
 GROUP_LABELS = {
     RAN: "no difference",
-    WAITS: "not run yet",
-    REACHED: "not infected",
-    UNREACHED: "not reached",
-    UNKNOWN_REACH: "not infected",
+    WAITS: "still to run",
+    REACHED: "never infected",
+    UNREACHED: "never reached",
+    UNKNOWN_REACH: "never infected",
+    ACCEPTED: "accepted",
     SURVIVING: SURVIVING,
 }
 """Short names of the groups of survivors, the most interesting first."""
@@ -83,6 +85,14 @@ def group_rank(mutant: Mutant) -> int:
     """Return the sort key of a survivor's group; mutants that are no survivors come last."""
     group = survivor_group(mutant)
     return SURVIVORS.index(group) if group else len(SURVIVORS)
+
+
+def state_sign(mutant: Mutant) -> tuple[MutantGlyph, str]:
+    """Return the glyph and the word of a mutant's state; a survivor may be accepted."""
+    glyph = sign(mutant.state)
+    if mutant.accepted and mutant.survives:
+        return replace(glyph, style="muted"), ACCEPTED
+    return glyph, mutant.state
 
 
 def steer_text(steer: str) -> str:

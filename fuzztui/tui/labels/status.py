@@ -101,6 +101,8 @@ class Status:
     """Number of campaigns that are watched together; times and totals cover all of them."""
     ended: str = ""
     """In a replay: the state in which the campaign ended; an empty string until known."""
+    end_t: float = 0.0
+    """In a replay: when that was."""
 
     @property
     def aims(self) -> bool:
@@ -191,6 +193,7 @@ def status_of(
     watched: bool = False,
     first: FuzzfirstSummary | None = None,
     ended: str = "",
+    end_t: float = 0.0,
     found: Mapping[str, FindingTally] | None = None,
     unseen: int = 0,
 ) -> Status:
@@ -238,6 +241,7 @@ def status_of(
         campaigns=max(1, len({tree_of(i) for i in instances})),
         lost=state.lost,
         ended=ended,
+        end_t=end_t,
     )
 
 
@@ -250,15 +254,15 @@ _SUMS = tuple(
 
 def analysis_of(state: State) -> MutationStats | None:
     """Return the sum of all instances' statistics of mutation analysis; ``share`` is the mean."""
-    told = list(state.mutation.values())
-    if not told:
+    reported = list(state.mutation.values())
+    if not reported:
         return None
-    shares = [f.share for f in told if f.share >= 0]
+    shares = [f.share for f in reported if f.share >= 0]
     return MutationStats(
         "",
         share=sum(shares) / len(shares) if shares else -1.0,
-        phase=next((f.phase for f in told if f.phase), ""),
-        **{name: sum(getattr(f, name) for f in told) for name in _SUMS},
+        phase=next((f.phase for f in reported if f.phase), ""),
+        **{name: sum(getattr(f, name) for f in reported) for name in _SUMS},
     )
 
 

@@ -16,6 +16,11 @@ def crash(kind: str, place: str) -> Failure:
     return Failure("crash", f"{kind} @ {place}", kind, place)
 
 
+def signatures(root: Path) -> list[str]:
+    reported = read_reported(root / "events.jsonl").findings
+    return [event.signature for event in reported.values()]
+
+
 class Bench:
     """One instance's findings; ``meet`` is what the loop does with a failure."""
 
@@ -26,7 +31,7 @@ class Bench:
         store.create()
         self.journal = TrialJournal(root / ".cur_input", 100)
         told = read_reported(root / "events.jsonl")
-        self.findings = Findings(store, log, self.journal, told, most)
+        self.findings = Findings(store, log, self.journal, told, most=most)
 
     def meet(self, failure: Failure, trial: int) -> bool:
         self.journal.counters[j.TRIAL] = trial
@@ -134,8 +139,8 @@ def test_a_signature_of_an_older_version_is_known(tmp_path: Path) -> None:
     again = Bench(tmp_path, 0)
     assert new in again.findings and not again.meet(new, 2)
     again.findings.recount(final=True)
-    assert list(read_reported(tmp_path / "events.jsonl").findings) == [old.signature]
+    assert signatures(tmp_path) == [old.signature]
     (tmp_path / CRASHES / next(iter(entry_ids(tmp_path / CRASHES).values()))).unlink()
     third = Bench(tmp_path, 0)  # described, but its file was lost: saved again under that name
     assert third.meet(new, 3)
-    assert list(read_reported(tmp_path / "events.jsonl").findings) == [old.signature]
+    assert signatures(tmp_path) == [old.signature]

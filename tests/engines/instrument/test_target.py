@@ -278,7 +278,7 @@ def test_what_fails_while_the_input_is_made_is_told_apart(tmp_path: Path) -> Non
         place = triage.classify(inner).place
         assert triage.classify(outer).place == place, "the same line"
         assert triage.classify(outer) != triage.classify(inner)
-        titles = [triage.describe(run, (), flaky=False).title for run in (inner, outer, hang)]
+        titles = [triage.describe(run, (), (), flaky=False).title for run in (inner, outer, hang)]
         assert titles == [
             "ZeroDivisionError while the input was made: integer division or modulo by zero",
             "ZeroDivisionError: integer division or modulo by zero",

@@ -319,7 +319,7 @@ def test_one_file_a_cause_also_after_a_restart(tmp_path: Path) -> None:
     *_, journal, again = bench(tmp_path)
     assert again.count_known(FAILURE)
     again.recount(final=True)
-    told = read_reported(tmp_path / "events.jsonl").findings[FAILURE.signature]
+    told = next(iter(read_reported(tmp_path / "events.jsonl").findings.values()))
     assert (told.count, told.title, told.file) == (11, "KeyError: 1", file)
     assert journal.counters[j.CRASHES] == 1
 
@@ -353,7 +353,7 @@ def test_what_recurs_for_weeks_is_told_ever_more_seldom(
     lines = (tmp_path / "events.jsonl").read_text().splitlines()[before:]
     assert 5 <= len(lines) <= 7
     findings.recount(final=True)
-    assert read_reported(tmp_path / "events.jsonl").findings[FAILURE.signature].count == 13_601
+    assert next(iter(read_reported(tmp_path / "events.jsonl").findings.values())).count == 13_601
 
 
 def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> None:

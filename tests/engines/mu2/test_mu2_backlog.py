@@ -298,6 +298,7 @@ def test_the_infecting_inputs_of_a_promoted_mutant_come_next(make: Any) -> None:
     assert lab.scheduler.promoted
 
 
+@pytest.mark.slow
 def test_cached_results_cost_the_mutants_fuel_not_the_program(make: Any) -> None:
     """The program finds in its cache what each mutant has to work out: no timeout for that."""
     lab: Lab = make(CACHED.replace("200 * n", "3000 * n"))

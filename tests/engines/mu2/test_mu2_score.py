@@ -79,6 +79,7 @@ def warnings(directory: Path) -> list[str]:
     return [e["text"] for e in events(directory, "message") if e["level"] != "info"]
 
 
+@pytest.mark.slow
 def test_a_program_that_cannot_be_imported_twice_kills_none_of_its_static_mutants(
     tmp_path: Path,
 ) -> None:
@@ -106,6 +107,7 @@ def test_an_import_that_the_mutant_breaks_is_a_kill(tmp_path: Path) -> None:
     assert "AssertionError" in broken["detail"]
 
 
+@pytest.mark.slow
 def test_an_import_that_the_mutant_makes_endless_runs_out_of_fuel(tmp_path: Path) -> None:
     found = score(
         tmp_path,
@@ -117,6 +119,7 @@ def test_an_import_that_the_mutant_makes_endless_runs_out_of_fuel(tmp_path: Path
     assert "did not end" in endless["detail"]
 
 
+@pytest.mark.slow
 def test_an_empty_value_made_at_import_kills_only_if_it_differs(tmp_path: Path) -> None:
     """The type of what ``_same`` and ``_full`` return is known only when they run."""
     found = score(
@@ -139,12 +142,14 @@ AT_IMPORT = (
 )
 
 
+@pytest.mark.slow
 def test_mutants_of_a_function_that_ran_at_import_are_imported(tmp_path: Path) -> None:
     found = score(tmp_path, AT_IMPORT)
     states = {m["state"] for name, m in found.items() if name.startswith("prog:_scale:")}
     assert states == {"killed"}
 
 
+@pytest.mark.slow
 def test_the_exact_pass_imports_them_too(tmp_path: Path) -> None:
     engine(tmp_path, AT_IMPORT, inputs=(b"a", b"abc"), trials=100)
     assert "prog:_scale:returns:0:none" in states(tmp_path, "killed")
@@ -191,6 +196,7 @@ def test_the_score_is_of_the_mutants_that_the_run_has_found(tmp_path: Path) -> N
     assert {m["id"] for m in result["mutants"]} == found
 
 
+@pytest.mark.slow
 def test_more_processes_come_to_the_same(tmp_path: Path) -> None:
     program = (
         "import os\nSIZE = 10 + 5\n"
@@ -209,6 +215,7 @@ def test_more_processes_come_to_the_same(tmp_path: Path) -> None:
     assert ("killed", "died") in states.values()
 
 
+@pytest.mark.slow
 def test_a_kill_that_does_not_happen_again_costs_no_other_input_its_turn(tmp_path: Path) -> None:
     """The first input makes the mutant slow, not endless; the second tells it apart."""
     program = (
@@ -222,6 +229,7 @@ def test_a_kill_that_does_not_happen_again_costs_no_other_input_its_turn(tmp_pat
     assert found["prog:SLOW:math:0:+"]["oracle"] == "value"
 
 
+@pytest.mark.slow
 def test_what_a_fresh_program_does_once_is_no_difference(tmp_path: Path) -> None:
     program = (
         "UNUSED = 10 + 5\n"

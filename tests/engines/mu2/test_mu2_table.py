@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,8 +15,18 @@ from mu2_lab import Lab
 from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
+from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.wire.codec import decode_event
+from fuzztui.wire.commands import (
+    Command,
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    RestoreMutants,
+    SkipMutants,
+)
 from fuzztui.wire.events import MutantRuns
 
 SOURCE = """
@@ -203,3 +214,84 @@ def test_the_entry_nearest_to_a_kill(lab: Lab) -> None:
     assert again.rows[0].near == f"{instance}/7"
     again.requeue([again.rows[0]])
     assert not again.rows[0].near
+
+
+# ------------------------------------------------------------------------------- undo
+
+
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(("skip", "equivalent", "promote", "first", "last", "requeue")),
+            st.lists(st.integers(0, 7), min_size=1, max_size=3, unique=True),
+        ),
+        max_size=6,
+    )
+)
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_restored_rows_are_as_before_also_for_the_next_worker(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[int]]]
+) -> None:
+    lab = Lab(SOURCE, tmp_path_factory.mktemp("lab"))
+    try:
+        table = lab.table
+        table.ran(1)
+        table.kill(2, VALUE, "main/3")
+        before = words(table)
+        steering = MutantSteering(table, lab.backlog)
+        undo: list[RestoreMutants] = []
+        for what, chosen in steps:
+            for at in chosen:
+                row = table.rows[at]
+                kill = [row.killer, row.oracle, row.trial, row.detail]
+                undo.append(
+                    RestoreMutants(
+                        row.id, row.state, row.reason, row.steer,
+                        kills={row.id: kill} if row.base == "killed" else {},
+                    )
+                )  # fmt: skip
+                command: Command = {
+                    "skip": SkipMutants(row.id),
+                    "equivalent": MarkEquivalent(row.id, "dead"),
+                    "promote": PromoteMutants(row.id),
+                    "first": MoveMutants(row.id, "first"),
+                    "last": MoveMutants(row.id, "last"),
+                    "requeue": RequeueMutants(row.id),
+                }[what]
+                with contextlib.suppress(SteerError):  # of a killed mutant
+                    steering.execute(command)
+        for one in reversed(undo):
+            steering.execute(one)
+        check(table)
+        assert words(table) == before
+        assert words(restarted(lab)) == before
+        assert table.dead == 1
+    finally:
+        lab.close()
+
+
+def test_a_filed_verdict_counts_unless_this_run_has_reported_the_state(lab: Lab) -> None:
+    first, second, third = lab.program.mutants[:3]
+    filed = {
+        first.id: ["never", f"{first.before}  ->  {first.after}"],
+        second.id: ["another version", "x -> y"],
+        third.id: ["never", ""],
+        "gone": ["never", ""],
+    }
+
+    def next_worker() -> dict[str, tuple[str, str]]:
+        reported = read_reported(lab.directory / "events.jsonl")
+        table = MutantTable(lab.log, lab.journal, reported, filed)
+        table.add(lab.program.mutants, set())
+        lab.table = table
+        return {r.id: (r.state, r.reason) for r in table.rows}
+
+    states = next_worker()
+    assert [states[m.id] for m in (first, second, third)] == [
+        ("equivalent", "never"), ("pending", ""), ("equivalent", "never"),
+    ]  # fmt: skip
+    assert first.index not in lab.table.survivors | lab.table.isolated
+    lab.table.requeue(lab.table.select(first.id))
+    states = next_worker()
+    assert states[first.id][0] == "pending"
+    assert states[third.id][0] == "equivalent"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import fractions
 import json
+import os
 import random
 import sys
 import types
@@ -235,6 +236,21 @@ def test_constants_of_a_document(tmp_path: Path) -> None:
     assert magic.integers(2008, 2008) == [2008]
     file.write_text('{"constants": {"int": [{"value": "7"}]}}')
     with pytest.raises(CannotStart, match="constants"):
+        ConstantPool.read(file)
+
+
+def test_constants_in_no_regular_file_and_in_one_that_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "constants.json"
+    os.mkfifo(pipe)
+    with pytest.raises(CannotStart, match=r"constants.json"):
+        ConstantPool.read(pipe)
+    file = tmp_path / "large.json"
+    file.write_text('{"constants": {"int": [{"value": 7}]}}')
+    assert ConstantPool.read(file).integers(7, 7) == [7]
+    monkeypatch.setattr("fuzztui.engines.inputs.constants._MAX_BYTES", 10)
+    with pytest.raises(CannotStart, match=r"large.json"):
         ConstantPool.read(file)
 
 

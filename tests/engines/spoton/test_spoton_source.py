@@ -42,6 +42,7 @@ def test_choices_by_index_make_the_same(seed: int, constants: bool) -> None:
     assert gen_file(plain) == value
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.booleans())
 @settings(max_examples=200)
 def test_what_was_drawn_makes_a_mutated_child_again(seed: int, chance: int, many: bool) -> None:

@@ -86,6 +86,7 @@ def test_classes(block: StatsBlock, classes: set[str]) -> None:
     assert classes - {"havoc"} <= found
 
 
+@pytest.mark.slow
 def test_shares_are_those_of_the_mixture() -> None:
     bench = Bench(StatsBlock(0.5, 0.2, 0.3), [b"(" * 20 + b"0" + b")" * 20] * 2)
     bench.children(4000)

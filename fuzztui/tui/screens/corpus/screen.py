@@ -18,7 +18,7 @@ from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.frame.action_context import Action, ActionContext, row_context
+from fuzztui.tui.frame.action_context import Action, ActionContext, rows_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.table import BigTable
@@ -47,7 +47,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
     """A row for each entry of each instance."""
 
     TAB = "corpus"
-    SCOPES = ("listing", "fuzzing")
+    SCOPES = ("listing", "marking", "fuzzing")
     INPUT_FIRST = True
 
     def __init__(self) -> None:
@@ -57,6 +57,8 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         """The start of the file of each entry that was in view."""
         self._unread: set[str] = set()
         """Entries in view of which the file is to be read."""
+        self._reads_starts = False
+        """Whether a worker reads them."""
         self._counted = (-1, -1)
         """The numbers of entries and of reports of trials for which yields were counted."""
 
@@ -74,7 +76,15 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             Column(
                 "entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18
             ),
-            Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=10, max=10),
+            Column(
+                "steer",
+                "steer",
+                self._steer,
+                lambda e: (e.steer, e.favored),
+                min=10,
+                max=10,
+                value=lambda e: e.steer or "favored" * e.favored,
+            ),
             Column(
                 "input",
                 "input",
@@ -94,7 +104,15 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
                 "kills", "kills", _kills, lambda e: e.kills, "right", descending=True, spare=True
             ),
             Column(
-                "why", "kept for", _why, lambda e: " ".join(e.reasons), min=8, max=24, drop=True
+                "why",
+                "kept for",
+                _why,
+                lambda e: " ".join(e.reasons),
+                min=8,
+                max=24,
+                yields=10,
+                drop=True,
+                value=lambda e: " ".join(e.reasons),
             ),
             Column(
                 "outcome",
@@ -106,8 +124,15 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
                 spare=True,
                 drop=True,
             ),
-            Column("thanks", "via mutant", self._credit, None, max=16, spare=True),
-            Column("op", "made by", _op, lambda e: e.op, max=18, drop=True),
+            Column(
+                "thanks",
+                "via mutant",
+                self._credit,
+                lambda e: self._credit(e)[0],
+                max=16,
+                spare=True,
+            ),
+            Column("op", "made by", _op, lambda e: e.op, max=24, yields=10, drop=True),
             Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
         )
 
@@ -177,6 +202,10 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             words = "waiting for the first entry…"
         self.table.show_empty(words)
 
+    def nothing(self) -> Sequence[Line]:
+        """Return what fills the table."""
+        return () if self.campaign.entries else details.no_corpus_lines()
+
     def details(self, row: Entry, preview: InputContent | None, size: Size) -> Sequence[Line]:
         """Return the input, properties, kills and lineage."""
         pending = self._pending.get(row.key, ())
@@ -207,14 +236,23 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             return self._starts[entry.key], ""
         if entry.file and not entry.shown_seq and entry.key not in self._unread:
             self._unread.add(entry.key)
-            load: WorkType[None] = self._load_starts
-            self.run_worker(load, group="starts", exclusive=True)
+            if not self._reads_starts:
+                self._reads_starts = True
+                load: WorkType[None] = self._load_starts
+                self.run_worker(load, group="starts")
         return "", "muted"
 
     async def _load_starts(self) -> None:
         await asyncio.sleep(0)  # one paint asks for several rows
-        state, run = self.campaign, self.host.run_dir
-        rows = [state.entries[key] for key in self._unread if key in state.entries]
+        try:
+            while self._unread:
+                await self._load_some()
+        finally:
+            self._reads_starts = False
+
+    async def _load_some(self) -> None:
+        asked, state, run = [*self._unread], self.campaign, self.host.run_dir
+        rows = [state.entries[key] for key in asked if key in state.entries]
         places = {e.key: place_of(e, state, run) for e in rows}
 
         def read() -> dict[str, str]:
@@ -222,19 +260,19 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             return {key: bytes_preview(file.data) for key, file in files.items()}
 
         found = await in_thread(read)
-        self._unread -= places.keys()
+        self._unread.difference_update(asked)
         self._starts |= found
         while len(self._starts) > MAX_STARTS:
             self._starts.popitem(last=False)
         self.table.touch(found)
 
     def describe_row(self) -> ActionContext:
-        """Return the context of the entry's instance."""
-        entry = self.table.current
-        if entry is None:
+        """Return the context of the instances of the marked entries, or of that at the cursor."""
+        names = list(dict.fromkeys(entry.instance for entry in self.chosen()))
+        if not names:
             return ActionContext()
-        instance = self.campaign.instances.get(entry.instance)
-        return replace(row_context(instance), row=True, instance=entry.instance)
+        instances = map(self.campaign.instances.get, names)
+        return replace(rows_context(instances), row=True, instance=names[0])
 
     # ------------------------------------------------------------- actions
 
@@ -252,11 +290,15 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         self.host.when_free(show)
 
     def do_corpus_command(self, action: Action) -> None:
-        """Send the command of an action."""
-        entry = self.table.current
-        if entry is not None and action.command is not None:
-            command = action.command(entry.id, entry.instance)
-            self.host.steer(command, f"{command.name} {entry.key}")
+        """Send the command of an action for the marked entries, else for that at the cursor."""
+        entries = self.chosen()
+        if not entries or action.command is None:
+            return
+        commands = [action.command(entry.id, entry.instance) for entry in entries]
+        one = len(entries) == 1
+        what = entries[0].key if one else f"{len(entries):,} entries"
+        if self.host.steer_all(commands, f"{commands[0].name} {what}"):
+            self.unmark()
 
     def do_entry_copy(self) -> None:
         """Copy the path of the entry's file."""

@@ -8,19 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from textual.geometry import Size
+from textual.notifications import SeverityLevel
 from textual.worker import WorkType
 
+from fuzztui.base.signals import is_by_signal
+from fuzztui.model.groups import regrouping
 from fuzztui.model.selectors import groups
 from fuzztui.model.state import Changes, CommandStatus, Finding
+from fuzztui.model.verdicts import given_about, verdict_of
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt, load_at
-from fuzztui.tui.frame.action_context import ActionContext, row_context, without_supervisor
-from fuzztui.tui.frame.command_sender import minimisings
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.action_context import ActionContext, rows_context, without_supervisor
+from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, minimisings
 from fuzztui.tui.frame.input_screen import InputScreen
+from fuzztui.tui.frame.local_verdict import record_verdict
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.glyphs import finding_sign
@@ -29,8 +35,21 @@ from fuzztui.tui.labels.input_views import InputContent, file_lines, input_lines
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
+from fuzztui.tui.screens.findings.frames_dialog import FramesScreen
 from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
-from fuzztui.wire.commands import CancelMinimise, Minimise
+from fuzztui.tui.screens.findings.verdict_dialog import VerdictScreen
+from fuzztui.wire.commands import (
+    CancelMinimise,
+    CountFrames,
+    JudgeFinding,
+    Minimise,
+    OfVerdictsFile,
+    SkipFrames,
+)
+from fuzztui.wire.verdicts import KNOWN, NEW, OPEN, REGRESSION, label
+
+MAX_NAMED = 3
+"""Groups that the dialog for a verdict names."""
 
 SOURCE_LINES = 4
 """Lines of source code before and after the line of a crash."""
@@ -53,6 +72,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
     """A row for each group, represented by its first file; or a row for each file."""
 
     TAB = "findings"
+    SCOPES = ("listing", "marking")
     DEFAULT_CSS = """
     FindingsScreen.-few {
         & #listing { layout: vertical; }
@@ -71,7 +91,10 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         """Number of findings by signature."""
         self._minimisings: dict[str, CommandStatus] = {}
         self._minimisers: dict[str, LocalMinimiser] = {}
+        self._unrecorded: dict[str, tuple[str, str]] = {}
+        """Verdicts and notes that were not recorded, by signature: the dialog offers them again."""
         """Running minimisers of this screen, by the finding's key."""
+        self._minimise_turn = asyncio.Lock()
         self._here: dict[str, CommandStatus] = {}
         """Their progress, or their results, by the finding's key."""
 
@@ -83,13 +106,30 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def _columns(self) -> Sequence[Column[Finding]]:
         return (
-            Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9),
+            Column(
+                "kind",
+                "kind",
+                _kind,
+                lambda f: f.category,
+                min=7,
+                max=9,
+                value=lambda f: f.category,
+            ),
+            Column("verdict", "verdict", self._verdict, self._verdict_of, max=10, spare=True),
             Column("met", "count", self._met, self._count_of, "right", min=5, descending=True),
             Column("title", "what", self._title, details.finding_title, min=20, max=200, flex=True),
-            Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=90),
+            Column("place", "where", _place, lambda f: f.place, min=8, max=60, needs=90, yields=16),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
-            Column("by", "by", _by, lambda f: f.instance, max=12, needs=100),
-            Column("thanks", "via mutant", self._credit, None, max=16, needs=66, spare=True),
+            Column("by", "by", _by, lambda f: f.instance, max=12, needs=100, varies=True),
+            Column(
+                "thanks",
+                "via mutant",
+                self._credit,
+                lambda f: self._credit(f)[0],
+                max=16,
+                needs=66,
+                spare=True,
+            ),
             Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
         )
 
@@ -111,7 +151,15 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         if command is not None and command.state == "pending":
             part = f" {format.percent(command.part, 1.0)}" if command.part >= 0 else ""
             return f"minimising{part}…  {title}", "pending"
-        return title, "" if finding.title else "muted"
+        judged = self._verdict_of(finding) not in OPEN
+        return title, "muted" if judged or not finding.title else ""
+
+    def _verdict_of(self, finding: Finding) -> str:
+        return verdict_of(self.campaign, finding.signature)
+
+    def _verdict(self, finding: Finding) -> Cell:
+        verdict = self._verdict_of(finding)
+        return ("" if verdict == NEW else label(verdict)), details.VERDICT_STYLES.get(verdict, "")
 
     def _minimising(self, key: str) -> CommandStatus | None:
         return self._here.get(key) or self._minimisings.get(key)
@@ -129,7 +177,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         if changes.reset:
             self.table.load(state.findings)
         elif changes.findings:
-            touched = set(changes.findings)
+            touched = set(changes.findings)  # of a new verdict: the whole group
             for key in changes.findings:
                 finding = state.findings.get(key)
                 if finding is not None and finding.signature:
@@ -156,9 +204,11 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def narrow(self, text: str) -> None:
         """Filter by words; if grouped, show one row per group."""
-        self.table.rows.narrow(text, self._passes)
-        self.table.sync(reveal=True)
-        self._count()
+        self.apply(text, self._passes)
+
+    def nothing(self) -> Sequence[Line]:
+        """Return what fills the table."""
+        return () if self.campaign.findings else details.no_findings_lines()
 
     def details(self, row: Finding, preview: Inputs | None, size: Size) -> Sequence[Line]:
         """Return title, location, report, other files of the group, minimised input, input."""
@@ -191,7 +241,8 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             return Inputs(read(), minimised, _source_of(row, started))
 
         command = self._minimising(row.key)
-        return f"{name} {command.state if command is not None else ''}", read_all
+        state = command.state if command is not None else ""
+        return f"{name} {state} {row.place}", read_all  # rules about frames change the place
 
     def input_of(self, preview: Inputs) -> InputContent:
         """Return the minimised input if there is one, else the input."""
@@ -199,11 +250,13 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def describe_row(self) -> ActionContext:
         """Return the context of the finding's instance, and whether minimising is in progress."""
-        finding = self.table.current
+        chosen = self.chosen()
+        finding = next(iter(chosen), None)
         if finding is None:
             return ActionContext()
+        names = dict.fromkeys(f.instance for f in chosen)
         return replace(
-            row_context(self.campaign.instances.get(finding.instance)),
+            rows_context(map(self.campaign.instances.get, names)),
             row=True,
             instance=finding.instance,
             minimising=self._is_minimising(finding),
@@ -244,6 +297,98 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         work: WorkType[None] = copy  # created by the worker, so that none is left unawaited
         self.run_worker(work, group="copy", exclusive=True)
 
+    def do_finding_judge(self) -> None:
+        """Ask for a verdict about the marked groups, or the one under the cursor; send it."""
+        chosen = self.chosen()
+        by_signature = {f.signature: f for f in reversed(chosen) if f.signature}
+        groups = [f for f in by_signature.values() if not is_by_signal(f.signature)][::-1]
+        if not groups:
+            if chosen:
+                text = "No verdict is possible: the finding has no signature."
+                self.notify(text, severity="warning", timeout=4)
+            return
+        given = given_about(self.campaign, groups[0].signature)
+        verdict, note = (given.verdict, given.note) if given is not None else (KNOWN, "")
+        regression = self._verdict_of(groups[0]) == REGRESSION
+
+        signature = groups[0].signature
+        draft = self._unrecorded.get(signature)
+
+        def send(verdict: str, note: str) -> None:
+            self._unrecorded[signature] = (verdict, note)
+            commands = [JudgeFinding(f.file, verdict, note, f.instance) for f in groups]
+            self._send_verdicts(commands, answered)
+
+        def answered(outcome: CommandOutcome) -> bool:
+            failed = outcome.kind in ("rejected", "failed")
+            if not failed:
+                self._unrecorded.pop(signature, None)
+                self.unmark()
+            # The notification shows what was done, the dialog what was not.
+            return dialog.answered(outcome.detail or outcome.kind if failed else "") and failed
+
+        lines = [_named_group(f) for f in groups[:MAX_NAMED]]
+        if len(groups) > MAX_NAMED:
+            lines.append(f"and {len(groups) - MAX_NAMED:,} more")
+        if regression:
+            lines.append("is a regression: it was marked as fixed, and stays one in this run")
+        # Not "fixed" again by mistake, which would make no difference.
+        start = KNOWN if regression else verdict
+        start, note = draft or (start, note)
+        dialog = VerdictScreen(lines, len(groups), start, note, send)
+        self.app.push_screen(dialog)
+
+    def do_finding_frames(self) -> None:
+        """Ask which frames of the finding under the cursor count for signatures; send it."""
+        finding, state = self.table.current, self.campaign
+        if finding is None:
+            return
+        if not finding.basis:
+            text = "The signature is not made of the frames of a stack."
+            self.notify(text, severity="warning", timeout=4)
+            return
+
+        def answered(answer: tuple[list[str], list[str]] | None) -> None:
+            if answer is not None:
+                added, removed = answer
+                commands: list[OfVerdictsFile] = []
+                commands += [SkipFrames(added)] if added else []
+                commands += [CountFrames(removed)] if removed else []
+                self._send_judgements(commands, "frames that count", lambda _outcome: False)
+
+        dialog = FramesScreen(
+            finding, tuple(state.skipped_frames), lambda rules: regrouping(state, rules)
+        )
+        self.app.push_screen(dialog, answered)
+
+    def _send_verdicts(self, commands: Sequence[JudgeFinding], answered: Answered) -> None:
+        of = "" if len(commands) == 1 else f" of {len(commands):,} groups"
+        name = f"verdict{of}: {label(commands[0].verdict)}"
+        self._send_judgements(commands, name, answered)
+
+    def _send_judgements(
+        self, commands: Sequence[OfVerdictsFile], name: str, answered: Answered
+    ) -> None:
+        """Send commands; after the campaign's end, a separate process records each of them.
+
+        ``answered`` is called with the worst outcome.
+        """
+        run = self.host.run_dir
+        if run is None or not without_supervisor(self.host.action_context()):
+            self.host.steer_all(commands, name, answered)
+            return
+
+        async def record() -> None:
+            results = [await record_verdict(run, command) for command in commands]
+            worst = min(results)  # False: not recorded
+            if not answered(CommandOutcome("applied" if worst[0] else "failed", worst[1])):
+                for done, answer in results:
+                    severity: SeverityLevel = "information" if done else "error"
+                    self.notify(plain(answer), severity=severity, markup=False)
+
+        work: WorkType[None] = record
+        self.run_worker(work, group="judge")
+
     def _is_minimising(self, finding: Finding) -> bool:
         """Whether this screen or the supervisor is minimising the finding."""
         command = self._minimising(finding.key)
@@ -260,22 +405,30 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             self.host.steer(command, f"cancel minimising {_named(finding)}")
 
     def do_finding_minimise(self) -> None:
-        """Start or cancel minimising: by the supervisor, or by a command if there is none."""
-        finding = self.table.current
-        if finding is None:
+        """Start or cancel minimising: by the supervisor, or by a command if there is none.
+
+        Of marked findings those that are being minimised already are left alone.
+        """
+        chosen = self.chosen()
+        if len(chosen) == 1 and self._is_minimising(chosen[0]):
+            self._cancel(chosen[0])
             return
-        if self._is_minimising(finding):
-            self._cancel(finding)
-        elif without_supervisor(self.host.action_context()):
-            self._minimise_locally(finding)
-        else:
-            words = f"minimise {_named(finding)}"
-            self.host.steer(Minimise(finding.file, finding.instance), words)
+        chosen = [f for f in chosen if not self._is_minimising(f)]
+        if without_supervisor(self.host.action_context()):
+            for finding in chosen:
+                self._minimise_locally(finding)
+        elif chosen:
+            one = len(chosen) == 1
+            words = f"minimise {_named(chosen[0]) if one else f'{len(chosen):,} findings'}"
+            if not self.host.steer_all([Minimise(f.file, f.instance) for f in chosen], words):
+                return
+        self.unmark()
 
     def do_table_unfilter(self) -> None:
         """Cancel minimising of the finding under the cursor; otherwise as in other screens."""
         finding = self.table.current
-        if finding is not None and self._is_minimising(finding):
+        free = not self.table.marks
+        if free and finding is not None and self._is_minimising(finding):
             self._cancel(finding)
         else:
             super().do_table_unfilter()
@@ -297,7 +450,8 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         async def minimise() -> None:
             tell("starting…")
             try:
-                done, words = await minimiser.run(tell)
+                async with self._minimise_turn:  # each search uses a whole core
+                    done, words = await minimiser.run(tell)
             except asyncio.CancelledError:  # the user leaves the screen
                 minimiser.cancel()
                 raise
@@ -315,6 +469,12 @@ def _source_of(finding: Finding, started: float) -> SourceExcerpt | None:
     if frame is None:
         return None
     return load_at(frame.file, frame.line, frame.code, started, SOURCE_LINES)
+
+
+def _named_group(finding: Finding) -> str:
+    """Return title and place of a finding's group, safe to draw."""
+    place = f"  at {finding.place}" if finding.place else ""
+    return plain(details.finding_title(finding) + place, 200)
 
 
 def _named(finding: Finding) -> str:

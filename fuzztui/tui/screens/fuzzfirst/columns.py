@@ -63,9 +63,10 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
         Column("number", "#", number, order, "right", min=3, max=7),
         Column("stage", "status", _stage, lambda m: (m.stage, m.state), min=10, max=14),
         # As wide as pending commands and the end of the budget: commands move no column.
-        Column("turn", "turn", turn, None, min=13, max=16),
+        Column("turn", "turn", turn, None, min=13, max=16, needs=50),
         Column("place", "where", dimmed(_place), lambda m: (m.file, m.line), max=PLACE),
-        Column("change", "change", dimmed(change_cell), None, min=18, max=120, flex=True),
+        Column("change", "change", dimmed(change_cell), lambda m: (m.before, m.after), min=18,
+               max=120, flex=True),
         Column("slot", "id", _slot, lambda m: (len(m.slot), m.slot), max=8, needs=100,
                spare=True),
         Column("build", "build", _build, lambda m: m.costs.get("build", 0.0), "right",
@@ -74,7 +75,8 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
         _brought("edges", "+edges", "edge", needs=90),
         _brought("crashes", "+crash", "crash", needs=90),
         _brought("kills", "kills", "killed", needs=130),
-        Column("verdict", "verdict", verdict, _by_verdict, max=12, spare=True, descending=True),
+        Column("verdict", "verdict", verdict, _by_verdict, max=12, spare=True, descending=True,
+               drop=True),
         Column("text", "", _text, None, needs=NEVER),
     )  # fmt: skip
 

@@ -157,10 +157,10 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
     lines: list[Line] = []
     words, style = verdict(mutant)
     if style == "killed":
-        told = [killed_text(mutant)]
+        facts = [killed_text(mutant)]
         if (kills := mutant.turn_results.get("kills", 0)) > 1:
-            told.append(f"{kills:,} inputs kill the mutant")
-        lines.append(pair("killed", "; ".join(w for w in told if w), "killed"))
+            facts.append(f"{kills:,} inputs kill the mutant")
+        lines.append(pair("killed", "; ".join(w for w in facts if w), "killed"))
         if file := file_of(mutant.killer):
             lines.append(pair("by file", f"{file},…", "muted"))
         lines += [pair("", text) for text in plain_lines(mutant.detail, 3) if mutant.detail]
@@ -204,14 +204,14 @@ def _slot(mutant: Mutant, state: State) -> list[Line]:
 def _gains(mutant: Mutant) -> list[Line]:
     """What the mutant has transferred, and the inputs that were pruned for it."""
     lines: list[Line] = []
-    told = mutant.turn_results
-    if words := transferred_text(told):
+    results = mutant.turn_results
+    if words := transferred_text(results):
         lines.append(pair("transfer", f"{words} to the target", "valid"))
     elif mutant.stage == "done":
         lines.append(pair("transfer", "nothing new to the target", "muted"))
     if words := earlier_text(mutant):
         lines.append(pair("earlier", words, "muted"))
-    kept, aside = told.get("kept", -1), told.get("aside", -1)
+    kept, aside = results.get("kept", -1), results.get("aside", -1)
     if kept >= 0 or aside >= 0:
         words = f"{several(max(0, kept), 'input')} kept"
         if aside > 0:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fuzztui.base.text import several
 from fuzztui.model.progress import PHASES
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.strip import ChoiceStrip
+from fuzztui.tui.base.wrap import flow, wrap
+from fuzztui.tui.frame.strip import INDENT, ChoiceStrip
 from fuzztui.tui.labels.mutants import SIGNS, brief_place
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist import STAGES, FuzzfirstSummary, progress_label
@@ -21,6 +24,9 @@ from fuzztui.tui.labels.worklist_text import (
     used_text,
 )
 
+BAR = 24
+"""Maximal cells of the bar in the folded strip."""
+
 MIN_BAR = 16
 """Cells below which the bar of the phases is left out."""
 
@@ -31,21 +37,62 @@ _PHASE_SIGNS = {"at work": STAGES["fuzzing"], "waiting": STAGES["queued"], **SIG
 
 
 class QueueStrip(ChoiceStrip):
-    """Phases, running turns, progress, score and gains; fewer lines if there is less room."""
+    """One line: the phase, how many mutants had a turn, and when the target follows.
 
-    DEFAULT_CSS = "QueueStrip { height: 5; }"
+    Opened: phases, running turns, progress, score and gains, with their meaning.
+    """
 
-    def paint(self, width: int, height: int) -> list[Line]:
-        """Draw the bar of both phases first: in a strip of one line it is the only one."""
+    def folded(self, width: int) -> Line:
+        """Return the phase, a bar of both phases, and what the mutants have brought."""
+        first = self._status.first
+        return [] if first is None else folded_line(self._status, first, width)
+
+    def unfolded(self, width: int) -> Sequence[Line]:
+        """Return all figures."""
         first = self._status.first
         if first is None:
             return []
-        lines: list[Line] = [phase_line(self._status, first, width), work_line(first, width)]
-        lines.append(_legend(first, width))
-        if height >= 5:
-            lines.append(_score(first))
-        lines.append(gains(first) if height >= 5 else _score(first))
-        return lines
+        return [
+            phase_line(self._status, first, width),
+            *self.meaning(
+                width,
+                "mutants are fuzzed one after the other, each for its turn",
+                "then the target, with the inputs that they found",
+            ),
+            work_line(first, width),
+            *_legend(first, width),
+            _score(first),
+            *self.meaning(width, "of the mutants with a verdict: those that an input kills"),
+            *wrap(gains(first), width),
+            *self.meaning(width, "the transfer: what inputs of mutants have brought the target"),
+        ]
+
+
+def folded_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
+    """Return the phase with its bar, the numbers of mutants, and the next phase, as far as they
+    fit.
+    """
+    here = first.stage == "mutants"
+    words = "mutants are fuzzed" if here else "the target is fuzzed"
+    if status.over:
+        words = words.replace(" are ", " were ").replace(" is ", " was ")
+    head = [
+        TextSpan(f" phase {1 if here else 2} of 2: ", "bold"),
+        TextSpan(f"{words} ", "bold running" if here and not status.over else "bold"),
+        *phase_bar(status, first, max(MIN_BAR // 2, min(BAR, width // 6))),
+    ]
+    total = first.phases.total()
+    turns = total - sum(first.phases[phase] for phase in ("waiting", "at work"))
+    brought = f", {words}" if (words := transferred_text(first.brought)) else ""
+    counts = f"  {turns:,} of {several(total, 'mutant')} had a turn, {first.killed:,} killed"
+    brief = f"  {turns:,} of {several(total, 'mutant')} done"
+    right = [TextSpan(f"  {eta} ", "bold primary")] if (eta := eta_text(first)) else []
+    for last in (right, []):  # when the target follows matters more than the numbers
+        for text in (counts + brought, counts, brief, ""):
+            line = [*head, *([TextSpan(text)] if text else [])]
+            if width_of([*line, *last]) < width:
+                return spread(line, last, width) if last else line
+    return head
 
 
 def phase_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
@@ -139,22 +186,17 @@ def _workers(first: FuzzfirstSummary, named: int) -> list[TextSpan]:
     return line
 
 
-def _legend(first: FuzzfirstSummary, width: int) -> Line:
-    """Number of mutants by progress; names that do not fit are left out."""
-    parts = [(phase, first.phases[phase]) for phase in PHASES if first.phases[phase]]
-    for worded in range(len(parts), -1, -1):
-        line = [TextSpan("       ")]
-        for n, (phase, count) in enumerate(parts):
+def _legend(first: FuzzfirstSummary, width: int) -> list[Line]:
+    """Number of mutants by progress."""
+    parts: list[Line] = []
+    for phase in PHASES:
+        if count := first.phases[phase]:
             sign = _PHASE_SIGNS[phase]
-            words = f"{progress_label(phase)} " if n < worded else ""
-            line += [
-                TextSpan(f"{sign.glyph} ", sign.style, phase),
-                TextSpan(f"{words}{count:,}", "", phase),
-                TextSpan("  "),
-            ]
-        if width_of(line) <= width:
-            break
-    return line
+            words = f"{progress_label(phase)} {count:,}  "
+            parts.append(
+                [TextSpan(f"{sign.glyph} ", sign.style, phase), TextSpan(words, "", phase)]
+            )
+    return flow([TextSpan(" " * INDENT)], parts, width, INDENT)
 
 
 def _score(first: FuzzfirstSummary) -> Line:

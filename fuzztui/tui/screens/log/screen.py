@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from textual.geometry import Size
 
@@ -23,11 +24,19 @@ from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.event_rows import describe_known
 from fuzztui.tui.labels.events import KINDS, MUTANTS, describe
-from fuzztui.tui.labels.log_rows import LogSource, Query
+from fuzztui.tui.labels.log_rows import LOG_KEYS, LogSource, Query
+from fuzztui.wire.conditions import FilterKey
 from fuzztui.wire.events import Record
 
 GROUPS = ("events", *KINDS, "")
 """The groups that ``f`` cycles through: events without statistics, each kind, all records."""
+
+CLOCK = "log.clock"
+"""The user's choice to see the time of day."""
+
+HOURS, DAYS = "%H:%M:%S", "%m-%d %H:%M:%S"
+DAY_S = 86_400.0
+"""Seconds of a campaign from which on the time of day has its date."""
 
 BREATH_S = 0.01
 """Seconds between two chunks of a scan, so that the screen stays responsive."""
@@ -58,11 +67,25 @@ class LogScreen(ListingScreen[Record, None]):
         return (
             # Not the last column: the caption would cover its title.
             Column("seq", "#", lambda r: (f"{r.seq}", "muted"), None, "right", max=9, needs=70),
-            Column("t", "time", _time, None, "right", min=8, max=12),
+            Column("t", "time", self._time, None, "right", min=8, max=14),
             Column("kind", "event", _label, None, min=9, max=12),
             Column("instance", "instance", _instance, None, max=24, needs=60),
             Column("text", "what", self._text, None, min=20, max=300, flex=True),
         )
+
+    def _time(self, record: Record) -> Cell:
+        """Campaign time, or the time of day; with the date if the campaign lasts longer."""
+        state = self.campaign
+        wall = wall_time(state, record.t) if CLOCK in self.host.choices else 0.0
+        if not wall:
+            return format.clock(record.t), "muted"
+        return format.wall_clock(wall, DAYS if state.t > DAY_S else HOURS), "muted"
+
+    def do_log_clock(self) -> None:
+        """Show the time of day, or the time since the campaign started."""
+        self.host.choose(CLOCK, CLOCK not in self.host.choices)
+        self.table.remeasure("t")
+        self.table.invalidate()
 
     def _text(self, record: Record) -> Cell:
         """The words of the event list, and further files of a group."""
@@ -137,8 +160,21 @@ class LogScreen(ListingScreen[Record, None]):
     # -------------------------------------------------------------- filter
 
     def narrow(self, text: str) -> None:
-        """Scan for the words of the filter."""
-        self._ask(replace(self.source.query, text=text))
+        """Scan for the words and conditions of the filter."""
+        query = replace(self.source.query, text=text)
+        self.query_one(FilterBar).say(query.filter.problem)
+        self._ask(query)
+
+    def keys(self) -> Mapping[str, FilterKey[Any]]:
+        """Return the keys of a query."""
+        return LOG_KEYS
+
+    def values_of(self, key: str) -> Iterable[str]:
+        """Return the kinds of events, or the instances."""
+        if key == "instance":
+            return [*self.campaign.instances]
+        seen = (self.table.source.row(self.table.source.key(i)) for i in self.table.in_view)
+        return (describe(r.event).label for r in seen if r is not None and key == "event")
 
     def _ask(self, query: Query) -> None:
         self.source.ask(query)
@@ -179,9 +215,12 @@ class LogScreen(ListingScreen[Record, None]):
         if query.instance:
             shown += f" of {query.instance}"
         share = self.source.progress(self._last)
+        empty = f"no {shown} to show yet"
         if share < 1 and not self._problem:
-            shown += f", scanned {format.percent(share, 1)}"
-        self.table.empty = self._problem or f"no {shown} to show yet"
+            scanned = format.percent(share, 1)
+            empty = f"looking for {shown} in the log: {scanned} is read"
+            shown += f", {scanned} of the log is read"
+        self.table.empty = self._problem or empty
         if self._problem:
             self.table.set_caption(self._problem, "not everything was read")
         else:
@@ -212,11 +251,8 @@ class LogScreen(ListingScreen[Record, None]):
 
 def _matching(query: Query, records: Sequence[Record], state: State) -> list[int]:
     """In a thread: only looks rows of the state up, which is safe while it is changed."""
-    return [r.seq for r in records if query.matches(describe_known(r.event, state))]
-
-
-def _time(record: Record) -> Cell:
-    return format.clock(record.t), "muted"
+    found = query.filter
+    return [r.seq for r in records if query.matches(describe_known(r.event, state), r, found)]
 
 
 def _label(record: Record) -> Cell:

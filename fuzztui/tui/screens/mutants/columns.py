@@ -8,7 +8,7 @@ from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.labels.mutant_details import PLACE, change_cell, cut_place
-from fuzztui.tui.labels.mutants import GROUP_LABELS, group_rank, place, rank, sign
+from fuzztui.tui.labels.mutants import GROUP_LABELS, group_rank, place, rank, state_sign
 
 STEER = 10
 """Cells for a command about a mutant: a glyph and a word."""
@@ -27,31 +27,36 @@ def columns(
     return (
         Column(
             # The groups of survivors in their order, the most interesting first.
-            "state", "state", _state, lambda m: (rank(m.state), group_rank(m)), min=9, max=12
+            "state", "state", _state, lambda m: (rank(state_sign(m)[1]), group_rank(m)),
+            min=9, max=12,
         ),
         Column(
             # Always shown, with a fixed width: a command moves no other column.
-            "steer", "steer", steer, lambda m: m.steer, min=STEER, max=STEER, descending=True
+            "steer", "steer", steer, lambda m: m.steer, min=STEER, max=STEER, needs=50,
+            descending=True
         ),
-        Column("operator", "operator", _operator, lambda m: m.operator, max=12),
+        Column("operator", "operator", _operator, lambda m: m.operator, max=12, needs=50),
         Column(
             "place", "where", _place, lambda m: (m.file, m.line), max=PLACE, give=13, cut=cut_place
         ),
-        Column("function", "function", _function, lambda m: m.function, max=26, needs=130),
-        Column("change", "change", change_cell, None, min=18, max=120, flex=True),
-        Column("group", "survivor", survivor, group_rank, max=13, needs=140),
+        Column("function", "function", _function, lambda m: m.function, max=30, needs=130,
+               yields=14),
+        Column("change", "change", change_cell, lambda m: (m.before, m.after), min=18, max=120,
+               flex=True),
+        Column("group", "survivor", survivor, group_rank, max=13, needs=140, spare=True),
         _figure("runs", "runs", lambda m: m.runs, needs=70),
         _figure("infected", "infected", lambda m: m.infected, needs=150),
-        Column("killer", "killed by", _killer, lambda m: m.killer, max=12, needs=110),
-        Column("oracle", "how", _oracle, lambda m: m.oracle, max=9, needs=100),
-        Column("t", "killed", _killed, _kill_order, "right", min=7, max=12, needs=100),
+        Column("killer", "killed by", _killer, lambda m: m.killer, max=12, needs=110, spare=True),
+        Column("oracle", "how", _oracle, lambda m: m.oracle, max=9, needs=100, spare=True),
+        Column("t", "killed", _killed, _kill_order, "right", min=7, max=12, needs=100,
+               spare=True),
         Column("text", "", _text, None, needs=NEVER),
     )  # fmt: skip
 
 
 def _state(mutant: Mutant) -> Cell:
-    sign_ = sign(mutant.state)
-    return f"{sign_.glyph} {mutant.state}", sign_.style
+    glyph, word = state_sign(mutant)
+    return f"{glyph.glyph} {word}", glyph.style
 
 
 def _operator(mutant: Mutant) -> Cell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fuzztui.model.mutants import (
     RAN,
@@ -27,7 +28,7 @@ from fuzztui.tui.labels.mutant_details import (
     number_span,
     side_style,
 )
-from fuzztui.tui.labels.mutants import sign
+from fuzztui.tui.labels.mutants import sign, state_sign
 
 
 def mutant_lines(
@@ -42,9 +43,10 @@ def mutant_lines(
 
     ``tight``: only some lines have room.
     """
-    head = head_line(mutant, sign(mutant.state), mutant.state, pending)
+    head = head_line(mutant, *state_sign(mutant), pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_lines(mutant, source, 1 if tight else AROUND), *gap]
+    lines += _accepted(mutant, state)
     lines += _story(mutant, reach_known=is_reach_known(state))
     lines += _figures(mutant)
     if mutant.static:
@@ -109,6 +111,17 @@ def _bare(mark: str, text: str, style: str) -> Line:
 # -------------------------------------------------------------------- state
 
 
+def _accepted(mutant: Mutant, state: State) -> list[Line]:
+    """Why a user has accepted that the mutant survives; empty if no user has."""
+    accepted = state.accepted_mutants.get(mutant.id)
+    if accepted is None or not mutant.accepted:
+        return []
+    by = " ".join([*([f"by {accepted['author']}"] if accepted["author"] else []),
+                   accepted["date"][:10]]).strip()  # fmt: skip
+    because = pair("accepted", accepted["because"] or "no reason was given")
+    return [[*because, TextSpan(plain(f"  {by}") if by else "", "muted")]]
+
+
 def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
     """The state of the mutant, as text."""
     match mutant.state:
@@ -122,7 +135,8 @@ def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
             words = f"{runs}, and made no difference to the result"
             return [pair("alive", words, "alive"), *_near(mutant)]
         case "pending":
-            words = _PENDING[survivor_group(mutant, reach_known=reach_known)]
+            bare = replace(mutant, accepted=False)
+            words = _PENDING[survivor_group(bare, reach_known=reach_known)]
             if mutant.static:
                 words = "not run yet: each run needs an import"
             return [pair("pending", words, "pending"), *_near(mutant)]
@@ -134,7 +148,7 @@ def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
 
 
 _PENDING = {
-    RAN: "not run yet, since it was requeued",
+    RAN: "not run since it was requeued",
     WAITS: "infected, and not run yet on that input",
     REACHED: "reached, and never infected: the expression always had the same value",
     UNREACHED: "no input has reached the expression",

@@ -10,10 +10,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
+from fuzztui.tui.base.dialogs import Dialog
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.action_context import Action
@@ -101,7 +101,7 @@ class ScopeMenu(Canvas):
 
     def _verb(self, action: Action, width: int) -> Line:
         reason = self._why_not(action, self.scope)
-        key = fit(key_name(action.keys[0]), 3, "right")
+        key = fit(next(map(key_name, action.keys), ""), 3, "right")
         if reason:
             return [TextSpan(fit(plain(f"{key}  ({action.label}: {reason})"), width), "muted")]
         head = f"  {action.label}"
@@ -112,7 +112,7 @@ class ScopeMenu(Canvas):
         ]
 
 
-class ScopeScreen(ModalScreen[tuple[str, MutantGroup] | None]):
+class ScopeScreen(Dialog[tuple[str, MutantGroup] | None]):
     """Returns the id of an action and the group; None: cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -121,14 +121,7 @@ class ScopeScreen(ModalScreen[tuple[str, MutantGroup] | None]):
         Binding("up,k,shift+tab", "move(-1)", show=False),
     ]
     DEFAULT_CSS = """
-    ScopeScreen {
-        align: center middle;
-        & > Vertical {
-            width: 92; max-width: 96%; height: auto; max-height: 96%;
-            background: $surface; border: round $primary; padding: 1 2;
-            border-title-color: $primary; border-subtitle-color: $muted;
-        }
-    }
+    ScopeScreen > Vertical { width: 92; }
     """
 
     def __init__(

@@ -5,23 +5,26 @@ In a fuzz-first campaign the table is the worklist, in the order of turns.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from textual import on
+from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.model.mutants import SURVIVORS, is_reach_known, nearest, survivor_group
+from fuzztui.model.mutant_scores import CodeScore
+from fuzztui.model.mutants import SURVIVORS, is_reach_known, nearest
 from fuzztui.model.progress import AT_WORK, PHASES, phase
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Finding, Mutant
 from fuzztui.tui.base import shell, source_excerpt
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.columns import Cell
+from fuzztui.tui.base.columns import Cell, column_keys
 from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext
@@ -38,27 +41,36 @@ from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, worklist_mutant_lin
 from fuzztui.tui.screens.fuzzfirst.strip import QueueStrip
 from fuzztui.tui.screens.mutants.columns import columns
 from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
+from fuzztui.tui.screens.mutants.functions import FunctionTable, group_of
 from fuzztui.tui.screens.mutants.steering import MutantControls
 from fuzztui.tui.screens.mutants.strip import MutantStrip
 from fuzztui.wire.commands import (
     MutantCommand,
     names_of,
 )
+from fuzztui.wire.conditions import FilterKey
+from fuzztui.wire.selection import KEYS
+
+FIGURES = "mutants.figures"
+"""The user's choice whether the figures above the table are shown."""
 
 
 class MutantsScreen(MutantControls):
     """The summary of the analysis, and a row for each mutant."""
 
     TAB = "mutants"
-    HINT = "words, or conditions such as operator=math,state=alive"
+    SCOPES = ("listing", "marking")
+    HINT = "words, or conditions: state=alive function=*parse_* runs>10"
     DEFAULT_CSS = """
     MutantsScreen {
         & MutantStrip, & QueueStrip { margin-top: 1; display: none; }
         & #listing { margin-top: 1; }
         &.-short #listing, &.-tiny #listing { margin-top: 0; }
-        &.-short MutantStrip, &.-short QueueStrip { height: 4; margin-top: 0; }
-        &.-tiny MutantStrip, &.-tiny QueueStrip { height: 1; margin-top: 0; }
-        &.-wide {
+        & FunctionTable { display: none; width: 100%; }
+        &.-functions FunctionTable { display: block; }
+        &.-functions #mutants, &.-functions DetailPane { display: none; }
+        &.-short ChoiceStrip, &.-tiny ChoiceStrip { margin-top: 0; }
+        &.-wide, &.-vast {
             & #listing { layout: vertical; }
             & BigTable { width: 100%; height: 1fr; }
             & DetailPane { width: 100%; height: 45%; border-left: none; border-top: solid $rule; }
@@ -70,8 +82,7 @@ class MutantsScreen(MutantControls):
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
-        self._groups: dict[str, str] = {}
-        """The group of each survivor, by id."""
+        self._functions = FunctionTable(self._scores)
         self._reach_known = False
         self._turns: dict[str, str] = {}
         """In a worklist: when each mutant gets its turn, by id."""
@@ -82,17 +93,27 @@ class MutantsScreen(MutantControls):
 
     def body(self) -> Iterable[Widget]:
         """Yield the summary, the table and the details."""
-        yield MutantStrip()
-        yield QueueStrip()
-        yield from super().body()
+        strip, queue = MutantStrip(), QueueStrip()
+        strip.scores = self._scores
+        for each in (strip, queue):
+            each.open(FIGURES in self.host.choices)
+            yield each
+        details = DetailPane(id="detail")
+        yield Container(self.make_table(), details, self._functions, id="listing")
+        yield self.filter_bar()
+
+    @property
+    def table(self) -> BigTable[Mutant]:
+        """The table of mutants, also while the table of functions is shown."""
+        return self.query_one("#mutants", BigTable)
 
     def make_table(self) -> BigTable[Mutant]:
         """Return the table in the order of the engine's report."""
-        return BigTable(columns(self._steer, self._group_of), empty="no mutants")
+        return BigTable(columns(self._steer, self._group_of), empty="no mutants", id="mutants")
 
     def _group_of(self, mutant: Mutant) -> str:
         """The group of a survivor; an empty string for other mutants."""
-        return self._groups.get(mutant.id, "")
+        return self._scores.group_of(mutant.id)
 
     def _steer(self, mutant: Mutant) -> Cell:
         if pending := self.pending(mutant):
@@ -116,11 +137,11 @@ class MutantsScreen(MutantControls):
             self.table.show_columns(columns_, columns_[0] if self._queue else None)
             self.table.keeps_line = self._queue
             self._only = self._group = ""
-            self.table.rows.narrow(self._filter.words, self._accepts())
+            self.table.narrow(self._filter.words, self._accepts())
         if self._queue and (changes.reset or changes.mutants or changes.campaign):
             self._look_at_turns()
-        anew = changes.reset or self._reach_known != is_reach_known(state)
-        self._note_groups(state.mutants if anew else changes.mutants, reset=anew)
+        every = changes.reset or turned or self._reach_known != is_reach_known(state)
+        self._note_scores(state.mutants if every else changes.mutants, reset=every)
         if changes.reset or turned:
             self.table.load(state.mutants)
         else:
@@ -135,32 +156,74 @@ class MutantsScreen(MutantControls):
         self.show_detail()
         self.host.refresh_footer()
 
-    def _note_groups(self, ids: Iterable[str], *, reset: bool) -> None:
-        """Note the groups of changed mutants; of 100,000 they take too long for each tick."""
+    def _note_scores(self, ids: Iterable[str], *, reset: bool) -> None:
+        """Note the changed mutants; of 100,000 all take too long for each tick."""
         if reset:
-            self._groups.clear()
             self._reach_known = is_reach_known(self.campaign)
-        for id in ids:
-            mutant = self.campaign.mutants.get(id)
-            known = self._reach_known
-            if group := "" if mutant is None else survivor_group(mutant, reach_known=known):
-                self._groups[id] = group
-            else:
-                self._groups.pop(id, None)
+        keys = self._scores.note(
+            self.campaign.mutants, list(ids), reset=reset, reach_known=self._reach_known,
+            queue=self._queue,
+        )  # fmt: skip
+        self._functions.note(keys, reset=reset)
 
     def tick(self, status: Status) -> None:
         """Update summary and waiting times."""
         super().tick(status)
         strip, queue = self.query_one(MutantStrip), self.query_one(QueueStrip)
-        strip.groups = Counter(self._groups.values())
         strip.display = status.mutants is not None and status.first is None
         queue.display = status.first is not None
         strip.show(status)
         queue.show(status)
+        if self.has_class("-functions"):
+            self._functions.catch_up()
         if self._queue:
             self._look_at_turns()
             if (mutant := self.table.current) is not None and mutant.stage in AT_WORK:
                 self.show_detail()
+
+    def do_mutants_figures(self) -> None:
+        """Open or fold the figures above the table."""
+        opened = FIGURES not in self.host.choices
+        self.host.choose(FIGURES, opened)
+        for strip in self.query(ChoiceStrip):
+            strip.open(opened)
+
+    # ------------------------------------------------- files and functions
+
+    def do_mutants_functions(self) -> None:
+        """Switch between the mutants, and files and functions with their scores."""
+        shown = not self.has_class("-functions")
+        self.set_class(shown, "-functions")
+        self.query_one(FilterBar).close()
+        if shown:
+            self._functions.narrow("")
+            self._functions.catch_up()
+        self.to_table()
+        self.host.refresh_footer()
+
+    def to_table(self) -> None:
+        """Move the focus to the table that is shown."""
+        self.set_focus(self._functions if self.has_class("-functions") else self.table)
+
+    @property
+    def code(self) -> CodeScore | None:
+        """The file or function under the cursor; None while mutants are shown."""
+        return self._functions.current if self.has_class("-functions") else None
+
+    @on(BigTable.Selected)
+    def _opened_function(self, event: BigTable.Selected) -> None:
+        """Show the mutants of a file or function: a filter, which escape removes."""
+        row = self.code
+        if row is None or event.table is not self._functions:
+            return
+        event.stop()
+        self.do_mutants_functions()
+        self.query_one(FilterBar).set(group_of(row, self._scores).select)
+
+    def _moved(self, event: BigTable.Highlighted) -> None:
+        super()._moved(event)
+        if event.table is self._functions:
+            self.host.refresh_footer()
 
     # ------------------------------------------------------------- worklist
 
@@ -230,7 +293,7 @@ class MutantsScreen(MutantControls):
     def _count(self) -> None:
         super()._count()
         rows = self.table.rows
-        narrowed = bool(self._only or self._group or rows.filter_text or self._filter.selection)
+        narrowed = bool(self._only or self._group or rows.filter_text or self._filter.passes)
         words = GROUP_LABELS.get(self._group) or progress_label(self._only) or "shown"
         passing = f"{len(rows):,}/{rows.total:,}"
         self.table.empty = "no mutant passes the filter" if rows.total else "no mutants"
@@ -276,28 +339,45 @@ class MutantsScreen(MutantControls):
         In a worklist the supervisor carries out the commands.
         """
         if self._queue:
-            return _in_queue(self.table.current)
+            row = _in_queue([] if self.code is not None else self.chosen())
+            return replace(row, row=True) if self.code is not None else row
         able: set[str] | None = None
         over = self.campaign.state in ENDED  # then mutants can be judged
         for instance in list(self.campaign.instances.values()):
             if (over or instance.state not in ENDED) and (instance.capabilities or instance.engine):
                 able = (able or set()) | set(instance.capabilities)
-        mutant = self.table.current
+        states = {m.state for m in self.chosen()} if self.code is None else set()
         return ActionContext(
-            row=mutant is not None,
-            mutant=mutant.state if mutant is not None else "",
+            row=bool(states) or self.code is not None,
+            mutant=next(iter(states)) if len(states) == 1 else "",
             capabilities=None if able is None else frozenset(able),
         )
 
     # -------------------------------------------------------------- filter
 
     def narrow(self, text: str) -> None:
-        """Filter by words, conditions and state."""
-        self._filter = parse_filter(text)
-        self.table.rows.narrow(self._filter.words, self._accepts())
-        self.table.sync(reveal=True)
+        """Filter by words, conditions and state; functions by words only."""
+        if self.has_class("-functions"):
+            self._functions.narrow(text)
+            self.query_one(FilterBar).count(len(self._functions.rows), len(self._scores.rows))
+            if text:
+                return
+        self._filter = parse_filter(text, self.screen_keys)
+        self.query_one(FilterBar).say(self._filter.problem)
+        self.table.narrow(self._filter.words, self._accepts())
         self._count()
         self.show_detail()
+
+    @property
+    def screen_keys(self) -> Mapping[str, FilterKey[Mutant]]:
+        """Keys of the filter beside those that commands understand: the columns of the table."""
+        return {
+            name: key for name, key in column_keys(self.table.columns).items() if name not in KEYS
+        }
+
+    def keys(self) -> Mapping[str, FilterKey[Mutant]]:
+        """Return the keys of selections, and those of the table's columns."""
+        return {**KEYS, **self.screen_keys}
 
     def _accepts(self) -> Callable[[Mutant], bool] | None:
         if not (self._queue and self._only):
@@ -320,7 +400,7 @@ class MutantsScreen(MutantControls):
 
     def do_mutants_survivors(self) -> None:
         """Show the survivors in the order of their groups, then each group alone, then all."""
-        here = set(self._groups.values())
+        here = +self._scores.groups
         choices = ["", SURVIVING, *(group for group in SURVIVORS if group in here)]
         at = choices.index(self._group) if self._group in choices else 0
         self._show_group(choices[(at + 1) % len(choices)])
@@ -347,13 +427,16 @@ class MutantsScreen(MutantControls):
             self._show_only("" if event.state == self._only else event.state)
 
     def _show_only(self, state: str) -> None:
+        if self.has_class("-functions"):
+            self.do_mutants_functions()
         self._only = state
         text = self.query_one(FilterBar).text
         self.host.when_free(lambda: self.narrow(text))
 
     def do_table_unfilter(self) -> None:
         """Remove the filter; without a filter, show all states again."""
-        free = self.focused is not self.pane and not self.query_one(FilterBar).text
+        marked = bool(self.table.marks)
+        free = self.focused is not self.pane and not self.query_one(FilterBar).text and not marked
         if self._group and free:
             self._show_group("")
         elif self._only and free:
@@ -401,9 +484,14 @@ class MutantsScreen(MutantControls):
 _QUEUE_COMMANDS = frozenset(names_of(MutantCommand))
 
 
-def _in_queue(mutant: Mutant | None) -> ActionContext:
-    """Return the context of a row of a worklist."""
-    if mutant is None:
+def _in_queue(mutants: Sequence[Mutant]) -> ActionContext:
+    """Return the context of rows of a worklist."""
+    if not mutants:
         return ActionContext(capabilities=_QUEUE_COMMANDS)
+    mutant = mutants[0]
+    if len(mutants) > 1:
+        states = {m.state for m in mutants}
+        state = mutant.state if len(states) == 1 else ""
+        return ActionContext(row=True, mutant=state, capabilities=_QUEUE_COMMANDS)
     where = mutant.stage if mutant.stage in (*AT_WORK, "dropped") else phase(mutant)
     return ActionContext(row=True, mutant=mutant.state, phase=where, capabilities=_QUEUE_COMMANDS)

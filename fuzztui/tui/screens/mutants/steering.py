@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from textual.notifications import SeverityLevel
+
 from fuzztui.base.text import several
+from fuzztui.model.mutant_scores import CodeScore, CodeScores
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -13,11 +17,22 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import Action, judges_ended
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.local_verdict import record_verdict
 from fuzztui.tui.frame.mutant_actions import MUTANTS
-from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, one, scopes
+from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, marked, one, scopes
+from fuzztui.tui.screens.mutants.functions import group_of
 from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
-from fuzztui.tui.screens.mutants.local_verdict import record_verdict
-from fuzztui.wire.commands import Command, ExactPass, MarkEquivalent, SkipMutants, Verdict
+from fuzztui.wire.commands import (
+    AcceptMutants,
+    Command,
+    ExactPass,
+    MarkEquivalent,
+    OfVerdictsFile,
+    SkipMutants,
+    UnacceptMutants,
+    Verdict,
+)
+from fuzztui.wire.selection import parse_selection
 
 
 class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
@@ -32,17 +47,19 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
         """The one group of survivors that is shown, or ``SURVIVING``; empty: all mutants."""
         self._queue = False
         """Whether the table is a worklist."""
+        self._scores = CodeScores()
 
     def do_mutants_command(self, action: Action) -> None:
-        """Send the command of an action for the mutant under the cursor."""
-        mutant = self.table.current
-        if mutant is None:
+        """Send the command of an action for the marked mutants, else for that at the cursor."""
+        if self.code is not None:  # first how many mutants that means; the same key then acts
+            self.do_mutant_many()
             return
-        scope = one(mutant)
-        if scope is None:
-            self._notify_unsendable()
-        else:
-            self._send(action, scope)
+        if self.table.marks:
+            self._send(action, *marked(self.chosen()))
+            return
+        mutant = self.table.current
+        if mutant is not None:
+            self._send(action, one(mutant) or marked([mutant])[0])
 
     def _move_on_from(self, mutant_id: str) -> None:
         """Move the cursor on if its row is about to leave the worklist."""
@@ -56,18 +73,33 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
         """Ask for a group of mutants and an action."""
         self.host.when_free(self._ask_which)
 
-    def _ask_which(self) -> None:
+    @property
+    def code(self) -> CodeScore | None:
+        """The file or function under the cursor; None while mutants are shown."""
+        return None
+
+    def _offered(self) -> list[MutantGroup]:
+        """The groups of mutants of the row under the cursor."""
+        if (code := self.code) is not None:
+            group = group_of(code, self._scores)
+            return [group] if group.select else []
         mutant = self.table.current
-        if mutant is None or not self.may_take_focus:
-            return
+        if mutant is None:
+            return []
         # A selection cannot express progress in a worklist, nor a group of survivors.
         sayable = not (self._queue and self._only) and not self._group
         narrowed = self._filter.as_selection(self._only) if sayable else ""
-        found = scopes(mutant, self.campaign.mutants.values(), narrowed)
+        return scopes(mutant, self.campaign.mutants.values(), narrowed)
+
+    def _ask_which(self) -> None:
+        if (self.table.current is None and self.code is None) or not self.may_take_focus:
+            return
+        found = self._offered()
         if not found:  # without file and function, too
             self._notify_unsendable()
             return
-        verbs = [a for a in MUTANTS if a.command and a.queue in (None, self._queue)]
+        now = self.host.action_context()
+        verbs = [a.with_keys(now) for a in MUTANTS if a.command and a.queue in (None, self._queue)]
         verbs.sort(key=_needs_reason)
 
         def chosen(answer: tuple[str, MutantGroup] | None) -> None:
@@ -82,40 +114,72 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
         alone = scope.count == 1
         return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
 
-    def _send(self, action: Action, scope: MutantGroup) -> None:
-        whom = scope.select if scope.count == 1 else f"{scope.count:,} mutants ({scope.select})"
-        if action.command is not None and not _needs_reason(action):
-            command = action.command(scope.select)
-            self._steer_mutants(command, f"{action.label.lower()} {whom}")
-            if isinstance(command, SkipMutants):
-                self._move_on_from(scope.select)
+    def _send(self, action: Action, *scopes: MutantGroup) -> None:
+        """Send a command for each of the groups; several are parts of one that is too long."""
+        if not scopes:
             return
+        count = sum(scope.count for scope in scopes)
+        select = scopes[0].select
+        what = select if count == 1 else f"{count:,} mutants"
+        if count > 1 and not select.startswith("id="):
+            what += f" ({select})"
+
+        def send(make: Callable[[str], Command]) -> None:
+            commands = [make(scope.select) for scope in scopes]
+            self._steer_mutants(commands, f"{action.label.lower()} {what}")
+            if isinstance(commands[0], (SkipMutants, MarkEquivalent)):
+                self._move_on_from(select)
+            self.unmark()
+
+        if action.command is not None and not _needs_reason(action):
+            send(action.command)
+            return
+
+        make: type[MarkEquivalent | AcceptMutants] = MarkEquivalent
+        question = (
+            f"Why can no input distinguish {what} from the original? The reason is stored in "
+            "the log. Equivalent mutants are not run any more and are counted separately."
+        )
+        if action.command is AcceptMutants:
+            if self._all_accepted(scopes):
+                send(UnacceptMutants)
+                return
+            make = AcceptMutants
+            question = (
+                f"Why may {what} survive? The reason is stored in the verdicts file. Accepted "
+                "mutants stay survivors, and are listed apart."
+            )
 
         def answered(because: str | None) -> None:
             if because:
-                self._steer_mutants(MarkEquivalent(scope.select, because), f"equivalent {whom}")
-                self._move_on_from(scope.select)
+                send(lambda select: make(select, because))
 
-        question = (
-            f"Why can no input distinguish {whom} from the original? The reason is stored in "
-            "the log. Equivalent mutants are not run any more and are counted separately."
-        )
-        self.app.push_screen(AskScreen("Equivalent", question, "because …"), answered)
+        self.app.push_screen(AskScreen(action.label, question, "because …"), answered)
 
-    def _steer_mutants(self, command: Command, label: str) -> None:
-        """Send a command; after the campaign's end, a separate process records the verdict."""
+    def _all_accepted(self, scopes: Sequence[MutantGroup]) -> bool:
+        """Whether all survivors of the groups are accepted."""
+        mutants = self.campaign.mutants.values()
+        rows = [m for s in scopes for m in parse_selection(s.select).of(mutants) if m.survives]
+        return bool(rows) and all(m.accepted for m in rows)
+
+    def _steer_mutants(self, commands: Sequence[Command], label: str) -> None:
+        """Send commands; after the campaign's end, a separate process records each verdict."""
         run = self.host.run_dir
         ended = run is not None and judges_ended(self.host.action_context())
-        if run is not None and ended and isinstance(command, Verdict):
-            self.app.run_worker(self._judge(run, command, label), group="judge")
+        verdicts = [c for c in commands if isinstance(c, Verdict | OfVerdictsFile)]
+        if run is not None and ended and len(verdicts) == len(commands):
+            self.app.run_worker(self._judge(run, verdicts, label), group="judge")
         else:
-            self.host.steer(command, label)
+            for command in commands:
+                self.host.steer(command, label)
 
-    async def _judge(self, run: Path, command: Verdict, label: str) -> None:
-        done, text = await record_verdict(run, command)
-        self.notify(
-            plain(f"{label}: {text}"), severity="information" if done else "error", markup=False
-        )
+    async def _judge(
+        self, run: Path, commands: Sequence[Verdict | OfVerdictsFile], label: str
+    ) -> None:
+        for command in commands:  # one after the other: each needs the run for itself
+            done, text = await record_verdict(run, command)
+            severity: SeverityLevel = "information" if done else "error"
+            self.notify(plain(f"{label}: {text}"), severity=severity, markup=False)
 
     def do_mutants_exact(self) -> None:
         """Ask for confirmation, because the pass may take long."""
@@ -137,4 +201,4 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
 
 
 def _needs_reason(action: Action) -> bool:
-    return action.command is MarkEquivalent
+    return action.command in (MarkEquivalent, AcceptMutants)

@@ -1,19 +1,22 @@
-"""The strip above the mutants table: score, bar of states, use of time, pruning."""
+"""The strip above the mutants table: score and what is left; opened: all figures explained."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fuzztui.base.text import several
-from fuzztui.model.mutants import Summary
+from fuzztui.model.mutant_scores import CodeScores
+from fuzztui.model.mutants import RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS, Summary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.strip import ChoiceStrip
+from fuzztui.tui.base.wrap import flow
+from fuzztui.tui.frame.strip import INDENT, MAIN, ChoiceStrip
 from fuzztui.tui.labels.mutants import GROUP_LABELS, SIGNS
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import MutationStats
+from fuzztui.wire.verdicts import ACCEPTED
 
 TIMES = (
     ("original_s", "original", "█", "primary"),
@@ -33,33 +36,133 @@ PRUNED = (
 """Reasons why (mutant, input) pairs were not run: field and label."""
 
 
-class MutantStrip(ChoiceStrip):
-    """Score, states, time and pairs; fewer lines if there is less room. Empty without mutants."""
+BAR = 24
+"""Cells of the bar in the folded strip, and at most a fifth of the width."""
 
-    DEFAULT_CSS = "MutantStrip { height: 5; }"
+_LEFT_TEXTS = {
+    RAN: "ran and made no difference",
+    WAITS: "are still to be run",
+    REACHED: "were reached and never infected",
+    UNREACHED: "were never reached",
+    UNKNOWN_REACH: "were never infected",
+}
+"""What is said of the survivors of a group."""
+
+
+_MEANINGS = {
+    RAN: "no difference: run, with the same result",
+    WAITS: "still to run: infected, or static",
+    REACHED: "never infected: reached, always with the same value",
+    UNREACHED: "never reached: no input executes them",
+    UNKNOWN_REACH: "never infected: no input gave another value",
+}
+"""What the names of the groups of survivors mean."""
+
+
+class MutantStrip(ChoiceStrip):
+    """One line: score, bar, and what is left. Opened: all figures, with their meaning."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.groups: Mapping[str, int] = {}
-        """The number of survivors in each group."""
+        self.scores = CodeScores()
 
-    def paint(self, width: int, height: int) -> list[Line]:
-        """Draw score, bar and legend, then time and pairs in two lines or one."""
+    def folded(self, width: int) -> Line:
+        """Return score, bar and what is left; an alarm of the audits in front."""
         status, analysis = self._status, self._status.analysis
         if status.mutants is None:
             return []
-        lines: list[Line] = [_score(status, status.mutants, width)]
-        lines.append([TextSpan(" "), *state_bar(status.mutants, width - 2)])
-        lines.append(_legend(status.mutants, self.groups, width))
+        line = folded_line(status, status.mutants, self.scores, width)
+        alarm = _audits(analysis) if analysis is not None and analysis.audit_kills else []
+        return [*alarm, *line]
+
+    def unfolded(self, width: int) -> Sequence[Line]:
+        """Return each figure with its meaning below it."""
+        status, analysis = self._status, self._status.analysis
+        s = status.mutants
+        if s is None:
+            return []
+        lines: list[Line] = [_score(status, s, width)]
+        lines.append([TextSpan(" "), *state_bar(s, width - 2)])
+        groups = +self.scores.groups
+        lines += [*_legend(s, width), *_survivors(s, groups, width)]
+        meanings = dict.fromkeys(_MEANINGS[group] for group in GROUP_LABELS if groups.get(group))
+        lines += self.meaning(width, *meanings, level=MAIN)
         if analysis is None:
-            lines.append(
-                [TextSpan(" waiting for the first statistics of mutation analysis…", "muted")]
-            )
-        elif height >= 5:
-            lines += [_times(analysis, width), _pairs(analysis, width)]
-        else:
-            lines.append(with_audits(brief_times(analysis), analysis, width))
-        return lines
+            words = " waiting for the first statistics of mutation analysis…"
+            return [*lines, [TextSpan(words, "muted")]]
+        return [
+            *lines,
+            *_times(analysis, width),
+            *self.meaning(
+                width, "running the target itself, its mutants, compiling these, the rest"
+            ),
+            _schedule(analysis),
+            *self.meaning(width, "trials that run mutants at once; pairs that are still to run"),
+            *_pairs(analysis, width),
+            *self.meaning(
+                width,
+                "a pair is one mutant on one input",
+                "pruned: not run, because it cannot kill",
+                "audits run some of these all the same",
+            ),
+        ]
+
+
+def folded_line(status: Status, s: Summary, scores: CodeScores, width: int) -> Line:
+    """Return score, bar, what is left, and what runs now or the last kill, as far as they fit."""
+    score: list[TextSpan] = [
+        TextSpan(f" {'≥' * (s.exact is False)}{format.score(s.score)} ", "bold killed"),
+        *state_bar(s, min(BAR, width // 5)),
+    ]
+    counts: list[TextSpan] = [
+        TextSpan(f"  {several(s.total - s.invalid, 'mutant')}: "),
+        TextSpan(f"{s.killed:,} killed", "", "killed"),
+    ]
+    counts += _left(s)
+    brief: list[TextSpan] = [
+        TextSpan(f"  {s.killed:,} of {s.total - s.invalid:,} killed", "", "killed"),
+        *_left(s),
+    ]
+    right: Line = []
+    if status.analysis is not None and status.analysis.phase and not status.over:
+        right = [TextSpan(f"  {activity_text(status.analysis, s)} ", "bold pending")]
+    lost = [TextSpan(", as far as known", "muted")] * bool(status.lost)
+    lines: tuple[Line, ...] = (
+        [*counts, *lost, *_where(scores)], [*counts, *lost], [*brief, *lost], brief[:1], [],
+    )  # fmt: skip
+    for last in (right, []):  # what runs now matters more than what is left
+        for line in lines:
+            if width_of([*score, *line, *last]) <= width:
+                return spread([*score, *line], last, width) if last else [*score, *line]
+    return score
+
+
+def _left(s: Summary) -> list[TextSpan]:
+    """The numbers of survivors, each as a filter."""
+    spans: list[TextSpan] = []
+    for state in ("alive", "pending"):
+        if n := getattr(s, state):
+            spans += [TextSpan(", "), TextSpan(f"{n:,} {state}", "bold", state)]
+    if not spans:
+        spans = [TextSpan(", none is left", "valid")]
+    if s.accepted:
+        spans.append(TextSpan(f" ({s.accepted:,} of them accepted)", "muted", ACCEPTED))
+    if excluded := s.skipped + s.equivalent:
+        spans.append(TextSpan(f", {excluded:,} excluded", "muted"))
+    return spans
+
+
+def _where(scores: CodeScores) -> list[TextSpan]:
+    """Where most mutants are left, and what is known of most of these."""
+    worst = scores.worst
+    if worst is None or len(+worst.groups) == 0:
+        return []
+    group, n = worst.groups.most_common(1)[0]
+    where = worst.function.rpartition(".")[2] or worst.file.rpartition("/")[2]
+    words = _LEFT_TEXTS[group]
+    if n == 1:
+        words = words.replace("were", "was", 1).replace("are", "is", 1)
+    return [TextSpan(f"; {n:,} in {plain(where, 30)} {words}", "muted")]
 
 
 def _score(status: Status, s: Summary, width: int) -> Line:
@@ -115,42 +218,54 @@ def state_bar(s: Summary, width: int) -> list[TextSpan]:
     ]
 
 
-def _legend(s: Summary, groups: Mapping[str, int], width: int) -> Line:
-    """The states and, as far as there is room, the groups of survivors."""
-    line = [TextSpan(" ")]
-    for sign in SIGNS.values():
-        count = getattr(s, sign.state)
-        if count or sign.state in ("killed", "alive"):
-            line += [
-                TextSpan(f"{sign.fill} ", sign.style, sign.state),
-                TextSpan(f"{sign.state} {count:,}", "", sign.state),
-                TextSpan("  "),
-            ]
-    static = [TextSpan(f"({s.static:,} static)", "muted")] if s.static else []
-    mark: list[TextSpan] = [TextSpan(" survivors:", "muted")]
-    for name, label in GROUP_LABELS.items():
-        if n := groups.get(name):
-            mark += [TextSpan(" "), TextSpan(f"{label} {n:,}", "", name), TextSpan(" ")]
-    if len(mark) > 1 and width_of(line) + width_of(mark) < width:
-        line += mark
-    return [*line, *static] if width_of([*line, *static]) < width else line
+def _legend(s: Summary, width: int) -> list[Line]:
+    """The states and their numbers, in the order of the bar."""
+    parts: list[Line] = [
+        [
+            TextSpan(f"{sign.fill} ", sign.style, sign.state),
+            TextSpan(f"{sign.state} {count:,}  ", "", sign.state),
+        ]
+        for sign in SIGNS.values()
+        if (count := getattr(s, sign.state)) or sign.state in ("killed", "alive")
+    ]
+    if s.static:
+        parts.append([TextSpan(f"{s.static:,} of all {s.total:,} are static ", "muted")])
+    return flow([TextSpan(" ")], parts, width, 1)
 
 
-def _times(a: MutationStats, width: int) -> Line:
-    parts = _seconds(a)
-    total = sum(parts)
-    left = [TextSpan(" time  ", "muted")]
-    for (_, words, fill, style), part in zip(TIMES, parts, strict=True):
-        left += [TextSpan(f"{fill} ", style), TextSpan(f"{words} {format.percent(part, total)}  ")]
-    if a.share >= 0:
-        left.append(TextSpan(f"schedule {format.percent(a.share, 1)} of trials  ", "muted"))
-    if a.backlog:
-        left.append(TextSpan(f"backlog {format.count(a.backlog)}  ", "muted"))
-    room = min(40, width - width_of(left) - 1)
-    if room >= 8 and total > 0:
-        for (_, _, fill, style), n in zip(TIMES, apportion(parts, room), strict=True):
-            left.append(TextSpan(fill * n, style))
-    return left
+def _survivors(s: Summary, groups: Mapping[str, int], width: int) -> list[Line]:
+    """The groups of the mutants that are left."""
+    parts = [
+        [TextSpan(f"{label} {n:,}  ", "", name)]
+        for name, label in GROUP_LABELS.items()
+        if (n := groups.get(name))
+    ]
+    head = TextSpan(f" {several(s.alive + s.pending, 'survivor')}:  ", "muted")
+    return flow([head], parts, width, INDENT) if parts else [[TextSpan(" no survivors", "valid")]]
+
+
+def _times(a: MutationStats, width: int) -> list[Line]:
+    """Uses of time, with a bar if one line has room for it."""
+    seconds = _seconds(a)
+    total = sum(seconds)
+    parts: list[Line] = [
+        [TextSpan(f"{fill} ", style), TextSpan(f"{words} {format.percent(part, total)}  ")]
+        for (_, words, fill, style), part in zip(TIMES, seconds, strict=True)
+    ]
+    lines = flow([TextSpan(" time  ", "muted")], parts, width, INDENT)
+    room = min(40, width - width_of(lines[0]) - 1)
+    if len(lines) == 1 and room >= 8 and total > 0:
+        cells = zip(TIMES, apportion(seconds, room), strict=True)
+        lines = [[*lines[0], *(TextSpan(fill * n, style) for (_, _, fill, style), n in cells)]]
+    return lines
+
+
+def _schedule(a: MutationStats) -> Line:
+    share = format.percent(a.share, 1) if a.share >= 0 else format.NONE
+    return [
+        TextSpan(" while fuzzing  ", "muted"),
+        TextSpan(f"schedule {share} of trials  backlog {format.count(a.backlog)}"),
+    ]
 
 
 def _seconds(a: MutationStats) -> list[float]:
@@ -169,22 +284,25 @@ def brief_times(a: MutationStats) -> list[TextSpan]:
     return spans
 
 
-def _pairs(a: MutationStats, width: int) -> Line:
-    """Runs and pruned pairs; reasons that do not fit are left out."""
+def _pairs(a: MutationStats, width: int) -> list[Line]:
+    """Runs and pruned pairs, with the reasons."""
     pruned = sum(getattr(a, name) for name, _ in PRUNED)
     total = pruned + a.runs
-    audits = _audits(a)
-    spans = [
+    head = [
         TextSpan(" pairs ", "muted"),
         TextSpan(f"{format.count(a.runs)} run", "bold"),
         TextSpan(f"  {format.percent(pruned, total)} pruned:", "muted"),
     ]
-    for name, words in PRUNED:
-        if part := getattr(a, name):
-            reason = TextSpan(f"  {words} {format.percent(part, total)}")
-            if width_of([*spans, reason, *audits]) < width:
-                spans.append(reason)
-    return with_audits(spans, a, width)
+    parts: list[Line] = [
+        [TextSpan(f"  {words} {format.percent(part, total)}")]
+        for name, words in PRUNED
+        if (part := getattr(a, name))
+    ]
+    if a.audit_kills:
+        head = [*_audits(a), *head]
+    elif a.audits:
+        parts.append([TextSpan("  "), *_audits(a)])
+    return flow(head, parts, width, INDENT - 2)
 
 
 def _audits(a: MutationStats) -> list[TextSpan]:

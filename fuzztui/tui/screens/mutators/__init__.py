@@ -1,1 +1,1 @@
-"""The Operators screen: text mutators and their mixture."""
+"""The Mutators screen: text mutators and their mixture."""

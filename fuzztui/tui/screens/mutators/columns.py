@@ -17,10 +17,18 @@ PAYS = "pays"
 """The column by which the table is sorted at first."""
 
 
-def columns() -> Sequence[Column[MutatorRow]]:
-    """Return the columns."""
+def columns(alike: Callable[[str], bool]) -> Sequence[Column[MutatorRow]]:
+    """Return the columns; ``alike`` returns whether all weights of a class are equal.
+
+    Equal bars would only repeat the share of the class.
+    """
+
+    def weight(arm: MutatorRow) -> Cell:
+        return ("", "") if alike(arm.cls) else _weight(arm)
+
     return (
-        Column("operator", "mutator", _operator, lambda a: a.name, min=12, max=44, give=20),
+        Column("operator", "mutator", _operator, lambda a: a.name, min=12, max=44, give=20,
+               value=lambda a: a.name),
         Column("class", "class", lambda a: (a.cls, "muted"), lambda a: a.cls, needs=96),
         _figure("tried", "tried", lambda a: a.tried, needs=88),
         _figure("applied", "applied", lambda a: a.applied, drop=True),
@@ -30,11 +38,12 @@ def columns() -> Sequence[Column[MutatorRow]]:
         Column("crashes", "crash", _crashes, lambda a: a.crashes, "right", spare=True,
                descending=True, drop=True),
         Column(PAYS, "found/M", rate_cell, lambda a: a.order, "right", min=7, descending=True),
-        Column("weight", "weight", _weight, lambda a: a.share, min=BAR, descending=True,
-               drop=True),
+        Column("weight", "weight", weight, lambda a: a.share, min=BAR, descending=True,
+               spare=True, drop=True),
         Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,
                descending=True),
-        Column("does", "does", lambda a: (effect_of(a.name).does, "muted"), None, min=20, max=60,
+        Column("does", "does", lambda a: (effect_of(a.name).does, "muted"),
+               lambda a: effect_of(a.name).does, min=20, max=60,
                needs=126),
     )  # fmt: skip
 

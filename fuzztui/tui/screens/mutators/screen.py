@@ -1,4 +1,4 @@
-"""The Operators screen: text mutators with statistics, and commands for their mixture."""
+"""The Mutators screen: text mutators with statistics, and commands for their mixture."""
 
 from __future__ import annotations
 
@@ -32,14 +32,17 @@ from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.events import MutatorStats
 from fuzztui.wire.mixture import Mixture, moved
 
+EQUAL = 0.99
+"""Part of the largest weight from which on two weights are shown as equal."""
 
-class OperatorsScreen(SteeredScreen[MutatorRow, None]):
+
+class MutatorsScreen(SteeredScreen[MutatorRow, None]):
     """The mixture as a bar, and a row for each mutator."""
 
-    TAB = "operators"
+    TAB = "mutators"
     HINT = "words: swap, splice, ..."
     DEFAULT_CSS = """
-    OperatorsScreen {
+    MutatorsScreen {
         & MixtureStrip { margin-top: 1; display: none; }
         & #listing { margin-top: 1; }
         &.-short #listing, &.-tiny #listing { margin-top: 0; }
@@ -54,6 +57,8 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
     def __init__(self) -> None:
         super().__init__(named_by, _words)
         self._arms: dict[str, MutatorRow] = {}
+        self._weighted: set[str] = set()
+        """The classes whose mutators have different weights."""
 
     def body(self) -> Iterable[Widget]:
         """Yield the mixture, the table and the details."""
@@ -62,7 +67,7 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
 
     def make_table(self) -> BigTable[MutatorRow]:
         """Return the table, the best mutators first."""
-        every = columns()
+        every = columns(lambda cls: cls not in self._weighted)
         table: BigTable[MutatorRow] = BigTable(every, empty="no mutators")
         table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
         table.keeps_line = True  # on the best mutator, whichever it is
@@ -76,7 +81,11 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
 
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""
-        self.table.replace_rows(self._arms, arms(self.campaign), reset=reset)
+        now = arms(self.campaign)
+        weighted = {arm.cls for arm in now.values() if arm.bar < EQUAL}
+        reset = reset or weighted != self._weighted
+        self._weighted = weighted
+        self.table.replace_rows(self._arms, now, reset=reset)
 
     def _update_empty(self) -> None:
         self.table.show_empty("no mutator passes the filter" if self._arms else "no mutators")
@@ -97,13 +106,13 @@ class OperatorsScreen(SteeredScreen[MutatorRow, None]):
         latest = self._latest_saved.latest(self.campaign, row.name)[:FINDS]
         return mutator_lines(row, self.campaign, latest, tight=size.height < 10)
 
-    def do_operator_find(self) -> None:
+    def do_mutator_find(self) -> None:
         """Go to the latest entry or finding of this mutator."""
         arm = self.table.current
         latest = self._latest_saved.latest(self.campaign, arm.name) if arm is not None else []
         self.go_to_latest(latest, "No known entry was made by this mutator.")
 
-    def do_operator_copy(self) -> None:
+    def do_mutator_copy(self) -> None:
         """Copy the mutator's name."""
         if (arm := self.table.current) is not None:
             self.host.copy(shell.word(arm.name), "name")

@@ -31,6 +31,23 @@ class OverviewLine(StatusCanvas):
         super().show(status)
 
 
+def whole_spans(line: Line, width: int) -> Line:
+    """Return ``line`` without the spans that do not fit whole: half a number is a wrong number.
+
+    Nor does it end in a label without its value.
+    """
+    shown = [*line]
+    if width_of(shown) <= width:
+        return shown
+    while shown and (width_of(shown) > width or _is_label(shown[-1])):
+        shown.pop()
+    return shown
+
+
+def _is_label(span: TextSpan) -> bool:
+    return span.style == "muted" or span.text.endswith(" ")
+
+
 class MutationLine(OverviewLine):
     """Mutation analysis: last kill, use of time, audits. Fuzz-first: the phase and the turns.
 
@@ -46,8 +63,10 @@ class MutationLine(OverviewLine):
         s, analysis = self._status, self._status.analysis
         if s.first is not None:
             if s.first.stage != "mutants":
-                return [phase_line(s, s.first, width), gains(s.first)]
-            return [phase_line(s, s.first, width), work_line(s.first, width)]
+                below = gains(s.first)
+            else:
+                below = work_line(s.first, width)
+            return [whole_spans(line, width) for line in (phase_line(s, s.first, width), below)]
         if s.mutants is None:
             return []
         line = [TextSpan(" last kill ", "muted"), TextSpan(s.when(s.last_kill_t))]
@@ -55,7 +74,8 @@ class MutationLine(OverviewLine):
             return [line]
         if analysis.phase and not s.over:
             line.append(TextSpan(f"  {activity_text(analysis, s.mutants)}", "bold pending"))
-        return [with_audits([*line, TextSpan(" "), *brief_times(analysis)], analysis, width)]
+        line += [TextSpan(" "), *brief_times(analysis)]
+        return [whole_spans(with_audits(line, analysis, width), width)]
 
 
 class MixtureLine(OverviewLine):
@@ -78,7 +98,8 @@ class MixtureLine(OverviewLine):
             line.append(TextSpan(blend.did(name), "pending"))
         has_mode = blend.adaptive or blend.each
         line += [TextSpan(" "), mode_span(blend), TextSpan("  ")] if has_mode else [TextSpan("   ")]
-        return [[*line, *best_spans(blend.best, width - width_of(line) - 1)]]
+        line += best_spans(blend.best, width - width_of(line) - 1)
+        return [whole_spans(line, width)]
 
 
 class TargetingLine(OverviewLine):
@@ -98,4 +119,4 @@ class TargetingLine(OverviewLine):
             room = width - width_of(left) - 16
             where = plain(brief_location(aim.pinned, max(8, room)))
             left += [TextSpan(f"   {PINNED.glyph} {where}", PINNED.style)]
-        return [fitting(left, targeted_spans(aim), width)]
+        return [whole_spans(fitting(left, targeted_spans(aim), width), width)]

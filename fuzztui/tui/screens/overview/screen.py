@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from textual import on
-from textual.containers import Grid
+from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from fuzztui.model.oracle import FUZZLESS
-from fuzztui.model.selectors import ENDED, group_heads
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.series import Series
 from fuzztui.model.state import Changes, Instance, State
-from fuzztui.tui.base import format
-from fuzztui.tui.base.braille import Point
-from fuzztui.tui.base.chart import Chart, Curve
 from fuzztui.tui.base.columns import Cell
+from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
@@ -24,13 +24,17 @@ from fuzztui.tui.labels.instance_columns import ages, columns
 from fuzztui.tui.labels.instances import Fact, present, whole
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.status import AFL, Status
+from fuzztui.tui.screens.overview.aside import Aside
+from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.tui.screens.overview.event_list import EventList
 from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
 from fuzztui.tui.screens.overview.lines import MixtureLine, MutationLine, TargetingLine
 from fuzztui.tui.screens.overview.tiles import Tiles
 from fuzztui.wire.commands import Pause, Resume
-from fuzztui.wire.finding_kinds import KINDS, kind_of
+
+ROOMY = 38
+"""Rows of a terminal from which on charts have seven rows."""
 
 MAX_INSTANCES = 8
 """Lines of the instance table; a fleet of more instances gets more room, and scrolls."""
@@ -39,70 +43,45 @@ CALM_S = 20.0
 """Seconds after the last age until its column is hidden, so that it does not flicker."""
 
 
-def _count(value: float) -> str:
-    return format.count(round(value))
-
-
-RATE, FINDINGS = "chart-rate", "chart-finds"
-
-CHARTS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
-    "chart-edges": ("Edges", (("edges", "all", "edge"), ("edges_valid", "valid", "valid"))),
-    "chart-libraries": (
-        "Library code",
-        (("edges_third_party", "lines run", "imported"),),
-    ),
-    "chart-killed": ("Mutants killed", (("killed", "", "killed"),)),
-    RATE: ("Exec/s", (("rate", "", "rate"),)),
-    "chart-corpus": ("Corpus", (("corpus", "", "corpus"),)),
-    FINDINGS: ("Findings", tuple((k.category, k.plural, k.category) for k in KINDS)),
-}  # fmt: skip
-"""Charts by widget id: title, then series (or category), label and colour of each curve."""
-
-
 class OverviewScreen(CampaignScreen):
     """Totals, charts, instances, events."""
 
     TAB = "overview"
     SCOPES = ("fuzzing",)
+    AUTO_FOCUS = "#instances"
+
+    @classmethod
+    def scopes(cls) -> tuple[str, ...]:
+        """Return all scopes, with that of the charts, whose keys need the focus."""
+        return (*super().scopes(), "chart")
+
     DEFAULT_CSS = """
     OverviewScreen {
         & Tiles { margin-top: 1; }
-        & #charts {
-            height: 5fr; min-height: 6;
-            grid-size: 2 2; grid-gutter: 0 2; padding: 1 1 0 1;
-        }
+        & #charts { height: 5fr; min-height: 15; padding: 1 1 0 1; }
+        & #lower { height: 5fr; }
+        & #left { width: 1fr; }
         & #instances { height: 3; margin-top: 1; }
-        & EventList { height: 4fr; margin-top: 1; }
+        & EventList { height: 1fr; }
+        & Aside { display: none; width: 33%; margin: 1 1 0 2; }
+        &.-vast Aside { display: block; }
+        &.-roomy #charts { min-height: 19; }
         &.-afl InstanceStrip, &.-fleet InstanceStrip { display: block; }
         &.-tall InstanceStrip { height: 2; }
         &.-fleet #instances { height: 1fr; }
         &.-fleet EventList { height: 4; }
         &.-fleet.-short #charts { display: none; }
-        &.-fleet.-tall #charts { grid-size: 3 1; height: 8; }
-        &.-fleet.-tall.-medium #charts { grid-size: 2 1; }
-        &.-fleet.-tall.-medium #chart-finds { display: none; }
-        &.-fleet.-tall #chart-corpus { display: none; }
+        &.-fleet.-tall #charts { height: 10; min-height: 10; }
+        &.-fleet.-tall #lower { height: 1fr; }
         &.-fleet.-tall #instances { height: 3fr; }
         &.-fleet.-tall EventList { height: 2fr; }
         &.-first MutationLine { height: 2; }
-        &.-stage1 #chart-edges { display: none; }
         &.-first.-tiny MutationLine { height: 1; }
-        & #chart-killed, & #chart-libraries { display: none; }
-        &.-libraries #chart-libraries { display: block; }
-        &.-libraries #chart-corpus { display: none; }
-        &.-libraries.-short #chart-libraries { display: none; }
-        &.-libraries.-narrow #chart-libraries { display: none; }
-        &.-libraries.-fleet #chart-libraries { display: none; }
-        &.-mutants #chart-killed, &.-stage1 #chart-killed { display: block; }
-        &.-mutants #chart-corpus { display: none; }
-        &.-short #charts { grid-size: 2 1; height: 6; padding: 0 1; }
-        &.-short #chart-corpus, &.-short #chart-finds { display: none; }
-        &.-short.-mutants #chart-rate { display: none; }
-        &.-short Tiles, &.-short #instances, &.-short EventList { margin-top: 0; }
+        &.-short #charts { height: 6; min-height: 6; padding: 0 1; }
+        &.-short #lower, &.-tiny #lower { height: 1fr; }
+        &.-short Tiles, &.-short #instances { margin-top: 0; }
+        &.-tiny Tiles, &.-tiny #instances { margin-top: 0; }
         &.-tiny #charts { display: none; }
-        &.-narrow #charts { grid-size: 1 1; }
-        &.-narrow #chart-rate, &.-narrow #chart-corpus, &.-narrow #chart-finds { display: none; }
-        &.-narrow.-mutants #chart-edges { display: none; }
     }
     """
 
@@ -121,25 +100,26 @@ class OverviewScreen(CampaignScreen):
         yield MutationLine()
         yield MixtureLine()
         yield TargetingLine()
-        yield Grid(
-            *(
-                Chart(
-                    title,
-                    format.rate if id == RATE else _count,
-                    noisy=id == RATE,
-                    id=id,
-                )
-                for id, (title, _) in CHARTS.items()
+        yield ChartGrid(id="charts")
+        yield Horizontal(
+            Vertical(
+                BigTable(
+                    columns(
+                        lambda: self.host.status,
+                        self._pending_of,
+                        self._mutant_of,
+                        self._series_of,
+                    ),
+                    id="instances",
+                ),
+                InstanceStrip(),
+                ClosingCard(),
+                EventList(),
+                id="left",
             ),
-            id="charts",
+            Aside(),
+            id="lower",
         )
-        yield BigTable(
-            columns(lambda: self.host.status, self._pending_of, self._mutant_of),
-            id="instances",
-        )
-        yield InstanceStrip()
-        yield ClosingCard()
-        yield EventList()
 
     @property
     def instances(self) -> BigTable[Instance]:
@@ -172,6 +152,13 @@ class OverviewScreen(CampaignScreen):
             self._show_current()
         if changes.records or changes.reset:
             self.query_one(EventList).show(state)
+        self._show_aside(changes)
+
+    def _show_aside(self, changes: Changes) -> None:
+        aside = self.query_one(Aside)
+        aside.note(changes)
+        if self.has_class("-vast") and aside.is_due(self.host.status.now, changes):
+            aside.show(self.campaign, self.host.status)
 
     def tick(self, status: Status) -> None:
         """Update ages."""
@@ -185,6 +172,7 @@ class OverviewScreen(CampaignScreen):
         self._ages = now
         self._hide_ages(status)
         self._show_current()
+        self.host.when_free(lambda: self._show_aside(Changes()))
 
     def _close(self, status: Status) -> None:
         """Show the closing card once a campaign has ended."""
@@ -218,22 +206,11 @@ class OverviewScreen(CampaignScreen):
         self.query_one(TargetingLine).show(status)
 
     def _lay_out(self, state: State) -> None:
-        """Show the charts that matter: kills if there are mutants, libraries if counted."""
+        """Set the classes of this kind of campaign."""
         before = self.classes
         self.set_class(state.engine == AFL, "-afl", update=False)
-        first = bool(state.stage)  # fuzz-first: the target's own curves matter more
-        self.set_class(first, "-first", update=False)
-        wanted = {
-            "-mutants": bool(state.mutants) and not first,
-            # In the mutant phase no instance reports what the target covers.
-            "-stage1": state.stage == "mutants",
-            "-libraries": "edges_third_party" in state.series,
-        }
-        if any(self.has_class(name) != there for name, there in wanted.items()):
-            for name, there in wanted.items():
-                self.set_class(there, name, update=False)
-            # Charts that become visible have no data yet.
-            self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
+        self.set_class(bool(state.stage), "-first", update=False)
+        self.set_class(self.size.height >= ROOMY, "-roomy", update=False)
         if self.classes != before:
             self.update_node_styles()  # of all widgets: once
 
@@ -246,7 +223,7 @@ class OverviewScreen(CampaignScreen):
         fleet = many > MAX_INSTANCES
         if fleet != self.has_class("-fleet"):
             self.set_class(fleet, "-fleet")
-            self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
+            self.redraw_charts()
             self.instances.styles.height = None  # the style sheet's
         if not fleet:
             height = 1 + max(1, many)
@@ -255,21 +232,54 @@ class OverviewScreen(CampaignScreen):
                 self.instances.styles.height = height
 
     def _show_charts(self, state: State) -> None:
-        for id, (_, wanted) in CHARTS.items():
-            chart = self.query_one(f"#{id}", Chart)
-            if chart.display:
-                drawn = findings if id == FINDINGS else points
-                over = average(self.host.status) if id == RATE else ""
-                curves = [Curve(t, style, drawn(state, name), over) for name, t, style in wanted]
-                shown = [c for c in curves if c.points] or curves[:1]
-                mark = state.stage_t if state.stage == "target" else -1.0
-                chart.set_curves(shown, state.t, mark)
+        charts = self.query_one(ChartGrid)
+        if charts.display:
+            charts.show(state, self.host.status, *self._room_for_charts())
+
+    def _room_for_charts(self) -> tuple[int, int]:
+        """Return columns and rows of charts."""
+        fleet, tall = self.has_class("-fleet"), self.has_class("-tall")
+        if self.has_class("-narrow"):
+            columns = 1
+        elif self.has_class("-vast") or (fleet and self.has_class("-wide")):
+            columns = 3
+        else:
+            columns = 2
+        return columns, 2 if tall and not fleet else 1
+
+    def redraw_charts(self) -> None:
+        """Draw the charts again, when the layout is done and the state may be read."""
+        self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
+
+    def do_overview_arrows(self) -> None:
+        """Name the key after which the arrow keys have an effect."""
+        key = BY_ID["focus.next"].key_label(self.host.action_context())
+        text = f"{key} to the charts first: there ← and → move a cursor with values."
+        if self.query_one(ChartGrid).display:
+            self.notify(plain(text), markup=False, timeout=4)
+
+    def do_overview_charts(self) -> None:
+        """Show the next charts."""
+        self.query_one(ChartGrid).turn(1)
+        self.redraw_charts()
+
+    @on(ChartGrid.Turned)
+    def _turned(self) -> None:
+        self.redraw_charts()
+
+    def do_overview_window(self) -> None:
+        """Show the next window of time."""
+        self.query_one(ChartGrid).next_window()
+        self.redraw_charts()
 
     # ---------------------------------------------------------- instances
 
     def _mutant_of(self, instance: Instance) -> str:
         mutant = self.campaign.mutants.get(instance.mutant)
         return instance.mutant if mutant is None else brief_place(mutant)
+
+    def _series_of(self, name: str) -> Series | None:
+        return self.campaign.instance_series.get(name)
 
     def _pending_of(self, instance: str) -> list[str]:
         return self._pending.get(instance, [])
@@ -320,26 +330,7 @@ class OverviewScreen(CampaignScreen):
         self.app.push_screen(InstanceScreen(look))
 
     def on_resize(self) -> None:
-        """Fill charts that become visible."""
-        self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
-
-
-def average(status: Status) -> str:
-    """Return the average rate of a campaign that has ended; an empty string before."""
-    return f"{format.rate(status.execs_per_sec)} on average" if status.over else ""
-
-
-def findings(state: State, category: str) -> list[Point]:
-    """Return (campaign time, number of groups of findings) pairs."""
-    kind = kind_of(category)
-    at = group_heads(state, kind)
-    if not at:  # the engines' counts, unless the files in this folder are known
-        known = any(kind_of(f.category).folder == kind.folder for f in state.findings.values())
-        return points(state, kind.folder) if kind.default and not known else []
-    return [(0.0, 0.0), *((t, float(n)) for n, t in enumerate(at, 1)), (state.t, float(len(at)))]
-
-
-def points(state: State, name: str) -> list[Point]:
-    """Return a series of the state as (campaign time, value) pairs."""
-    series = state.series.get(name)
-    return [] if series is None else list(zip(series.times, series.values, strict=False))
+        """Fit charts into the new size."""
+        self._lay_out(self.campaign)
+        self.redraw_charts()
+        self.call_after_refresh(self.host.when_free, lambda: self._show_aside(Changes()))

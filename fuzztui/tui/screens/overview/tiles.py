@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,10 @@ from fuzztui.wire.finding_kinds import CRASH, FindingKind
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Label and value; below: a bar (``share`` >= 0), or the longest of ``below`` that fits."""
+    """Label and value; below: a bar (``share`` >= 0), or the longest of ``below`` that fits.
+
+    Each text says what its number is: one that has lost words may say something else.
+    """
 
     label: str
     value: str
@@ -36,19 +40,45 @@ class Tiles(StatusCanvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw labels, values, and the lines below."""
-        tiles = tiles_of(self._status)
-        # The whole width: in 80 columns a tile of eight gets 10 cells, enough for "3rd party".
-        edges = [(width - 1) * n // len(tiles) for n in range(len(tiles) + 1)]
         top: list[TextSpan] = [TextSpan(" ")]
         middle: list[TextSpan] = [TextSpan(" ")]
         bottom: list[TextSpan] = [TextSpan(" ")]
-        for tile, start, end in zip(tiles, edges, edges[1:], strict=False):
-            room = end - start - 1
+        for tile, room in fitting(tiles_of(self._status), width - 1):
             top.append(TextSpan(fit(tile.label, room) + " ", "muted"))
             middle.append(TextSpan(fit(tile.value, room) + " ", _ink(tile)))
             bottom += _below(tile, room)
             bottom.append(TextSpan(" "))
         return [top, middle, bottom]
+
+
+DISPENSABLE = ("cycles", "valid", "3rd party", "hangs", "corpus", "exec/s", "execs", "edges")
+"""Labels of tiles in the order in which they are left out, if there is no room; then the rest."""
+
+
+def fitting(tiles: Sequence[Tile], width: int) -> list[tuple[Tile, int]]:
+    """Return the tiles that fit whole, each with its cells; a blank follows each.
+
+    No cut number is shown: half a number is a wrong number. All tiles are equally wide if possible.
+    """
+    rest = [*tiles]
+    while rest and sum(_least(tile) + 1 for tile in rest) > width:
+        rest.remove(min(rest, key=_rank))
+    if not rest:
+        return []
+    edges = [width * n // len(rest) for n in range(len(rest) + 1)]
+    rooms = [end - start - 1 for start, end in itertools.pairwise(edges)]
+    if any(_least(tile) > room for tile, room in zip(rest, rooms, strict=True)):
+        more, odd = divmod(width - sum(_least(tile) + 1 for tile in rest), len(rest))
+        rooms = [_least(tile) + more + (n < odd) for n, tile in enumerate(rest)]
+    return [*zip(rest, rooms, strict=True)]
+
+
+def _least(tile: Tile) -> int:
+    return max(cell_len(tile.label), cell_len(tile.value))
+
+
+def _rank(tile: Tile) -> int:
+    return DISPENSABLE.index(tile.label) if tile.label in DISPENSABLE else len(DISPENSABLE)
 
 
 def _ink(tile: Tile) -> str:
@@ -100,7 +130,7 @@ def _probes(s: Status) -> Sequence[str]:
     if left < 0:
         return ("",)
     noun = "probe" if left == 1 else "probes"
-    return (f"{format.count(left)} {noun} left", f"{format.count(left)} {noun}")
+    return (f"{format.count(left)} {noun} left", "")
 
 
 def _rate(s: Status) -> Tile:
@@ -156,7 +186,7 @@ def _cycles(s: Status) -> Tile:
     fewest, most = (format.count(n) for n in s.cycles)
     value = fewest if fewest == most else f"{fewest}–{most}"
     stable = f"{format.percent(s.stats.stability, 100.0)} stable" if s.stats.stability >= 0 else ""
-    return Tile("cycles", value, "valid", (stable, stable.removesuffix(" stable")))
+    return Tile("cycles", value, "valid", (stable, ""))
 
 
 def _share(s: Status) -> str:
@@ -164,5 +194,4 @@ def _share(s: Status) -> str:
 
 
 def _valid_edges(s: Status) -> Sequence[str]:
-    count = format.count(s.stats.edges_valid)
-    return (f"edges {count}", count) if s.stats.edges_valid >= 0 else ("",)
+    return (f"edges {format.count(s.stats.edges_valid)}" if s.stats.edges_valid >= 0 else "",)

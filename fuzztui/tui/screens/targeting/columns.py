@@ -74,9 +74,12 @@ def type_columns(context: TypeColumnContext) -> Sequence[Column[TypeRow]]:
     return (
         Column("type", "type", name, lambda r: context.name(r.name), min=12, max=60, give=16,
                cut=brief_type),
-        Column(CHANCE, "chance", _chance, lambda r: r.probability, min=BAR + 6, descending=True),
-        Column("weight", "weight", weight, lambda r: r.weight, min=6, max=12, descending=True),
+        Column(CHANCE, "chance", _chance, lambda r: r.probability, min=BAR + 6, descending=True,
+               number=lambda r: r.probability),
+        Column("weight", "weight", weight, lambda r: r.weight, min=6, max=12, descending=True,
+               number=lambda r: r.weight),
         Column("distance", "dist", _distance, lambda r: (r.distance < 0, r.distance), "right",
+               number=lambda r: r.distance,
                drop=True),
         _figure("arms", "+branch", lambda r: r.new_arms, style="bold valid", drop=True),
         Column("match", "match", _match, _match_share, "right", descending=True, drop=True),
@@ -140,7 +143,7 @@ def goal_columns(context: TypeColumnContext) -> Sequence[Column[GoalRow]]:
         return ", ".join(f"{context.name(name)} {steps}" for name, steps in row.types), "muted"
 
     return (
-        Column(LEFT, "goal", left, _urgency, min=10, max=10),
+        Column(LEFT, "goal", left, _urgency, min=10, max=10, value=lambda r: sign_of(r).word),
         Column("where", "where", where, lambda r: place_of(r.location), min=16, max=30, more=90,
                give=18, cut=brief_location),
         Column("reached", "reached", _reached, reached_share, "right", descending=True),

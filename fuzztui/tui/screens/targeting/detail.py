@@ -72,7 +72,7 @@ def _weight(row: TypeRow, state: State, asked: str) -> Line:
 
 
 def _since(row: TypeRow, state: State) -> str:
-    """When and by whom the weight was set, as far as the log contains the command."""
+    """When the weight was set, and by which user, as far as the log contains the command."""
     weighed = [
         status
         for status in list(state.commands.values())
@@ -114,12 +114,14 @@ def _figures(row: TypeRow) -> list[Line]:
 
 def _instances(row: TypeRow, state: State) -> list[Line]:
     """Statistics of each instance, if there are several."""
-    told = [(f, f.names.index(row.name)) for f in list(state.types.values()) if row.name in f.names]
-    if len(told) < 2:
+    known = [
+        (f, f.names.index(row.name)) for f in list(state.types.values()) if row.name in f.names
+    ]
+    if len(known) < 2:
         return []
     lines: list[Line] = [[], title("instances")]
-    wide = max(len(plain(f.instance, 12)) for f, _ in told)
-    for f, i in told:
+    wide = max(len(plain(f.instance, 12)) for f, _ in known)
+    for f, i in known:
         lines.append(
             [
                 TextSpan(f"{plain(f.instance, 12):<{wide}} ", "muted"),

@@ -26,6 +26,7 @@ from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import Action, ActionContext, shared_context
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.table_tabs import TableTabs
 from fuzztui.tui.frame.targeting_actions import PendingTargeting, TargetingContext
 from fuzztui.tui.labels.latest_saved import FINDS
@@ -54,6 +55,9 @@ from fuzztui.wire.commands import (
 )
 from fuzztui.wire.targeting import have_changed, label_in, type_label
 
+IDLE = "types.idle"
+"""The user's choice to see the types that are not drawn."""
+
 NEXT = 12
 """Maximal number of types that the strip names."""
 
@@ -65,6 +69,7 @@ class TypesScreen(TypeTables):
     """
 
     TAB = "types"
+    SCOPES = ("listing", "marking")
     HINT = "words: datetime, module.py, frontier, ..."
     DEFAULT_CSS = """
     TypesScreen {
@@ -83,13 +88,17 @@ class TypesScreen(TypeTables):
         self._names: dict[str, str] = {}
         """Short names of types."""
         self._asked = PendingTargeting()
+        self._idle = 0
+        """Number of types that are not drawn."""
+        self._folded = False
+        """Whether these are left out."""
 
     def body(self) -> Iterable[Widget]:
         """Yield the strip, two tables and the details."""
         yield TargetingStrip()
         context = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
         yield Container(*self.tables(context), DetailPane(id="detail"), id="listing")
-        yield FilterBar(self.HINT, self.to_table)
+        yield self.filter_bar()
 
     # -------------------------------------------------------------- changes
 
@@ -113,11 +122,55 @@ class TypesScreen(TypeTables):
         reset = reset or names != self._names
         self._names = names
         self.types.replace_rows(self._types, now, reset=reset)
+        self._fold()
         self.targets.replace_rows(self._left, left, reset=reset)
         likely = [(self._short(row.name), row.probability) for row in now.values()]
         self.query_one(TargetingStrip).show_next(likely[:NEXT])
+
+    # ------------------------------------------------------- types at 0%
+
+    def _is_idle(self, row: TypeRow) -> bool:
+        """Whether the type is not drawn at present, by no decision of a user."""
+        return not row.probability and row.weight == 1 and not self._weight_asked(row.name)
+
+    def _fold(self) -> None:
+        """Leave the types out that are not drawn, unless the user wants them or filters."""
+        self._idle = sum(map(self._is_idle, self._types.values()))
+        fold = IDLE not in self.host.choices and self._idle < len(self._types)
+        fold = fold and self._idle > 1 and not self.query_one(FilterBar).text
+        if fold or self._folded:
+            words = self.types.rows.filter_text
+            self.types.rows.narrow(words, self._is_drawn if fold else None)
+            self.types.sync()
+        self._folded = fold
+        hidden = f"+{self._idle:,} at 0%"
+        key = BY_ID["types.idle"].key_label(self.host.action_context()) if fold else ""
+        self.types.set_caption(*((f"{hidden}: {key} shows them", hidden) if fold else ()))
         # A short table of types leaves its room to the goals.
-        self.types.styles.max_height = 2 + max(2, len(now))
+        self.types.styles.max_height = 2 + max(2, len(self.types.rows))
+
+    def _is_drawn(self, row: TypeRow) -> bool:
+        return not self._is_idle(row)
+
+    def do_types_idle(self) -> None:
+        """Show the types that are not drawn, or leave them out."""
+        self.host.choose(IDLE, IDLE not in self.host.choices)
+        self._fold()
+        self._count()
+        self.show_detail()
+
+    def narrow(self, text: str) -> None:
+        """Filter both tables; a filter also finds types that are not drawn."""
+        super().narrow(text)
+        self._folded = False
+        self._fold()
+        self._count()
+
+    def reveal(self, key: str) -> None:
+        """Put the cursor on a type, also on one that is left out."""
+        if key in self._types and self._is_idle(self._types[key]) and self._folded:
+            self.do_types_idle()
+        super().reveal(key)
 
     def tick(self, status: Status) -> None:
         """Update the strip."""
@@ -190,14 +243,16 @@ class TypesScreen(TypeTables):
 
     def describe_row(self) -> ActionContext:
         """Return what any running engine can do, and the row after all pending commands."""
-        row = self.table.current
+        row = next(iter(self.chosen()), None)
         return replace(
             shared_context(self.campaign.instances.values()),
             row=row is not None,
-            aiming=TargetingContext.of(
-                self._aim, row, self._asked, on_targets=self.table is self.targets
-            ),
+            aiming=self._context_of(row),
         )
+
+    def _context_of(self, row: TypeRow | GoalRow | None) -> TargetingContext:
+        on_targets = self.table is self.targets
+        return TargetingContext.of(self._aim, row, self._asked, on_targets=on_targets)
 
     def _weight_asked(self, name: str) -> str:
         asked = self._asked.weight(name)
@@ -232,6 +287,14 @@ class TypesScreen(TypeTables):
         """Send the command of an action. After a ban or an ignore, go to the next similar row."""
         now = self.describe_row().aiming
         if now is None or action.command is None:
+            return
+        if self.table.marks:
+            every = [self._context_of(row) for row in self.chosen()]
+            possible = [
+                c for c in every if not action.check(replace(self.host.action_context(), aiming=c))
+            ]
+            self._pending.add(action.command(c) for c in possible)
+            self.unmark()
             return
         command = action.command(now)
         self._pending.add([command])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from textual.containers import Container
 from textual.widget import Widget
 
 from fuzztui.model.targeting import GoalRow, TypeRow
-from fuzztui.tui.base.columns import Column
+from fuzztui.tui.base.columns import Column, column_keys
+from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
@@ -21,6 +22,7 @@ from fuzztui.tui.screens.targeting.columns import (
     goal_columns,
     type_columns,
 )
+from fuzztui.wire.conditions import FilterKey, parse_filter
 
 
 class TypeTables(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
@@ -83,9 +85,18 @@ class TypeTables(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
 
     def narrow(self, text: str) -> None:
         """Filter both tables: a type's name is also shown beside the goals that it decides."""
-        self.types.narrow(text)
-        self.targets.narrow(text)
+        problems = []
+        for table in (self.types, self.targets):
+            found = parse_filter(text, column_keys(table.columns))
+            table.narrow(found.words, found.passes)
+            problems.append(found.problem)
+        # A key of one table narrows that table alone.
+        self.query_one(FilterBar).say(problems[0] if all(problems) else "")
         self._count()
+
+    def keys(self) -> Mapping[str, FilterKey[Any]]:
+        """Return the keys of both tables."""
+        return {**column_keys(self.types.columns), **column_keys(self.targets.columns)}
 
     def do_table_sort(self) -> None:
         """Sort the table whose details are shown."""

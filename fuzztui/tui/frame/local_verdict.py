@@ -1,4 +1,4 @@
-"""Judge mutants of a campaign that has ended, by the command ``fuzztui ctl``.
+"""Judge findings and mutants of a campaign that has ended, by the command ``fuzztui ctl``.
 
 The command is a separate process, because the screens import nothing that writes logs.
 """
@@ -10,17 +10,41 @@ import sys
 from pathlib import Path
 
 from fuzztui.tui.base.background import in_thread
-from fuzztui.wire.commands import MarkEquivalent, Verdict
+from fuzztui.wire.commands import (
+    AcceptMutants,
+    CountFrames,
+    JudgeFinding,
+    MarkEquivalent,
+    OfVerdictsFile,
+    SkipFrames,
+    Verdict,
+)
 
 TIMEOUT_S = 60.0
 """Seconds for which the command may run: it reads the whole log."""
 
 
-async def record_verdict(run: Path, command: Verdict) -> tuple[bool, str]:
+async def record_verdict(run: Path, command: Verdict | OfVerdictsFile) -> tuple[bool, str]:
     """Record the verdict. Returns whether it was recorded, and the command's last line."""
-    arguments = [command.name, command.select]
-    if isinstance(command, MarkEquivalent):
-        arguments.append(f"--because={command.because}")
+    match command:
+        case JudgeFinding():
+            named = f"{command.instance}/{command.file}"
+            arguments = [named, command.verdict, f"--note={command.note}"]
+        case SkipFrames() | CountFrames():
+            arguments = ["--", *command.rules]
+        case MarkEquivalent() | AcceptMutants():
+            arguments = [command.select, f"--because={command.because}"]
+        case _:
+            arguments = [command.select]
+    return await _ctl(run, [command.name, *arguments])
+
+
+async def record_undo(run: Path) -> tuple[bool, str]:
+    """Undo the user's last verdict. Returns as :func:`record_verdict`."""
+    return await _ctl(run, ["undo"])
+
+
+async def _ctl(run: Path, arguments: list[str]) -> tuple[bool, str]:
     # -P: a fuzztui/ in the current directory must not be imported.
     words = [sys.executable, "-P", "-m", "fuzztui", "ctl", str(run), *arguments]
     return await in_thread(lambda: _run(words))

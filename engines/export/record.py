@@ -1,0 +1,152 @@
+"""``--record FILE``: run inputs, and print each outcome as Python expressions for a test.
+
+The request is a JSON file: ``inputs``, a list of paths. Prints a JSON line ``recorded`` for each
+input: its number, and an object with ``outcome``, the ``argument`` and ``value`` as expressions, or
+the ``error``. The target runs in forked children.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.base.files import read_if_regular
+from fuzztui.engines.base.errors import CannotStart
+from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.execute.executor import Execution, Executor
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
+from fuzztui.engines.execute.loading import load
+from fuzztui.engines.export import frozen
+from fuzztui.engines.export.literals import Literal, NoLiteral, importable, literal
+from fuzztui.engines.findings.answers import answering
+from fuzztui.engines.inputs.shape import type_name
+from fuzztui.engines.instrument.edges import EdgeTable
+
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}|<.* object at |/tmp/")
+_MAX_MESSAGE: Final = 400
+
+
+def record(spec: Spec, file: Path) -> int:
+    """Run the request in ``file`` and print the results. Returns the exit status."""
+    try:
+        inputs = [str(path) for path in json.loads(file.read_bytes())["inputs"]]
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise CannotStart(f"{file}: {e}") from None
+    with answering() as say:
+        rng = random.Random(0)
+        loaded = load(spec, folder=Path.cwd(), table=EdgeTable(), draw=rng.randbytes)
+        target = loaded.target
+        compares = target.compare is not None
+        say(
+            {
+                "test": target.generator is not None and not spec.target.generator,
+                "compares": compares and not spec.target.compare,
+            }
+        )
+        at = 0
+
+        def work(tell: Tell) -> None:
+            loaded.executor.in_child()
+            recorder = _Recorder(loaded.executor, spec.target.cwd, compares=compares)
+            for n in range(at, len(inputs)):
+                data = read_if_regular(inputs[n], spec.engine.max_size)
+                rng.seed(0)
+                found = {"outcome": "unfit"} if data is None else recorder.record(data)
+                tell({"recorded": [n, found]})
+
+        def answer(message: dict[str, Any]) -> bool:
+            nonlocal at
+            say(message)
+            at = int(message["recorded"][0]) + 1
+            return True
+
+        def ended(death: Death) -> None:
+            nonlocal at
+            if at < len(inputs):
+                say({"recorded": [at, {"outcome": "hung" if death.how == "hung" else "died"}]})
+                at += 1
+
+        host = ChildHost.of(spec.target, "recording outcomes")
+        for _ in host.series(lambda: at < len(inputs), work, answer, ended):
+            pass
+    return 0
+
+
+class _Recorder:
+    """Runs inputs and describes what they do."""
+
+    def __init__(self, executor: Executor, folder: str, *, compares: bool) -> None:
+        """``compares``: whether the harness compares values by itself."""
+        self._executor, self._folder, self._compares = executor, folder, compares
+
+    def record(self, data: bytes) -> dict[str, Any]:
+        """One input's outcome as JSON data."""
+        executor = self._executor
+        execution = executor.call(data)
+        found: dict[str, Any] = {"outcome": execution.outcome, "unmade": execution.unmade}
+        if execution.unmade:
+            return found
+        # Made again: the target may have changed its argument.
+        nothing: dict[str, Any] = {}
+        argument = executor.guarded(lambda: self._written(executor.form.build(data)), nothing)
+        found["argument"] = argument
+        if executor.form.choices:
+            found["choices"] = repr(execution.data)
+        if execution.error is not None:
+            found["error"] = self._error(execution.error)
+        elif execution.outcome == "success":
+            found["value"] = executor.guarded(lambda: self._value(execution), nothing)
+        return found
+
+    def _value(self, execution: Execution) -> dict[str, Any]:
+        value = execution.value
+        written = self._written(value, checked=not self._compares)
+        if "text" in written or self._compares:
+            return written
+        plain = frozen.described(value)  # type: ignore[no-untyped-call]
+        described = self._written(plain)
+        if "text" in described and "(contains itself)" not in described["text"]:
+            return {**described, "described": True}
+        return {**written, "type": type_name(type(value))}
+
+    def _written(self, value: object, *, checked: bool = True) -> dict[str, Any]:
+        try:
+            made: Literal = literal(value, checked=checked)
+        except NoLiteral as e:
+            return {"why": str(e)}
+        size = -1
+        raw: str | None = None
+        if type(value) is bytes:
+            size, raw = len(value), "bytes"
+        elif type(value) is str:
+            size, raw = len(value), "text"
+        return {
+            "text": made.text,
+            "modules": made.modules,
+            "plain": made.plain,
+            "raw": raw,
+            "size": size,
+        }
+
+    def _error(self, error: BaseException) -> dict[str, Any]:
+        found = importable(type(error))
+        module, name = found or ("", "")
+        message = self._executor.guarded(partial(_message, error), None)
+        return {
+            "module": module,
+            "name": name,
+            "class": type_name(type(error)),
+            "message": message,
+        }
+
+
+def _message(error: BaseException) -> str | None:
+    """The expression of the exception's text; None if it may be different the next time."""
+    text = str(error)
+    if len(text) > _MAX_MESSAGE or _ADDRESS.search(text):
+        return None
+    return literal(text).text

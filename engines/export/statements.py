@@ -1,0 +1,145 @@
+"""``--statements FILE...``: the lines that can be executed, as coverage.py counts them.
+
+Prints a JSON line: ``statements``, the first line of each statement by file, without docstrings and
+lines that are excluded (``# pragma: no cover``, ``if TYPE_CHECKING:``, ``...``); and ``first``, the
+first line of the statement that goes on in a line, by file. Runs no code of the files.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import tokenize
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import CodeType
+from typing import Any, Final
+
+_PRAGMA: Final = re.compile(r"#\s*(?:pragma|PRAGMA)[:\s]?\s*(?:no|NO)\s*(?:cover|COVER)")
+_TYPING: Final = re.compile(r"\s*if (?:typing\.)?TYPE_CHECKING:")
+_STUB: Final = re.compile(r"\s*(\.\.\.|(async )?def |[)\]])")
+_SILENT: Final = (tokenize.COMMENT, tokenize.ENCODING)
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def print_statements(files: Sequence[str]) -> int:
+    """Print the statements of the files that can be read. Returns the exit status."""
+    found: dict[str, list[int]] = {}
+    first: dict[str, list[list[int]]] = {}
+    for file in files:
+        try:
+            lines, starts = statements_of(Path(file).read_bytes())
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # it has no statements that a run could show
+        found[file] = sorted(lines)
+        first[file] = [[line, start] for line, start in sorted(starts.items())]
+    print(json.dumps({"statements": found, "first": first}))
+    return 0
+
+
+def statements_of(source: bytes) -> tuple[set[int], dict[int, int]]:
+    """The first lines of all statements, and the first line by each line of longer ones.
+
+    Raises SyntaxError, ValueError, RecursionError, MemoryError.
+    """
+    tree = ast.parse(source)
+    starts = _starts(source)
+    code = compile(source, "module.py", "exec", dont_inherit=True)
+    out = _docstrings(tree) | _excluded(tree, source, starts)
+    lines = {starts.get(line, line) for line in _lines_of(code) if line not in out}
+    return lines - out, starts
+
+
+def _lines_of(code: CodeType) -> Iterator[int]:
+    for _, _, line in code.co_lines():
+        if line:
+            yield line
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _lines_of(constant)
+
+
+def _starts(source: bytes) -> dict[int, int]:
+    """The first line of each logical line that has several."""
+    starts: dict[int, int] = {}
+    first = 0
+    try:
+        for token in tokenize.tokenize(io.BytesIO(source).readline):
+            if token.type == tokenize.NEWLINE:
+                last = token.end[0]
+                if first and last != first:
+                    starts.update(dict.fromkeys(range(first, last + 1), first))
+                first = 0
+            elif not first and token.type not in _SILENT and token.string.strip():
+                first = token.start[0]
+    except (tokenize.TokenError, IndentationError) as e:
+        raise ValueError(str(e)) from None
+    return starts
+
+
+def _docstrings(tree: ast.Module) -> set[int]:
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, *_DEFINITIONS)) and node.body:
+            one = node.body[0]
+            if (
+                isinstance(one, ast.Expr)
+                and isinstance(one.value, ast.Constant)
+                and isinstance(one.value.value, str)
+            ):
+                lines.update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+    return lines
+
+
+def _excluded(tree: ast.Module, source: bytes, starts: dict[int, int]) -> set[int]:
+    """Lines of statements and suites whose header is marked."""
+    encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
+    text = ["", *source.decode(encoding).splitlines()]
+    marked = {n for n, line in enumerate(text) if _PRAGMA.search(line) or _TYPING.match(line)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Expr) or getattr(node.value, "value", None) is not ...:
+            continue
+        if _STUB.match(text[node.lineno]):
+            marked.add(node.lineno)
+    ends = {first: line for line, first in sorted(starts.items())}
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        for first, header, last in _suites(node, text):
+            if not marked.isdisjoint(range(first, ends.get(header, header) + 1)):
+                lines.update(range(first, last + 1))
+    for node in ast.walk(tree):  # "case _:" goes with its body, as an else does
+        if isinstance(node, ast.match_case) and node.guard is None:
+            wild = isinstance(node.pattern, ast.MatchAs) and node.pattern.pattern is None
+            if wild and lines.issuperset(one.lineno for one in node.body):
+                lines.add(node.pattern.lineno)
+    return lines
+
+
+def _suites(node: ast.AST, text: list[str]) -> Iterator[tuple[int, int, int]]:
+    """First line, line at which the header's last line begins, and last line, of a statement that
+    has no suites, or of each of its suites."""
+    if isinstance(node, ast.match_case):
+        yield node.pattern.lineno, node.pattern.lineno, _end(node.body)
+        return
+    if not isinstance(node, (ast.stmt, ast.ExceptHandler)):
+        return
+    last = node.end_lineno or node.lineno
+    body: list[ast.stmt] = getattr(node, "body", [])
+    if isinstance(node, _DEFINITIONS):
+        yield min([node.lineno, *(d.lineno for d in node.decorator_list)]), node.lineno, last
+        return
+    yield node.lineno, node.lineno, _end(body) if body else last
+    before = body
+    for name in ("handlers", "orelse", "finalbody"):
+        suite: list[Any] = getattr(node, name, [])
+        if suite and name != "handlers":
+            for line in range(_end(before) + 1, suite[0].lineno):
+                if text[line].lstrip().startswith(("else", "finally")):
+                    yield line, line, _end(suite)
+        before = suite or before
+
+
+def _end(suite: Sequence[Any]) -> int:
+    return int(suite[-1].end_lineno or suite[-1].lineno)

@@ -1,0 +1,1 @@
+"""What ``fuzztui ci`` keeps and reports: the kept corpus, and one outcome in several formats."""

@@ -1,0 +1,116 @@
+"""The outcome as a Markdown page, for the summary of a job or a comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from fuzztui.base.text import brief, several, visible
+from fuzztui.ci.outcome import CiOutcome, CodeLocation, ReportedFinding
+
+MAX_BYTES: Final = 900_000
+"""GitHub drops a summary of more than 1 MiB as a whole."""
+_FINDINGS: Final = 50
+_SURVIVORS: Final = 200
+_DETAIL_LINES: Final = 40
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]#|~@])")
+
+
+def markdown(outcome: CiOutcome) -> str:
+    """Return the page."""
+    text = "\n".join(_lines(outcome)) + "\n"
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= MAX_BYTES:
+        return text
+    cut = raw[:MAX_BYTES].decode("utf-8", "ignore").rpartition("\n")[0]
+    return f"{cut}\n\n(cut: the rest is in results.sarif)\n"
+
+
+def _lines(outcome: CiOutcome) -> Iterator[str]:
+    sign = "❌" if outcome.code else "✅"
+    yield f"## {sign} fuzztui: {_text(outcome.campaign)}"
+    yield ""
+    for gate in outcome.gates:
+        yield f"- {'❌' if gate.code else '✅'} {_text(gate.text)}"
+    for note in outcome.notes:
+        yield f"- {_text(note)}"
+    yield ""
+    yield "| | |"
+    yield "|---|---|"
+    for name, value in _figures(outcome):
+        yield f"| {name} | {value} |"
+    if outcome.findings:
+        yield from _findings(outcome)
+    if survivors := outcome.new_survivors:
+        yield ""
+        yield f"### {several(len(survivors), 'mutant')} not killed"
+        yield ""
+        yield "| place | function | change | |"
+        yield "|---|---|---|---|"
+        for s in survivors[:_SURVIVORS]:
+            mark = "changed line" if s.is_noted and outcome.since else ""
+            yield f"| {_place(s.location)} | {_code(s.function)} | {_code(s.change)} | {mark} |"
+        if left := len(survivors) - _SURVIVORS:
+            yield f"\nand {left:,} more" if left > 0 else ""
+
+
+def _figures(outcome: CiOutcome) -> Iterator[tuple[str, str]]:
+    if outcome.since:
+        functions = several(outcome.changed, "function")
+        yield "changed", f"{functions} since {_text(outcome.since)}"
+    yield "replayed", several(outcome.replayed, "input")
+    if outcome.executions:
+        yield "fuzzed", several(outcome.executions, "execution")
+    if outcome.mutants:
+        least = "" if outcome.exact else "at least "
+        invalid = f", {outcome.invalid:,} could not be run" if outcome.invalid else ""
+        yield "mutants", f"{least}{outcome.killed:,} of {outcome.mutants:,} killed{invalid}"
+    yield "kept corpus", f"{several(outcome.kept, 'input')} (+{outcome.added:,})"
+    parts = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in outcome.seconds.items())
+    yield "time", parts
+
+
+def _findings(outcome: CiOutcome) -> Iterator[str]:
+    ordered = sorted(outcome.findings, key=lambda f: not f.is_open)
+    yield ""
+    yield f"### {several(len(ordered), 'finding')}, {len(outcome.open_findings):,} of them new"
+    for finding in ordered[:_FINDINGS]:
+        yield ""
+        yield from _finding(finding)
+    if len(ordered) > _FINDINGS:
+        yield ""
+        yield f"and {len(ordered) - _FINDINGS:,} more"
+
+
+def _finding(finding: ReportedFinding) -> Iterator[str]:
+    yield f"#### {_text(brief(finding.title or finding.signature, 200))}"
+    yield ""
+    yield f"{_place(finding.location)}: {_text(finding.verdict)}. Input: {_code(finding.input)}"
+    if finding.is_open and finding.detail:
+        yield ""
+        yield "<details><summary>traceback</summary>"
+        yield ""
+        shown = visible("\n".join(finding.detail.splitlines()[-_DETAIL_LINES:]), lines=True)
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+        yield f"{fence}text"
+        yield shown
+        yield fence
+        yield "</details>"
+
+
+def _place(location: CodeLocation | None) -> str:
+    return _code(f"{location.file}:{location.line}") if location else "outside of the repository"
+
+
+def _text(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    escaped = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", escaped)
+
+
+def _code(text: str) -> str:
+    """A code span in a table."""
+    shown = brief(text, 200).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", shown)
+    return f"<code>{shown}</code>"

@@ -1,0 +1,396 @@
+"""``fuzztui ci``: is a change of the code good? Replay, fuzz, score what has changed, report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.atomic import replace_bytes, replace_text
+from fuzztui.base.files import read_regular, remove, temporary_directory
+from fuzztui.base.text import brief, several
+from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load
+from fuzztui.campaign.rundir import SupervisorError, prepare_run
+from fuzztui.changes.code import CodeChanges
+from fuzztui.ci.annotations import github, plain
+from fuzztui.ci.corpus import FINDINGS, MAX_INPUT_BYTES, KeptCorpus, files_in, needed
+from fuzztui.ci.outcome import CiOutcome, CodeLocation, Gate, located
+from fuzztui.ci.replay import Replayed, instrumented_files, replay
+from fuzztui.ci.reports import write_reports
+from fuzztui.cli.ci_judging import CiJudge
+from fuzztui.cli.gates import Baseline, read_baseline
+from fuzztui.cli.headless import follow
+from fuzztui.cli.mutants import AFL, found, python_campaign
+from fuzztui.cli.origins import is_run
+from fuzztui.cli.output import FAILED, USAGE, CliError, duration, say
+from fuzztui.cli.run import load_file, start_campaign
+from fuzztui.cli.runs import standing
+from fuzztui.cli.samples import campaign_or_project
+from fuzztui.cli.score import ask_score, judged
+from fuzztui.cli.since import code_changes, in_scopes, tree
+from fuzztui.model.fold import apply
+from fuzztui.model.selectors import ENDED, totals
+from fuzztui.model.state import Finding, State
+from fuzztui.remote.lock import running
+from fuzztui.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
+from fuzztui.verdicts.judging import changes as verdict_changes
+from fuzztui.wire.events import Event, FindingDescribed, FindingSaved, Record, SupervisorStarted
+
+RUN = "run"
+"""The run directory in the output directory; replaced by the next run of ``ci``."""
+SCORE = "score.json"
+"""The score of all code, which can be the next ``--baseline``."""
+
+_LINE_EVERY_S = 10.0
+_SCORE_AT_LEAST_S = 60.0
+"""Seconds that the score may take, however small the budget is."""
+_SPOTON = "spoton"
+
+
+def ci(options: argparse.Namespace) -> int:
+    """Carry out the command; return the exit code."""
+    loaded = load_file(campaign_or_project(options.file), options.overrides)
+    campaign = loaded.campaign
+    if campaign.kind in (AFL, _SPOTON):
+        raise CliError(
+            f'{loaded.origin("engine.kind")}: engine.kind = "{campaign.kind}": ci is for the '
+            "engines zest, mu2 and text",
+            USAGE,
+        )
+    # All that may be wrong on the command line is looked at before anything runs.
+    baseline = None if options.baseline is None else read_baseline(options.baseline)
+    _default_since(options)
+    code = None if options.all else code_changes(options)
+    verdicts = Path(campaign.verdicts)
+    try:
+        mutant_verdicts = read_mutant_verdicts(verdicts)
+        verdict_events = verdict_changes(State(), verdicts)
+    except VerdictsError as e:
+        raise CliError(str(e), USAGE) from None
+    output: Path = options.output.absolute()
+    corpus = KeptCorpus((options.corpus or output / "corpus").absolute())
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        corpus.make()
+        with temporary_directory() as temporary:
+            command = _Ci(options, loaded, code, corpus, Path(temporary))
+            command.known = verdict_events
+            command.mutant_verdicts = mutant_verdicts
+            command.baseline = baseline
+            return command.run()
+    except SupervisorError as e:
+        raise CliError(f"{campaign.file}: {e}") from None
+
+
+def _default_since(options: argparse.Namespace) -> None:
+    """In a pull or merge request: the changes since the branch into which it would be merged."""
+    if options.all or options.since is not None or options.in_diff is not None:
+        return
+    if branch := os.environ.get("GITHUB_BASE_REF"):
+        options.since = f"origin/{branch}"
+    elif commit := os.environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA"):
+        options.since = commit
+    if options.since:
+        say(f"a pull request: --since {options.since}")
+
+
+@dataclass(slots=True)
+class _Selected:
+    """What is mutated. ``ids`` None: all mutants. ``fuzz``: whether anything has changed."""
+
+    ids: set[str] | None
+    overrides: list[str]
+    fuzz: bool = True
+
+
+class _Ci:
+    """One run of the command."""
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        loaded: FrozenCampaign,
+        code: CodeChanges | None,
+        corpus: KeptCorpus,
+        work: Path,
+    ) -> None:
+        self.options, self.loaded, self.code = options, loaded, code
+        self.corpus, self.work = corpus, work
+        self.output: Path = options.output.absolute()
+        self.known: Iterable[Event] = ()
+        self.mutant_verdicts: Mapping[str, MutantVerdict] = {}
+        self.baseline: Baseline | None = None
+        self.run_path = self.output / RUN
+        root = (code.changes.root if code else tree()).resolve()
+        self.outcome = CiOutcome(loaded.campaign.name, root, code.changes.what if code else "")
+        self._kept_before = 0
+        self._inputs: dict[str, str] = {}
+        """The kept input by the key of a finding."""
+
+    def run(self) -> int:
+        """Do all steps, and write the reports."""
+        options, states = self.options, list[State]()
+        self._kept_before = len(self.corpus.files())
+        kept = [*self.corpus.files(), *(file for path in self._seeds for file in files_in(path))]
+        with self._step("replay"):
+            replayed = self._replay(kept)
+        states.append(self._replayed_state(kept, replayed))
+        selected = self._select(replayed)
+        if selected.fuzz and options.budget:
+            with self._step("fuzzing"):
+                states.append(self._fuzz(selected))
+        judge = CiJudge(self.outcome, self.code, self._target_line())
+        judge.take_findings(states, self._keep_finding)
+        result: dict[str, Any] | None = None
+        if selected.fuzz and (selected.ids is None or selected.ids):
+            with self._step("score"):
+                result = self._score(selected)
+        with self._step("merge"):
+            self._merge(kept, replayed, result)
+        judge.judge_findings()
+        if result is not None:
+            judge.judge_mutants(result, self.baseline, options.fail_under, options.max_invalid)
+            if self.code is None:
+                more = {"corpus": [str(self.corpus.inputs)], "problems": []}
+                replace_text(self.output / SCORE, json.dumps({**result, **more}, indent=1))
+        self._report()
+        return self.outcome.code
+
+    @contextmanager
+    def _step(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.outcome.seconds[name] = time.monotonic() - began
+
+    # ------------------------------------------------------------------ steps
+
+    @property
+    def _seeds(self) -> list[Path]:
+        """The campaign's own seeds: files and directories."""
+        return [Path(seed) for seed in self.loaded.campaign.engine.get("seeds", ())]
+
+    @property
+    def _instance(self) -> Path:
+        """The instance whose state is used: of the run, or of a temporary one before it."""
+        ran = self.run_path / "out" / "main"
+        return ran if ran.is_dir() else self.work / "out" / "main"
+
+    def _replay(self, kept: list[Path]) -> Replayed:
+        self.outcome.replayed = len(kept)
+        seeds = " and the campaign's seeds" if self._seeds else ""
+        say(f"replay: {several(len(kept), 'input')} of {self.corpus.path}{seeds}")
+        if self.corpus.constants.is_file():
+            self._keep_constants(self.corpus.constants, self.work / "constants.json")
+        lines = _Lines("replay", len(kept))
+        campaign = self._campaign([])
+        instance = self.work / "out" / "main"
+        return replay(campaign, kept, self.work, instance, lines.show)
+
+    def _replayed_state(self, kept: list[Path], replayed: Replayed) -> State:
+        """The failures of the replay as findings of a campaign, with the user's verdicts."""
+        events = [*self.known, SupervisorStarted(0, 0.0)]
+        for at, failure in sorted(replayed.failed.items()):
+            file = kept[at]
+            is_kept = file.is_relative_to(self.corpus.path)
+            name = str(file.relative_to(self.corpus.path) if is_kept else file)
+            category = failure.get("category", "crash")
+            described = FindingDescribed(
+                "replay",
+                category,
+                name,
+                signature=failure.get("signature", ""),
+                title=failure.get("title", ""),
+                detail=failure.get("detail", ""),
+            )
+            events += [FindingSaved("replay", category, name), described]
+            self._inputs[f"replay/{name}"] = name
+        state = State()
+        apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
+        if replayed.failed:
+            say(f"replay: {several(len(replayed.failed), 'input fails', 'inputs fail')}")
+        return state
+
+    def _select(self, replayed: Replayed) -> _Selected:
+        """Choose the mutants of changed code. Raises :class:`CliError`."""
+        if self.code is None:
+            return _Selected(None, [])
+        campaign = self.loaded.campaign
+        files = instrumented_files(self.work)
+        root = self.outcome.root
+        if self.code.by_file and files and not any(f.is_relative_to(root) for f in files):
+            raise CliError(
+                f"--since: the target is not imported from {root}, but from "
+                f"{min(files).parent}: install it with 'pip install -e', or set target.path",
+                USAGE,
+            )
+        changed = [c for path, c in self.code.by_file.items() if path in files]
+        self.outcome.changed = sum(len(c.functions) for c in changed)
+        harness = replayed.harness or campaign.target["function"].rpartition(":")[0]
+        own = {campaign.file.resolve(), Path(harness).resolve()}
+        if not changed and not own & self.code.changes.files.keys():
+            self._note(
+                f"nothing to mutate: since {self.code.changes.what} no code of the target "
+                "has changed"
+            )
+            return _Selected(set(), [], fuzz=False)
+        if not changed:
+            return _Selected(set(), [in_scopes([])])
+        mutants = found(self._campaign([])).mutants.values()
+        chosen = [m for m in mutants if self.code.in_changed_code(m.path, m.line)]
+        say(
+            f"{several(len(chosen), 'mutant')} in {several(self.outcome.changed, 'function')} "
+            f"changed since {self.code.changes.what}"
+        )
+        return _Selected({m.id for m in chosen}, [in_scopes(chosen)])
+
+    def _campaign(self, more: Iterable[str]) -> Campaign:
+        """The campaign for mu2, in the work directory."""
+        overrides = [*self.options.overrides, *more]
+        return python_campaign(self.loaded.campaign.file, overrides)
+
+    def _fuzz(self, selected: _Selected) -> State:
+        """Run a campaign for the budget, from the kept corpus. Raises :class:`CliError`."""
+        loaded = self._run_campaign(selected)
+        run = self.run_path
+        if is_run(run) and running(run):
+            raise CliError(f"{run}: a campaign is running there; stop it, or use another --output")
+        if run.exists() and not is_run(run):
+            raise CliError(f"{run}: exists and is not a run; use another --output", USAGE)
+        with suppress(FileNotFoundError):
+            remove(run)
+        prepare_run(run)
+        if self.corpus.constants.is_file():
+            self._keep_constants(self.corpus.constants, run / "constants.json")
+        say(f"fuzzing for {duration(self.options.budget)} with {loaded.campaign.kind}")
+        start_campaign(loaded, "starting")
+        follow(run, as_json=False, summary=False)
+        state = standing(run).state
+        self.outcome.executions = max(0, totals(state).stats.execs)
+        if state.state not in ENDED or state.state == "failed":
+            reason = f": {brief(state.reason)}" if state.reason else ""
+            text = f"the campaign {state.state}{reason}"
+            self.outcome.gates.append(Gate("campaign", text, FAILED))
+        elif state.state == "stopped":
+            self._note("the campaign was stopped before its budget was used up")
+        made = run / "constants.json"
+        if made.is_file() and not self.corpus.constants.exists():
+            self._keep_constants(made, self.corpus.constants)
+        return state
+
+    def _run_campaign(self, selected: _Selected) -> FrozenCampaign:
+        campaign = self.loaded.campaign
+        kind = "mu2" if campaign.mutants else campaign.kind
+        folders = [f for f in (self.corpus.inputs, self.corpus.findings) if files_in(f)]
+        seeds = [*map(str, self._seeds), *map(str, folders)]
+        overrides = [
+            *self.options.overrides,
+            f"campaign.budget={self.options.budget:g}s",
+            f"campaign.output={_toml(str(self.run_path))}",
+            f"engine.seeds={_toml(seeds)}",
+        ]
+        if kind == "mu2":  # the score is computed afterwards, on the merged corpus
+            overrides += [*selected.overrides, "engine.exact=false"]
+        try:
+            return load(campaign.file, overrides, kind=kind if campaign.mutants else "")
+        except CampaignError as e:
+            raise CliError(str(e), USAGE) from None
+
+    def _score(self, selected: _Selected) -> dict[str, Any] | None:
+        folders = [self.corpus.inputs, *self._seeds, *self._queues()]
+        folders = [folder for folder in folders if files_in(folder)]
+        if not folders:
+            self._note("no score: the corpus has no input yet")
+            return None
+        campaign = self._campaign(selected.overrides)
+        within = max(self.options.budget, _SCORE_AT_LEAST_S)
+        result = ask_score(
+            campaign, self._instance, folders, jobs=self.options.jobs, within_s=within
+        )
+        verdicts = self.mutant_verdicts
+        if selected.ids is not None:
+            verdicts = {id_: v for id_, v in verdicts.items() if id_ in selected.ids}
+            result["mutants"] = [m for m in result["mutants"] if m.get("id") in selected.ids]
+        return judged(result, verdicts)
+
+    def _queues(self) -> list[Path]:
+        ran = self.options.budget and "fuzzing" in self.outcome.seconds
+        return sorted((self.run_path / "out").glob("*/queue")) if ran else []
+
+    def _merge(self, kept: list[Path], replayed: Replayed, result: dict[str, Any] | None) -> None:
+        """Add what the run has found to the kept corpus: edges, kills, and failing inputs."""
+        new = [file for folder in self._queues() for file in files_in(folder)]
+        rows = result["mutants"] if result else []
+        killers = [Path(str(row.get("killer"))) for row in rows if row.get("state") == "killed"]
+        if new:
+            show = _Lines("merge", len(new)).show
+            covered = replay(self._campaign([]), new, self.work, self._instance, show)
+            passed = covered.cells.keys() - covered.failed.keys()
+            sound = {new[at]: covered.cells[at] for at in sorted(passed)}
+            for file in needed([*map(frozenset, replayed.cells.values())], sound, killers):
+                self.corpus.add(file, self.corpus.inputs)
+        self.outcome.kept = len(self.corpus.files())
+        self.outcome.added = self.outcome.kept - self._kept_before
+
+    def _keep_constants(self, source: Path, to: Path) -> None:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        replace_bytes(to, read_regular(source, MAX_INPUT_BYTES))
+
+    def _target_line(self) -> CodeLocation | None:
+        """The line of the campaign file that names the target; None if it is elsewhere."""
+        file, _, line = self.loaded.origin("target.function").rpartition(":")
+        return located(file, int(line), self.outcome.root) if line.isdecimal() else None
+
+    def _keep_finding(self, finding: Finding, is_open: bool) -> str:
+        """Return the name of a finding's input; that of a new bug is kept, to be run again."""
+        if name := self._inputs.get(finding.key, ""):
+            return name
+        if is_open:
+            file = self.run_path / "out" / finding.instance / finding.file
+            if kept := self.corpus.add(file, self.corpus.findings):
+                return f"{FINDINGS}/{kept.name}"
+        return f"{finding.instance}/{finding.file}"
+
+    def _note(self, text: str) -> None:
+        say(text)
+        self.outcome.notes.append(text)
+
+    # ------------------------------------------------------------------ telling
+
+    def _report(self) -> None:
+        outcome = self.outcome
+        write_reports(outcome, self.output, os.environ)
+        on_github = os.environ.get("GITHUB_ACTIONS") == "true"
+        for line in github(outcome) if on_github else plain(outcome):
+            print(line)
+        for gate in outcome.gates:
+            print(f"{'FAILED' if gate.code else 'ok':<6}  {brief(gate.text, 1000)}")
+        parts = ", ".join(f"{name} {spent:.1f} s" for name, spent in outcome.seconds.items())
+        print(f"{several(outcome.kept, 'kept input')} (+{outcome.added:,}); {parts}", flush=True)
+        say(f"reports: {self.output}")
+
+
+class _Lines:
+    """Progress as plain lines with an estimate, for the log of a CI server."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self._what, self._total = what, total
+        self._began = time.monotonic()
+        self._due = self._began + _LINE_EVERY_S
+
+    def show(self, done: int) -> None:
+        now = time.monotonic()
+        if now < self._due or not done:
+            return
+        self._due = now + _LINE_EVERY_S
+        left = (now - self._began) * (self._total - done) / done
+        say(f"{self._what}: {done:,} of {self._total:,}, about {duration(left)} left")
+
+
+def _toml(value: str | list[str]) -> str:
+    return json.dumps(value)

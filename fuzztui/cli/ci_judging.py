@@ -1,0 +1,147 @@
+"""What a run of ``fuzztui ci`` means: new findings, survivors in changed code, gates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fuzztui.base.text import several
+from fuzztui.changes.code import CodeChanges
+from fuzztui.ci.outcome import (
+    CiOutcome,
+    CodeLocation,
+    Gate,
+    LocatedFrame,
+    ReportedFinding,
+    ReportedSurvivor,
+    located,
+    stack_frames,
+)
+from fuzztui.cli.gates import Baseline, new_survivors
+from fuzztui.cli.output import BELOW_THRESHOLD, FAILED, FINDINGS
+from fuzztui.cli.score import accepted_ids, state_of
+from fuzztui.model.state import Finding, Mutant, State
+from fuzztui.model.verdicts import verdict_of
+from fuzztui.wire.finding_kinds import kind_of
+from fuzztui.wire.verdicts import OPEN, label
+
+
+class CiJudge:
+    """Fills an outcome.
+
+    ``code``: what has changed; None: all code is judged. ``otherwise``: the place of findings that
+    have none in the repository; without a place they would not be shown.
+    """
+
+    def __init__(
+        self, outcome: CiOutcome, code: CodeChanges | None, otherwise: CodeLocation | None
+    ) -> None:
+        self._outcome, self._code, self._otherwise = outcome, code, otherwise
+
+    def take_findings(self, states: Iterable[State], keep: Callable[[Finding, bool], str]) -> None:
+        """Add the groups of findings. ``keep(finding, is_open)`` returns the input's name."""
+        groups: dict[str, tuple[State, Finding]] = {}
+        for state in states:
+            for finding in state.findings.values():
+                groups.setdefault(finding.signature or finding.key, (state, finding))
+        for state, finding in groups.values():
+            verdict = verdict_of(state, finding.signature)
+            frames = stack_frames(finding.detail, self._outcome.root)
+            self._outcome.findings.append(
+                ReportedFinding(
+                    signature=finding.signature,
+                    category=kind_of(finding.category).category,
+                    title=finding.title,
+                    detail=finding.detail,
+                    verdict=label(verdict),
+                    is_open=verdict in OPEN,
+                    input=keep(finding, verdict in OPEN),
+                    frames=frames,
+                    location=self._location(frames),
+                )
+            )
+
+    def _location(self, frames: tuple[LocatedFrame, ...]) -> CodeLocation | None:
+        own = [frame for frame in reversed(frames) if frame.location]
+        code = self._code
+        changed = [f for f in own if code and code.on_changed_line(f.path, f.line)]
+        first = next(iter([*changed, *own]), None)
+        return first.location if first else self._otherwise
+
+    def judge_findings(self) -> None:
+        """Add the gate for findings."""
+        number = len(self._outcome.open_findings)
+        others = len(self._outcome.findings) - number
+        known = f" ({several(others, 'known one')})" if others else ""
+        text = several(number, "new finding") if number else "no new findings"
+        self._gate("findings", text + known, FINDINGS if number else 0)
+
+    def judge_mutants(
+        self,
+        result: dict[str, Any],
+        baseline: Baseline | None,
+        fail_under: float | None,
+        max_invalid: float,
+    ) -> None:
+        """Add the survivors, and the gates for mutants. ``result``: the score."""
+        self._take_mutants(result, baseline)
+        outcome = self._outcome
+        if outcome.invalid * 100 > max_invalid * outcome.mutants:
+            text = (
+                f"{outcome.invalid:,} of {several(outcome.mutants, 'mutant')} could not be run, "
+                f"more than {max_invalid:g}%"
+            )
+            is_gate = baseline is not None or fail_under is not None
+            self._gate("mutants", text, FAILED if is_gate else 0)
+        new = len(outcome.new_survivors)
+        where = "in changed code" if self._code else "in all code"
+        if baseline is not None:
+            text = several(new, "new survivor") if new else "no new survivors"
+            self._gate("survivors", f"{text} {where}", BELOW_THRESHOLD if new else 0)
+        elif outcome.mutants:
+            text = f"{several(new, 'mutant')} {where} not killed (no gate)"
+            every = f"every mutant {where} is killed"
+            self._gate("survivors", text if new else every)
+        if fail_under is not None:
+            valid = outcome.mutants - outcome.invalid
+            low = outcome.killed * 100 < fail_under * valid
+            text = f"{outcome.killed:,} of {several(valid, 'mutant')} killed"
+            text += f", less than {fail_under:g}%" if low else ""
+            self._gate("score", text, BELOW_THRESHOLD if low else 0)
+
+    def _take_mutants(self, result: dict[str, Any], baseline: Baseline | None) -> None:
+        outcome, state = self._outcome, state_of(result)
+        mutants = state.mutants.values()
+        outcome.exact = result.get("exact") is True
+        outcome.mutants = len(mutants)
+        outcome.killed = state.mutant_counts.get("killed", 0)
+        outcome.invalid = state.mutant_counts.get("invalid", 0)
+        accepted = accepted_ids(result)
+        left = [m for m in new_survivors(mutants, Baseline()) if m.id not in accepted]
+        if not outcome.exact:  # the others may not have run
+            left = [m for m in left if m.state == "alive"]
+            outcome.notes.append("the time was over before every mutant had run on every input")
+        new = {m.id for m in new_survivors(mutants, baseline or Baseline())}
+        for m in left:
+            outcome.survivors.append(
+                ReportedSurvivor(
+                    id=m.id,
+                    location=located(m.path, m.line, outcome.root) if m.path else None,
+                    function=m.function,
+                    operator=m.operator,
+                    before=m.before,
+                    after=m.after,
+                    state=m.state,
+                    is_noted=self._is_noted(m, baseline),
+                    is_new=m.id in new,
+                )
+            )
+
+    def _is_noted(self, mutant: Mutant, baseline: Baseline | None) -> bool:
+        """Whether an annotation helps: of all survivors there would be too many."""
+        if self._code is None:
+            return baseline is not None
+        return self._code.on_changed_line(mutant.path, mutant.line)
+
+    def _gate(self, name: str, text: str, code: int = 0) -> None:
+        self._outcome.gates.append(Gate(name, text, code))

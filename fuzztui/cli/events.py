@@ -1,0 +1,101 @@
+"""``fuzztui events``: the records of the campaign log, as lines of text or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from fuzztui.base.suggest import meant, near
+from fuzztui.base.text import visible
+from fuzztui.cli.origins import is_run
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.runs import find_run, no_records, open_session
+from fuzztui.log.files import LogError
+from fuzztui.log.reader import LogReader
+from fuzztui.remote.lock import running
+from fuzztui.wire.codec import encode_record
+from fuzztui.wire.events import EVENT_KINDS, Record
+
+_POLL_S = 0.2
+"""Seconds between two looks for new records."""
+
+_BATCH = 1000
+"""Records that are read at once."""
+
+
+def events(options: argparse.Namespace) -> int:
+    """Print the records of a log; with ``--follow`` those to come, until the campaign ends."""
+    kinds = _kinds(options.kinds)
+    path: Path | None = options.run
+    if path is None or not path.is_file() or path.suffix == ".toml":
+        path = find_run(path)
+    run = path if is_run(path) else None
+    if options.follow and run is None:
+        raise CliError(f"{path}: --follow needs a run directory, not a log", USAGE)
+    session = open_session(path)
+    reader = session.reader
+    session.check()  # damage is reported also if it is before --after
+    if not reader.last_seq and not options.follow:
+        raise no_records(path, session.problems)
+    alive = (lambda: running(run) is not None) if options.follow and run is not None else _ended
+    line = encode_record if options.json else _text()
+    try:
+        for records in _batches(reader, options.after, alive):
+            for record in records:
+                if not kinds or record.event.kind in kinds:
+                    print(line(record))
+            print(end="", flush=True)
+    except (LogError, OSError) as e:
+        if isinstance(e, BrokenPipeError):
+            raise
+        raise CliError(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
+    return DONE
+
+
+def _ended() -> bool:
+    return False
+
+
+def _batches(
+    reader: LogReader, after_seq: int, alive: Callable[[], bool]
+) -> Iterator[list[Record]]:
+    """Yield the records behind ``after_seq``, and those that come while ``alive()``."""
+    while True:
+        # Before reading: what the supervisor wrote last is then read in the same round.
+        is_last = not alive()
+        reader.refresh()
+        while records := reader.batch(after_seq, _BATCH):
+            after_seq = records[-1].seq
+            yield records
+        if is_last:
+            return
+        time.sleep(_POLL_S)
+
+
+def _kinds(given: list[str]) -> frozenset[str]:
+    """Return the kinds of ``--kind A,B``; empty: all. Raises :class:`CliError`."""
+    names = [name for text in given for name in text.split(",") if name]
+    for name in names:
+        if name not in EVENT_KINDS:
+            raise CliError(
+                f"--kind {name!r} is not a kind of event{meant(near(name, EVENT_KINDS))}; "
+                f"the kinds are {', '.join(sorted(EVENT_KINDS))}",
+                USAGE,
+            )
+    return frozenset(names)
+
+
+def _text() -> Callable[[Record], str]:
+    """Return the function that formats a record as on the Log screen."""
+    from fuzztui.tui.base import format
+    from fuzztui.tui.labels.events import describe
+
+    def line(record: Record) -> str:
+        shown = describe(record.event)
+        where = f"{shown.instance:<8} " if shown.instance else " " * 9
+        head = f"{format.clock(record.t):>12} {record.seq:>8}  {shown.label:<10} {where}"
+        return visible(head + shown.text)
+
+    return line

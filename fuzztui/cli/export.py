@@ -1,0 +1,387 @@
+"""``fuzztui export RUN --pytest FILE``: write a pytest file, and check that it holds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from fuzztui import __version__
+from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.files import read_tail
+from fuzztui.base.text import brief, several, visible
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.cli.matrix import matrix_of
+from fuzztui.cli.mutants import AFL, own_campaign, python_campaign
+from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
+from fuzztui.cli.progress import Estimate
+from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.score import ask_score, corpus_of
+from fuzztui.export.cases import TestCase, cases_of, chosen_rows, shown_entry, word_of
+from fuzztui.export.pytest_file import (
+    MARK,
+    CannotExport,
+    TargetNames,
+    TestFile,
+    data_dir,
+    write_tests,
+)
+from fuzztui.export.recorded import Recorded, RecordError
+from fuzztui.inprocess.ask import ask
+from fuzztui.minimise.turns import minimised_path
+from fuzztui.model.selectors import groups
+from fuzztui.model.state import State
+from fuzztui.model.verdicts import verdict_of
+from fuzztui.wire.verdicts import WONT_FIX
+
+_HASH_SEEDS = ("0", "1", "2")
+"""Values of PYTHONHASHSEED with which a test must pass: the order of sets depends on it."""
+_ROUNDS = 4
+_PYTEST_S = 600.0
+_MAX_OUTPUT = 64 << 10
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write tests from the corpus and the findings of a run; returns FAILED if they do not hold."""
+    run = find_run(options.run)
+    now = standing(run)
+    if (now.state.engine or own_campaign(run / "campaign.toml").kind) == AFL:
+        raise CliError(
+            f"{run}: export --pytest is for Python targets, not for afl; 'fuzztui corpus export "
+            f"{run} DIR' writes its inputs as files",
+            USAGE,
+        )
+    file = options.pytest.absolute()
+    _check_file(file, force=options.force)
+    campaign = python_campaign(run / "campaign.toml", options.overrides)
+    corpus = corpus_of(run, options.corpus)
+    exporter = _Exporter(campaign, RunDir(run), file, options)
+    cases = exporter.cases(corpus)
+    if options.findings:
+        cases += exporter.findings(now.state)
+    if not cases:
+        raise CliError(f"{run}: no input of the corpus, and no finding, can be exported")
+    return exporter.finish(cases)
+
+
+def _check_file(file: Path, *, force: bool) -> None:
+    if not file.stem.isidentifier() or file.suffix != ".py":
+        raise CliError(f"--pytest {file.name}: is no name of a Python module, test_NAME.py", USAGE)
+    try:
+        mine = file.read_text(encoding="utf-8", errors="replace").startswith(MARK)
+    except FileNotFoundError:
+        return
+    except OSError as e:
+        raise CliError(f"--pytest {file}: {e.strerror or e}", USAGE) from None
+    if not mine and not force:
+        raise CliError(
+            f"--pytest {file}: was not made by fuzztui; name another file, or give --force to "
+            "replace this one",
+            USAGE,
+        )
+
+
+class _Exporter:
+    def __init__(
+        self, campaign: Campaign, run: RunDir, file: Path, options: argparse.Namespace
+    ) -> None:
+        self._campaign, self._run, self._file, self._options = campaign, run, file, options
+        self._directory = run.instance("main")
+        self._decorated = False
+        self._inputs = 0
+        self._exact = True
+
+    # ----------------------------------------------------------------- what becomes a test
+
+    def cases(self, corpus: list[Path]) -> list[TestCase]:
+        """Choose the inputs of the corpus that become tests, with their outcomes."""
+        result = ask_score(
+            self._campaign,
+            self._directory,
+            corpus,
+            jobs=self._options.jobs,
+            within_s=self._options.budget,
+            matrix=self._run.matrix,
+        )
+        self._exact = result.get("exact") is True
+        matrix = matrix_of(result)
+        self._inputs = len(matrix.rows)
+        rows = chosen_rows(matrix)
+        if self._options.tests:
+            rows = rows[: self._options.tests]
+        cases = cases_of(matrix, rows)
+        self._record(cases, [Path(row.file) for row, _, _ in rows])
+        for case in cases:
+            case.message = self._options.messages
+        return cases
+
+    def findings(self, state: State) -> list[TestCase]:
+        """One case for each group of findings, but for those that will not be fixed."""
+        cases, files = [], []
+        for group in groups(state):
+            if verdict_of(state, group.signature) == WONT_FIX:
+                continue
+            if group.first.category == "differs":
+                say(f"{group.first.key}: a difference between two implementations is not exported")
+                continue
+            file = self._run.out / group.first.instance / group.first.file
+            smaller = minimised_path(self._run, file)
+            file = smaller if smaller.is_file() else file
+            word = word_of(group.first.title.partition(":")[0])
+            cause = f"{group.first.title} ({group.first.place})"
+            cases.append(TestCase(shown_entry(str(file)), word, cause=brief(cause)))
+            files.append(file)
+        self._record(cases, files)
+        return cases
+
+    def _record(self, cases: Sequence[TestCase], files: Sequence[Path]) -> None:
+        """Run the inputs, and note what they do in the cases. Raises :class:`CliError`."""
+        if not files:
+            return
+        answers = self._ask("--record", {"inputs": [str(f.absolute()) for f in files]})
+        for answer in answers:
+            if answer.get("test") is True:
+                raise CliError(
+                    f'target.function = "{self._campaign.target["function"]}" is a Hypothesis test:'
+                    " it is a test already; 'fuzztui repro' prints the input of a queue entry, "
+                    "to be put into @example(...)"
+                )
+            self._decorated |= answer.get("compares") is True
+            if "recorded" in answer:
+                try:
+                    number, found = answer["recorded"]
+                    cases[number].recorded = Recorded.of(found)
+                except (RecordError, ValueError, TypeError, IndexError) as e:
+                    raise CliError(f"the engine's record is damaged: {e}") from None
+
+    def _ask(self, option: str, request: dict[str, Any]) -> list[dict[str, Any]]:
+        import json
+
+        progress = Estimate()
+        found = []
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "request.json"
+            file.write_text(json.dumps(request), encoding="utf-8")
+            try:
+                with closing(ask(self._campaign, [option, str(file)], self._directory)) as answers:
+                    for answer in answers:
+                        if isinstance(report := answer.get("progress"), dict):
+                            what, done, total = (report.get(k) for k in ("what", "done", "total"))
+                            progress.show(str(what), int(done or 0), int(total or 0))
+                        else:
+                            found.append(answer)
+            except SupervisorError as e:
+                raise CliError(str(e)) from None
+            finally:
+                progress.clear()
+        return found
+
+    # ----------------------------------------------------------------- the file
+
+    def _names(self) -> TargetNames:
+        target = self._campaign.target
+        references = [target["function"], target["generator"], target["compare"]]
+        modules = [r.rpartition(":")[0] for r in references if r]
+        harness = [m for m in modules if m.endswith(".py") or "/" in m]
+        paths = [str(Path(m).parent) for m in harness]
+        names = [Path(m).stem if m in harness else m for m in modules]
+        if not self._imports(names, paths):
+            paths = [*target["path"], *paths]
+        compare = target["compare"] or ("@" if self._decorated else "")
+        constants = self._run.constants if self._campaign.draws_constants else None
+        return TargetNames(
+            function=target["function"],
+            paths=tuple(dict.fromkeys(paths)),
+            generator=target["generator"],
+            compare=compare,
+            expected=tuple(target["expected"]),
+            constants=constants if constants is not None and constants.is_file() else None,
+        )
+
+    def _imports(self, names: Sequence[str], paths: Sequence[str]) -> bool:
+        """Whether the modules can be imported with these directories only."""
+        program = "import importlib, sys; [importlib.import_module(n) for n in sys.argv[1:]]"
+        env = {**os.environ, **self._campaign.target["env"], "PYTHONPATH": ":".join(paths)}
+        argv = [self._campaign.target["python"], "-P", "-c", program, *names]
+        try:
+            done = subprocess.run(
+                argv,
+                env=env,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=60,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0
+
+    def _about(self, cases: Sequence[TestCase]) -> list[str]:
+        tests = [case for case in cases if not case.cause]
+        kills = sum(len(case.kills) for case in tests)
+        least = "" if self._exact else "at least "
+        lines = [
+            f"What the target of the campaign {visible(self._campaign.name)} did, by "
+            f"fuzztui {__version__}.",
+            f"{several(len(tests), 'test')}, chosen from {several(self._inputs, 'input')}, kill "
+            f"{least}{several(kills, 'mutant')}. A docstring says what no test",
+            "above it kills or covers. The outcomes are recorded, not specified: a test that fails",
+            "shows a change of behaviour, which may be a bug, or its end.",
+        ]
+        hangs = sum(case.hangs for case in tests)
+        if hangs:
+            lines += ["", f"{several(hangs, 'test')} with a time limit: some mutants do not end."]
+        return lines
+
+    def _write(self, cases: Sequence[TestCase]) -> TestFile:
+        try:
+            made = write_tests(self._file, cases, self._names(), self._about(cases))
+        except CannotExport as e:
+            raise CliError(str(e)) from None
+        folder = data_dir(self._file)
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.write_text(made.text, encoding="utf-8")
+            for old in [
+                f for end in ("input", "expected", "choices") for f in folder.glob(f"*.{end}")
+            ]:
+                if old.name not in made.data:
+                    old.unlink()
+            if made.data:
+                folder.mkdir(exist_ok=True)
+            for name, data in made.data.items():
+                replace_bytes(folder / name, data)
+                (folder / name).chmod(0o644)
+        except OSError as e:
+            raise CliError(f"{e.filename or self._file}: {e.strerror or e}") from None
+        return made
+
+    # ----------------------------------------------------------------- the checks
+
+    def finish(self, cases: list[TestCase]) -> int:
+        """Write the file, weaken or drop tests that do not pass, and confirm the kills."""
+        weakened: list[str] = []
+        for _ in range(_ROUNDS):
+            made = self._write(cases)
+            say(f"{self._file}: {several(len(made.tests), 'test')}; running them")
+            failed = self._failing(made)
+            if failed is None:
+                return FAILED
+            if not failed:
+                break
+            for name in failed:
+                weakened += _weaken(cases, made.tests[name])
+        else:
+            made = self._write(cases)
+        for line in [*made.left_out, *weakened]:
+            say(line)
+        status = self._confirm(made)
+        print(visible(f"{self._file}  {self._size(made)}"))
+        return status
+
+    def _size(self, made: TestFile) -> str:
+        findings = sum(bool(case.cause) for case in made.tests.values())
+        text = several(len(made.tests) - findings, "test")
+        if findings:
+            text += f", {several(findings, 'finding')} marked xfail"
+        lines = made.text.count("\n")
+        return f"{text}, {several(lines, 'line')}" + (
+            f", {several(len(made.data), 'data file')}" if made.data else ""
+        )
+
+    def _failing(self, made: TestFile) -> list[str] | None:
+        """Names of the tests that do not pass; None if pytest cannot run them."""
+        failed: set[str] = set()
+        for seed in _HASH_SEEDS:
+            with tempfile.TemporaryDirectory() as folder:
+                report = Path(folder) / "report.xml"
+                ended = self._pytest(report, seed, Path(folder) / "output")
+                found = _failures(report)
+                if found is None or (ended not in (0, 1)) or not found <= made.tests.keys():
+                    output = read_tail(Path(folder) / "output", _MAX_OUTPUT).strip()
+                    why = output.splitlines()[-1] if output else "it printed nothing"
+                    say(
+                        f"not confirmed: {self._campaign.target['python']} -m pytest "
+                        f"{self._file.name} cannot run the tests: {brief(why)}"
+                    )
+                    return None
+                failed |= found
+        return sorted(failed)
+
+    def _pytest(self, report: Path, seed: str, output: Path) -> int:
+        """Run the file with plain pytest, as in the user's project, without the user's options."""
+        argv = [self._campaign.target["python"], "-m", "pytest", "-q", "-o", "addopts="]
+        argv += ["-p", "no:cacheprovider", f"--junitxml={report}", str(self._file)]
+        env = {**os.environ, **self._campaign.target["env"], "PYTHONHASHSEED": seed}
+        env.pop("PYTEST_ADDOPTS", None)
+        try:
+            with output.open("wb") as out:
+                return subprocess.run(
+                    argv,
+                    cwd=self._file.parent,
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    timeout=_PYTEST_S,
+                    check=False,
+                ).returncode
+        except (OSError, subprocess.TimeoutExpired) as e:
+            output.write_text(str(e))
+            return -1
+
+    def _confirm(self, made: TestFile) -> int:
+        """Run each claimed mutant against the test that claims it."""
+        claims = {id_: name for name, case in made.tests.items() for id_ in case.kills}
+        if not claims:
+            return DONE
+        jobs = self._options.jobs
+        request = {"file": str(self._file), "claims": claims, "jobs": jobs}
+        hows: dict[str, str] = {}
+        for answer in self._ask("--confirm", request):
+            if isinstance(why := answer.get("lacks"), str):
+                say(f"not confirmed: {why}")
+                return FAILED
+            if isinstance(verdict := answer.get("verdict"), list):
+                hows[str(verdict[0])] = str(verdict[1])
+        confirmed = [id_ for id_ in claims if hows.get(id_)]
+        print(f"{len(confirmed):,} of {len(claims):,} confirmed: the mutants fail the tests")
+        missed = [id_ for id_ in claims if not hows.get(id_)]
+        for id_ in missed[:20]:
+            say(f"not confirmed: {claims[id_]} passes with the mutant {id_}")
+        if len(missed) > 20:
+            say(f"and {len(missed) - 20:,} more")
+        return FAILED if missed else DONE
+
+
+def _failures(report: Path) -> set[str] | None:
+    """Names of the failed tests in a JUnit file; None if it is missing or damaged."""
+    try:
+        root = ET.fromstring(report.read_bytes())
+    except (OSError, ET.ParseError):
+        return None
+    return {
+        str(case.get("name"))
+        for case in root.iter("testcase")
+        if case.find("failure") is not None or case.find("error") is not None
+    }
+
+
+def _weaken(cases: list[TestCase], case: TestCase) -> list[str]:
+    """Assert less in a test that does not pass every time, or drop it. Returns what was done."""
+    error = case.recorded.error
+    if not case.cause and error is not None and error.message and case.message:
+        case.message = False
+        return [f"{case.entry}: the text of its exception varies, and is not asserted"]
+    if not case.cause and case.recorded.value is not None and case.value:
+        case.value = False
+        return [f"{case.entry}: its value varies, and is not asserted"]
+    cases.remove(case)
+    return [f"{case.entry}: left out, because its outcome varies"]

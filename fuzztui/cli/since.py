@@ -1,0 +1,82 @@
+"""The options ``--since`` and ``--in-diff``: only what has changed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.text import several
+from fuzztui.changes.code import CodeChanges
+from fuzztui.changes.git import changes_since
+from fuzztui.changes.lines import ChangedFiles, ChangesError, read_diff
+from fuzztui.cli.output import USAGE, CliError, say
+
+NO_MODULE = "-"
+"""A name that no module can have: an empty list would mean all of them."""
+
+
+def add_changes(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the two options; ``what``: what is limited to changes, for the help."""
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
+        "--since",
+        metavar="REF",
+        help=f"only {what} that changed since the merge base with a branch or commit, such as "
+        "origin/main, in commits or not",
+    )
+    either.add_argument(
+        "--in-diff",
+        metavar="FILE",
+        type=Path,
+        help=f"only {what} that a unified diff has changed; needs no git",
+    )
+
+
+def changes(options: argparse.Namespace) -> ChangedFiles | None:
+    """Return what the options limit a command to; None: to nothing. Raises :class:`CliError`."""
+    try:
+        if options.since is not None:
+            return changes_since(options.since, Path.cwd())
+        return None if options.in_diff is None else read_diff(options.in_diff, tree())
+    except ChangesError as e:
+        raise CliError(str(e), USAGE) from None
+
+
+def code_changes(options: argparse.Namespace) -> CodeChanges | None:
+    """As :func:`changes`, with the functions that have changed. Raises :class:`CliError`."""
+    if (found := changes(options)) is None:
+        return None
+    try:
+        return CodeChanges(found)
+    except ChangesError as e:
+        raise CliError(str(e), USAGE) from None
+
+
+def tree() -> Path:
+    """The directory to which names in a diff are relative: the repository, or the current one."""
+    here = Path.cwd()
+    return next((path for path in (here, *here.parents) if (path / ".git").exists()), here)
+
+
+def nothing_changed(code: CodeChanges, what: str) -> None:
+    """Tell that there is nothing to do, and what has changed instead."""
+    functions = sum(len(each.functions) for each in code.by_file.values())
+    have = several(functions, "function has", "functions have") if functions else "no function has"
+    say(f"no {what}: since {code.changes.what} {have} changed")
+
+
+def in_scopes(rows: Iterable[Any]) -> str:
+    """Return the option ``--set`` by which an engine makes only mutants of the rows' scopes.
+
+    ``rows``: mutants with ``id`` and ``module``; without any, an engine makes no mutants.
+    """
+    return f"engine.mutate={json.dumps(sorted(set(_scopes(rows))) or [NO_MODULE])}"
+
+
+def _scopes(rows: Iterable[Any]) -> Iterator[str]:
+    for row in rows:
+        scope = row.id.removeprefix(f"{row.module}:").rsplit(":", 3)[0]
+        yield f"{row.module}:{scope}"

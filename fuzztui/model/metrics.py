@@ -1,0 +1,137 @@
+"""The figures of campaigns in the text format of Prometheus (text/plain; version=0.0.4).
+
+Names end with the unit, or with ``_total`` for what only grows. A figure that no engine reports has
+no line. Figures that are at least so large, because records of the log were lost, are marked by
+``fuzztui_log_lost_records`` above 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from fuzztui.model.state import MUTANT_STATES
+from fuzztui.wire.finding_kinds import kind_of
+
+Labels = Mapping[str, str]
+Sample = tuple[str, Labels, float]
+"""The name of a metric, its labels and the value."""
+
+METRICS: Final = {
+    "fuzztui_campaign_info": ("gauge", "1; the labels name engine, target and run"),
+    "fuzztui_campaign_state": ("gauge", "1; the label names the state that the campaign is in"),
+    "fuzztui_running_seconds_total": ("counter", "Seconds for which engines ran"),
+    "fuzztui_remaining_seconds": ("gauge", "Estimated seconds until the budget is used up"),
+    "fuzztui_executions_total": ("counter", "Executions of the target"),
+    "fuzztui_executions_per_second": ("gauge", "Executions per second, now"),
+    "fuzztui_corpus_entries": ("gauge", "Entries of the queues"),
+    "fuzztui_covered_edges": ("gauge", "Covered edges, or cells of an in-process engine"),
+    "fuzztui_last_find_seconds": ("gauge", "Campaign time at which the last entry was found"),
+    "fuzztui_discoveries_per_100k_at_most": (
+        "gauge",
+        "Upper 95% bound of discoveries in the next 100,000 executions, by what is discovered",
+    ),
+    "fuzztui_findings": ("gauge", "Saved files of findings, by category"),
+    "fuzztui_finding_groups": ("gauge", "Findings with different signatures, by category"),
+    "fuzztui_open_finding_groups": (
+        "gauge",
+        "Those that no verdict closes, and regressions, by category",
+    ),
+    "fuzztui_mutants": ("gauge", "Mutants of the program, by state"),
+    "fuzztui_mutation_score_ratio": ("gauge", "Killed of all mutants, 0 to 1; a lower bound"),
+    "fuzztui_log_lost_records": ("gauge", "Records of the log that cannot be read"),
+    "fuzztui_instance_state": ("gauge", "1; the label names the state that the instance is in"),
+    "fuzztui_instance_executions_total": ("counter", "Executions of an instance"),
+    "fuzztui_instance_executions_per_second": ("gauge", "Executions per second of an instance"),
+    "fuzztui_instance_corpus_entries": ("gauge", "Entries of an instance's queue"),
+    "fuzztui_instance_covered_edges": ("gauge", "Edges or cells that an instance has covered"),
+    "fuzztui_instance_restarts_total": ("counter", "Restarts of an instance"),
+    "fuzztui_instance_statistics_age_seconds": ("gauge", "Age of an instance's statistics"),
+    "fuzztui_instance_memory_bytes": ("gauge", "Resident memory of an instance's processes"),
+}
+"""Type and help of each metric."""
+
+
+def exposition(campaigns: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text for several campaigns: objects of ``fuzztui status --json``."""
+    by_name: dict[str, list[Sample]] = {name: [] for name in METRICS}
+    for status in campaigns:
+        for sample in _samples(status):
+            by_name[sample[0]].append(sample)
+    lines: list[str] = []
+    for name, samples in by_name.items():
+        if samples:
+            kind, words = METRICS[name]
+            lines += [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
+            lines += [f"{name}{_braced(labels)} {value:.16g}" for _, labels, value in samples]
+    text = "".join(f"{line}\n" for line in lines)
+    return text.encode("utf-8", "replace").decode()  # names of files may be no UTF-8
+
+
+def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
+    own = {"campaign": status["name"], "run": status["run"]}
+    yield (
+        "fuzztui_campaign_info",
+        {**own, "engine": status["engine"], "target": status["target"]},
+        1,
+    )
+    yield "fuzztui_campaign_state", {**own, "state": status["state"]}, 1
+    figures = {
+        "fuzztui_running_seconds_total": status["running_s"],
+        "fuzztui_remaining_seconds": status["remaining_s"],
+        "fuzztui_executions_total": status["execs"],
+        "fuzztui_executions_per_second": status["execs_per_sec"],
+        "fuzztui_corpus_entries": status["corpus"],
+        "fuzztui_covered_edges": status["coverage"]["covered"],
+        "fuzztui_last_find_seconds": status["last_find_s"],
+        "fuzztui_log_lost_records": status["lost_records"],
+    }
+    yield from _known(own, figures)
+    for category, groups in status["groups"].items():
+        labels = {**own, "category": category}
+        yield from _known(
+            labels,
+            {
+                "fuzztui_findings": status[kind_of(category).label],
+                "fuzztui_finding_groups": groups,
+                "fuzztui_open_finding_groups": status["open_groups"][category],
+            },
+        )
+    for what in ("edges", "kills") if status["discovery"] else ():
+        bound = status["discovery"][f"{what}_per_100k_at_most"]
+        yield from _known({**own, "of": what}, {"fuzztui_discoveries_per_100k_at_most": bound})
+    if mutants := status["mutants"]:
+        for state in MUTANT_STATES:
+            yield "fuzztui_mutants", {**own, "state": state}, mutants[state]
+        yield from _known(own, {"fuzztui_mutation_score_ratio": mutants["score"]})
+    for instance in status["instances"]:
+        yield from _of_instance({**own, "instance": instance["id"]}, instance)
+
+
+def _of_instance(labels: Labels, instance: Mapping[str, Any]) -> Iterator[Sample]:
+    yield "fuzztui_instance_state", {**labels, "state": instance["state"]}, 1
+    figures = {
+        "fuzztui_instance_executions_total": instance["execs"],
+        "fuzztui_instance_executions_per_second": instance["execs_per_sec"],
+        "fuzztui_instance_corpus_entries": instance["corpus"],
+        "fuzztui_instance_covered_edges": instance["coverage"]["covered"],
+        "fuzztui_instance_restarts_total": instance["restarts"],
+        "fuzztui_instance_statistics_age_seconds": instance["age_s"],
+        "fuzztui_instance_memory_bytes": instance["rss"],
+    }
+    yield from _known(labels, figures)
+
+
+def _known(labels: Labels, figures: Mapping[str, float | None]) -> Iterator[Sample]:
+    for name, value in figures.items():
+        if value is not None and value >= 0:
+            yield name, labels, value
+
+
+_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+def _braced(labels: Labels) -> str:
+    """``{name="value",...}``; values may be of any text, also from a target."""
+    escaped = (f'{name}="{str(value).translate(_ESCAPES)}"' for name, value in labels.items())
+    return f"{{{','.join(escaped)}}}"

@@ -1,0 +1,27 @@
+"""Make the input again that a generator made in a campaign."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fuzztui.engines.inputs.constants import ConstantPool
+from fuzztui.engines.inputs.source import Source
+from fuzztui.engines.strategies import generator_of
+
+_LIMIT = 1 << 20
+
+
+def made(generator: object, choices: bytes, constants: Path | None = None) -> Any:
+    """Return the input that a generator makes from its choices.
+
+    ``generator``: a function, a Hypothesis strategy or a type, as in ``target.generator``.
+    ``constants``: the file of constants that choices may select.
+    """
+    pool = ConstantPool.read(constants, digest=True) if constants is not None else None
+    source = Source(choices, _LIMIT, random.Random(0).randbytes, pool)
+    found = generator_of("made(generator)", generator) or generator
+    call: Callable[[Source], Any] = found  # type: ignore[assignment]
+    return call(source)

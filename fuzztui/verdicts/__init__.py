@@ -1,0 +1,1 @@
+"""The verdicts file: what users say about findings, for all runs of a campaign file."""

@@ -1,0 +1,210 @@
+"""The reports of ``fuzztui ci``: valid for their readers, whatever a target calls its errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from junitparser import Failure, JUnitXml, Skipped
+
+from fuzztui.ci.annotations import MOST, github, gitlab, plain
+from fuzztui.ci.markdown import MAX_BYTES, markdown
+from fuzztui.ci.outcome import (
+    CiOutcome,
+    CodeLocation,
+    Gate,
+    ReportedFinding,
+    ReportedSurvivor,
+    located,
+    stack_frames,
+)
+from fuzztui.ci.reports import GITLAB, JUNIT, SARIF, SUMMARY, write_reports
+from fuzztui.ci.sarif import sarif
+
+SCHEMA = json.loads((Path(__file__).parent / "sarif/sarif-2.1.0-rtm.5.json").read_text())
+HOSTILE = "E: \x1b[31m\u202e\0\ud800\ufffe %0A::error::x\r\n| `<b>` ```` </details> ]]> &amp; "
+
+
+def finding(n: int = 0, **more: Any) -> ReportedFinding:
+    detail = f'Traceback (most recent call last):\n  File "ROOT/src/m.py", line {n + 1}, in f\nE: x'
+    place = CodeLocation("src/m.py", n + 1)
+    given = {
+        "signature": f"E @ m.py:{n} in f", "category": "crash", "title": "ValueError: x",
+        "detail": detail, "verdict": "new", "is_open": True, "input": "findings/ab",
+        "frames": (), "location": place,
+    }  # fmt: skip
+    return ReportedFinding(**{**given, **more})
+
+
+def survivor(n: int = 0, **more: Any) -> ReportedSurvivor:
+    given = {
+        "id": f"m:f:math:{n}:-", "location": CodeLocation("src/m.py", n + 1), "function": "f",
+        "operator": "math", "before": "a + b", "after": "a - b", "state": "alive",
+        "is_noted": True, "is_new": True,
+    }  # fmt: skip
+    return ReportedSurvivor(**{**given, **more})
+
+
+def outcome(root: Path, *findings: ReportedFinding, **more: Any) -> CiOutcome:
+    gates = [Gate("findings", "1 new finding", 10), Gate("survivors", "1 new survivor", 11)]
+    made = CiOutcome("c", root, "main", gates=gates, findings=list(findings))
+    return replace(made, **{"survivors": [survivor()], "seconds": {"replay": 1.5}, **more})
+
+
+CASES = {
+    "usual": [finding(), finding(1, is_open=False, verdict="known")],
+    "none": [],
+    "hostile": [finding(title=HOSTILE, signature=HOSTILE, detail=HOSTILE, verdict=HOSTILE,
+                        category=HOSTILE, input=HOSTILE, location=CodeLocation(HOSTILE, 1)),
+                finding(title="", signature="", detail="", location=None)],
+    "many": [finding(n, title="x" * 5_000, detail="y" * 100_000) for n in range(60)],
+}  # fmt: skip
+
+
+@pytest.fixture(params=CASES)
+def found(request: pytest.FixtureRequest, tmp_path: Path) -> CiOutcome:
+    survivors = [survivor(), survivor(1, before=HOSTILE, id=HOSTILE, function=HOSTILE)]
+    return outcome(tmp_path, *CASES[request.param], survivors=survivors, notes=[HOSTILE])
+
+
+def test_sarif_is_valid(found: CiOutcome) -> None:
+    document = json.loads(json.dumps(sarif(found)))
+    jsonschema.Draft4Validator(SCHEMA).validate(document)
+    (run,) = document["runs"]
+    assert len(run["results"]) == len(found.findings) + 2
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert {result["ruleId"] for result in run["results"]} == set(rules)
+    assert len(rules) == len(set(rules))
+
+
+def test_the_schema_refuses_what_is_wrong(tmp_path: Path) -> None:
+    document = sarif(outcome(tmp_path, finding()))
+    document["runs"][0]["results"][0]["level"] = "fatal"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft4Validator(SCHEMA).validate(document)
+
+
+def test_places_and_levels_in_sarif(tmp_path: Path) -> None:
+    known = finding(5, is_open=False, verdict="known")
+    (run,) = sarif(outcome(tmp_path, known, finding()))["runs"]
+    new, old, note = run["results"]
+    place = new["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "src/m.py", "uriBaseId": "SRCROOT"}
+    assert place["region"] == {"startLine": 1}
+    assert (new["ruleId"], new["level"], new["baselineState"]) == (
+        "crash/ValueError", "error", "new",
+    )  # fmt: skip
+    assert "suppressions" in old and "suppressions" not in new
+    assert (note["ruleId"], note["level"]) == ("survivor", "note")
+
+
+def test_a_fingerprint_stays_when_lines_move(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    file = tmp_path / "src/m.py"
+    file.write_text("raise ValueError\nother = 1\n")
+    one = outcome(tmp_path)
+    first = finding().fingerprint(one.source)
+    assert finding(1).fingerprint(one.source) != first
+    file.write_text("\n    raise ValueError\n")
+    assert finding(1).fingerprint(one.source) == first
+    assert finding(9).fingerprint(one.source)  # a line that is not there
+
+
+def test_junit_is_read(found: CiOutcome, tmp_path: Path) -> None:
+    write_reports(found, tmp_path, {})
+    xml = JUnitXml.fromfile(str(tmp_path / JUNIT))
+    (suite,) = xml
+    cases = list(suite)
+    assert len(cases) == suite.tests == len(found.findings) + 2
+    failed = [c for c in cases if any(isinstance(r, Failure) for r in c.result)]
+    assert len(failed) == suite.failures == len(found.open_findings) + 2
+    skipped = [c for c in cases if any(isinstance(r, Skipped) for r in c.result)]
+    assert len(skipped) == suite.skipped == len(found.findings) - len(found.open_findings)
+
+
+def test_annotations_are_one_line_each_and_not_more_than_are_shown(found: CiOutcome) -> None:
+    lines = list(github(found))
+    assert all(line.startswith(("::error ", "::warning ")) for line in lines)
+    assert all(line.isprintable() for line in lines)  # so that a text begins no other command
+    assert sum(line.startswith("::error") for line in lines) == min(MOST, len(found.open_findings))
+
+
+def test_annotations_name_file_and_line(tmp_path: Path) -> None:
+    odd = finding(location=CodeLocation("a,b:c%.py", 3), title="50% done")
+    error, warning = github(outcome(tmp_path, odd))
+    assert error == "::error file=a%2Cb%3Ac%25.py,line=3,title=fuzztui finding::50%25 done"
+    assert warning.startswith("::warning file=src/m.py,line=1,title=fuzztui survivor::")
+    unnoted = outcome(tmp_path, survivors=[survivor(is_noted=False), survivor(is_new=False)])
+    assert list(github(unnoted)) == []
+
+
+def test_plain_lines(found: CiOutcome) -> None:
+    lines = list(plain(found))
+    assert all(line.isprintable() for line in lines)
+    assert any(line.startswith("src/m.py:1: ") for line in lines)
+    number = len(found.open_findings) + 2
+    assert len(lines) == (number if number < 50 else 50 + 2 + 1)
+
+
+def test_code_quality_has_unique_fingerprints(tmp_path: Path) -> None:
+    rows = gitlab(outcome(tmp_path, finding(), finding(), finding(location=None)))
+    assert [row["severity"] for row in rows] == ["critical", "critical", "minor"]
+    assert len({row["fingerprint"] for row in rows}) == 3
+    assert rows[0]["location"] == {"path": "src/m.py", "lines": {"begin": 1}}
+
+
+def test_markdown_shows_text_as_it_is(found: CiOutcome) -> None:
+    text = markdown(found)
+    assert len(text.encode()) <= MAX_BYTES + 100
+    outside = re.sub(r"^(````*)text\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert "<b>" not in outside
+    assert all(ch.isprintable() or ch == "\n" for ch in text)
+
+
+def test_the_summary_of_a_job_is_appended(tmp_path: Path) -> None:
+    summary = tmp_path / "step"
+    summary.write_text("before\n")
+    write_reports(outcome(tmp_path, finding()), tmp_path, {"GITHUB_STEP_SUMMARY": str(summary)})
+    assert summary.read_text() == "before\n" + (tmp_path / SUMMARY).read_text() + "\n"
+    for name in (SARIF, GITLAB):
+        json.loads((tmp_path / name).read_text())
+
+
+def test_the_code_is_that_of_the_first_gate_that_fails(tmp_path: Path) -> None:
+    assert outcome(tmp_path).code == 10
+    assert outcome(tmp_path, gates=[Gate("a", "", 0), Gate("b", "", 11)]).code == 11
+    assert outcome(tmp_path, gates=[]).code == 0
+
+
+def test_calls_of_a_traceback(tmp_path: Path) -> None:
+    detail = (
+        'Traceback (most recent call last):\n  File "/old.py", line 1, in old\nKeyError\n\nDuring\n'
+        f'Traceback (most recent call last):\n  File "{tmp_path}/h.py", line 3, in target\n'
+        f'  File "{tmp_path}/.venv/lib/x.py", line 4, in lib\n'
+        '  File "/usr/lib/y.py", line 5, in y\n'
+        "ValueError: x"
+    )
+    frames = stack_frames(detail, tmp_path)
+    assert [frame.function for frame in frames] == ["target", "lib", "y"]
+    assert [frame.location for frame in frames] == [CodeLocation("h.py", 3), None, None]
+    fatal = (
+        f'Stack (most recent call first):\n  File "{tmp_path}/m.py", line 3 in inner\n'
+        f'  File "{tmp_path}/h.py", line 9 in outer\n'
+    )
+    assert [frame.function for frame in stack_frames(fatal, tmp_path)] == ["outer", "inner"]
+    assert stack_frames("", tmp_path) == ()
+    assert stack_frames('  File "a\0b", line 99999999999, in f', tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [("m.py", True), ("src/p/m.py", True), (".tox/m.py", False), ("x/site-packages/m.py", False),
+     ("../m.py", False), ("venv/m.py", False), ("a\0b.py", False)],
+)  # fmt: skip
+def test_code_of_the_repository(tmp_path: Path, name: str, inside: bool) -> None:
+    assert (located(str(tmp_path / name), 1, tmp_path) is not None) == inside

@@ -1,0 +1,127 @@
+"""``fuzztui metrics``: read by Prometheus' own parser."""
+
+import http.client
+import re
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from fuzztui.cli import main
+from fuzztui.log.writer import LogWriter
+from fuzztui.model.metrics import METRICS, exposition
+from fuzztui.wire import events as ev
+
+HOSTILE = 'a"b\\c\nd{}=,\udcff'
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("log", "supervisor"):
+        (tmp_path / "run" / name).mkdir(parents=True)
+    writer = LogWriter(tmp_path / "run" / "log")
+    writer.append(
+        ev.CampaignStarted(HOSTILE, wall=1.0, version="0", target="app:f", engine="zest", seed=1),
+        0.0,
+    )
+    writer.append(ev.InstanceHello("main"), 0.1)
+    writer.append(ev.InstanceState("main", "running"), 0.2)
+    writer.append(ev.Stats("main", execs=1234, corpus=5, edges=77), 10.0)
+    writer.append(ev.FindingSaved("main", "crash", "crashes/id:000000"), 11.0)
+    writer.append(ev.CampaignEnded("finished", "budget"), 12.0)
+    writer.close()
+    return tmp_path / "run"
+
+
+def samples(text):
+    return {
+        (s.name, *sorted(s.labels.items())): s.value
+        for family in text_string_to_metric_families(text)
+        for s in family.samples
+    }
+
+
+def figures(text, name):
+    return [value for (known, *_), value in samples(text).items() if known == name]
+
+
+def test_each_figure_is_read_back(run, capsys):
+    assert main(["metrics", str(run)]) == 0
+    text = capsys.readouterr().out
+    assert figures(text, "fuzztui_executions_total") == [1234]
+    assert figures(text, "fuzztui_instance_corpus_entries") == [5]
+    assert figures(text, "fuzztui_covered_edges") == [77]
+    assert figures(text, "fuzztui_mutants") == []
+    names = {dict(labels)["campaign"] for (_, *labels) in samples(text)}
+    assert names == {HOSTILE.replace("\udcff", "?")}
+    assert {name for name, *_ in samples(text)} <= METRICS.keys()
+
+
+def test_types_follow_the_names(run, capsys):
+    assert main(["metrics", str(run)]) == 0
+    for family in text_string_to_metric_families(capsys.readouterr().out):
+        assert family.documentation
+        assert (family.type == "counter") == any(s.name.endswith("_total") for s in family.samples)
+
+
+def test_several_runs_are_one_text(run, capsys):
+    assert main(["metrics", str(run), str(run)]) == 0
+    text = capsys.readouterr().out
+    assert text.count("# TYPE fuzztui_executions_total ") == 1
+    assert text.count("\nfuzztui_executions_total{") == 2
+
+
+def test_without_campaigns_there_is_nothing():
+    assert exposition([]) == ""
+
+
+def test_a_file_is_written_until_the_campaign_has_ended(run, tmp_path, capsys):
+    file = tmp_path / "fuzz.prom"
+    assert main(["metrics", str(run), "-o", str(file), "--every", "1h"]) == 0  # it has ended
+    assert figures(file.read_text(), "fuzztui_corpus_entries") == [5]
+    assert main(["metrics", str(run), "-o", str(tmp_path / "none" / "x")]) == 1
+    assert str(tmp_path / "none" / "x") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--listen", "0.0.0.0:9464"],
+        ["--listen", "[::]:9464"],
+        ["--listen", "example.org:9464"],
+        ["--listen", "x"],
+        ["--listen", "70000"],
+        ["--listen", "0", "-o", "x"],
+        ["--every", "3s"],
+    ],
+)
+def test_what_cannot_be_is_refused(run, arguments, capsys):
+    assert main(["metrics", str(run), *arguments]) == 2
+    assert capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_served_on_loopback(run):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fuzztui", "metrics", str(run), "--listen", "0"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    timer = threading.Timer(60, process.kill)
+    timer.start()
+    try:
+        (url,) = re.findall(r"http://127[.]0[.]0[.]1:\d+/metrics", process.stderr.readline())
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            assert figures(answer.read().decode(), "fuzztui_executions_total") == [1234]
+        connection = http.client.HTTPConnection(url.split("/")[2], timeout=30)
+        connection.request("GET", "/other")
+        assert connection.getresponse().status == 404
+    finally:
+        timer.cancel()
+        process.kill()
+        process.wait()
+        process.stderr.close()

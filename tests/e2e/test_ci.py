@@ -1,0 +1,221 @@
+"""``fuzztui ci`` in a scratch repository: green, a bug comes in, red at the right line, mended."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from homes import Home
+
+PROGRAM = """\
+LIMIT = 3
+
+
+def clamp(n):
+    if n < 0:
+        return 0
+    return min(n, LIMIT)
+
+
+def parse(data: bytes):
+    if data[:1] == b"(":
+        return clamp(len(data) + 1)
+    return clamp(len(data))
+"""
+CAMPAIGN = """\
+[target]
+function = "prog:parse"
+path = ["."]
+include = ["prog"]
+[engine]
+kind = "mu2"
+"""
+DONE, FAILED, USAGE, FINDINGS, BELOW = 0, 1, 2, 10, 11
+
+
+class Project(Home):
+    """A git repository with a program, its campaign file and two seeds."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.file.unlink()
+        self.write("prog.py", PROGRAM)
+        self.write("fuzz.toml", CAMPAIGN)
+        self.write(".gitignore", "fuzztui-ci/\nxdg/\nstate/\n")
+        self.write("fuzztui-ci/corpus/inputs/a", "(")
+        self.write("fuzztui-ci/corpus/inputs/b", "abcdef")
+        for name in [name for name in self.env if name.startswith(("GIT", "CI_"))]:
+            del self.env[name]
+        self.git("init", "-q", "-b", "main")
+        self.commit()
+
+    def write(self, name: str, text: str) -> None:
+        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.path / name).write_text(text)
+
+    def git(self, *arguments: str) -> None:
+        me = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *me, *arguments], cwd=self.path, env=self.env, check=True)
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "x")
+
+    def ci(self, *arguments: str, code: int = DONE) -> str:
+        return self("ci", "fuzz.toml", *arguments, code=code)
+
+    def output(self, name: str) -> str:
+        return (self.path / "fuzztui-ci" / name).read_text()
+
+    def kept(self) -> set[str]:
+        corpus = self.path / "fuzztui-ci/corpus"
+        return {str(p.relative_to(corpus)) for p in corpus.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def project(tmp_path: Path):
+    made = Project(tmp_path)
+    yield made
+    made.kill_everything()
+
+
+@pytest.mark.slow
+def test_green_red_and_green_again(project: Project) -> None:
+    project.ci("--budget", "2s")
+    baseline = json.loads(project.output("score.json"))
+    assert baseline["killed"] > 5
+    kept = project.kept()
+    assert len(kept) >= 2
+
+    # Nothing has changed: nothing is mutated, and the run of the baseline stays as it is.
+    project.ci("--since", "main", "--baseline", "fuzztui-ci/score.json")
+    assert "[text]" not in project.output("summary.md")
+    assert project.kept() == kept
+
+    # A bug comes in: the replay finds it in seconds, at the changed line.
+    bad = PROGRAM.replace(
+        "return clamp(len(data) + 1)", "return clamp(len(data) // (len(data) - 1))"
+    )
+    project.write("prog.py", bad)
+    project.env["GITHUB_ACTIONS"] = "true"
+    out = project.ci("--since", "main", "--budget", "0", code=FINDINGS)
+    line = 1 + bad.split("\n").index("        return clamp(len(data) // (len(data) - 1))")
+    assert f"::error file=prog.py,line={line}," in out
+    (run,) = json.loads(project.output("results.sarif"))["runs"]
+    errors = [r for r in run["results"] if r["level"] == "error"]
+    (place,) = errors[0]["locations"]
+    assert place["physicalLocation"]["region"] == {"startLine": line}
+    assert [r["ruleId"] for r in errors] == ["crash/ZeroDivisionError"]
+    assert kept <= project.kept()
+
+    # A verdict of the user: it is known, and does not fail the build.
+    signature = f"ZeroDivisionError @ prog.py:{line} in parse"
+    project.write(
+        "fuzz.verdicts.toml", f'[[finding]]\nsignature = "{signature}"\nverdict = "known"\n'
+    )
+    project.ci("--since", "main", "--budget", "0")
+    (project.path / "fuzz.verdicts.toml").unlink()
+
+    project.write("prog.py", PROGRAM.replace("len(data) + 1", "len(data) + 2"))
+    project.ci("--since", "main", "--budget", "0")
+
+
+@pytest.mark.slow
+def test_a_bug_that_only_fuzzing_finds_is_kept_and_replayed(project: Project) -> None:
+    project.ci("--budget", "0")
+    bad = PROGRAM.replace("LIMIT)", "LIMIT)\n    raise KeyError(n)").replace(
+        "return min", "if n != 3:\n        return min"
+    )
+    project.write("prog.py", bad)
+    project.ci("--since", "main", "--budget", "0")
+    project.ci("--since", "main", "--budget", "20s", "--set", "stop.crashes=1", code=FINDINGS)
+    assert [name for name in project.kept() if name.startswith("findings/")]
+    # From now on it is found at once.
+    project.ci("--since", "main", "--budget", "0", code=FINDINGS)
+    project.write("prog.py", PROGRAM)
+    project.ci("--since", "main", "--budget", "0")
+
+
+@pytest.mark.slow
+def test_gates_for_survivors_on_changed_lines(project: Project) -> None:
+    project.ci("--budget", "0")
+    kept = project.kept()
+    changed = PROGRAM.replace("    if n < 0:", "    if n == 77:\n        return 5\n    if n < 0:")
+    project.write("prog.py", changed)
+    diff = subprocess.run(
+        ["git", "diff"], cwd=project.path, env=project.env, check=True, capture_output=True
+    ).stdout
+    (project.path / "change.diff").write_bytes(diff)
+    baseline = ("--baseline", "fuzztui-ci/score.json", "--budget", "0")
+    out = project.ci("--in-diff", "change.diff", *baseline, code=BELOW)
+    assert "prog.py:6: " in out  # where the survivor is
+    assert "prog.py:14: " not in out  # it was not changed
+    project.ci("--since", "main", "--budget", "0")  # without a baseline there is no gate
+    project.ci("--since", "main", "--budget", "0", "--fail-under", "99", code=BELOW)
+    rows = json.loads(project.output("code-quality.json"))
+    assert {row["location"]["lines"]["begin"] for row in rows} == {6}
+    assert project.kept() == kept
+
+
+@pytest.mark.slow
+def test_what_is_refused(project: Project) -> None:
+    project.ci("--since", "nonsense", code=USAGE)
+    project.ci("--baseline", "prog.py", code=USAGE)
+    project.ci("--budget", "0", "--set", "engine.kind=spoton", code=USAGE)
+    project.write("bad.diff", "hello")
+    project.ci("--in-diff", "bad.diff", code=USAGE)
+    project("ci", "nowhere.toml", code=USAGE)
+    project.write("fuzz.verdicts.toml", "[[finding]]\nsignature = 3\n")
+    project.ci("--budget", "0", code=USAGE)
+    (project.path / "fuzz.verdicts.toml").unlink()
+    project.write("prog.py", "def parse(:\n")
+    project.ci("--since", "main", code=USAGE)
+    project.write("prog.py", "import nowhere\n")
+    project.ci("--budget", "0", code=FAILED)
+
+
+DEADLY = """\
+import os
+def parse(data: bytes):
+    if data[:1] == b"d":
+        os.kill(os.getpid(), 11)
+    return len(data)
+"""
+
+
+@pytest.mark.slow
+def test_the_end_of_the_process_is_the_same_finding_in_the_replay(project: Project) -> None:
+    project.write("prog.py", DEADLY)
+    project.write("fuzztui-ci/corpus/inputs/d", "d")
+    project.ci("--budget", "2s", code=FINDINGS)
+    (run,) = json.loads(project.output("results.sarif"))["runs"]
+    (error,) = [result for result in run["results"] if result["level"] == "error"]
+    assert error["locations"][0]["physicalLocation"]["region"] == {"startLine": 4}
+    signature = "was killed by SIGSEGV @ prog.py in parse"
+    project.write(
+        "fuzz.verdicts.toml", f'[[finding]]\nsignature = "{signature}"\nverdict = "known"\n'
+    )
+    project.ci("--budget", "0")
+    project.ci("--budget", "2s")
+
+
+@pytest.mark.slow
+def test_choices_of_a_generator_keep_their_meaning(project: Project) -> None:
+    project.write("gen.py", "def make(draw):\n    return draw.text('abc', 0, 20)\n")
+    project.write("prog.py", 'def parse(text):\n    return text == "a constant"\n')
+    project.write(
+        "fuzz.toml",
+        CAMPAIGN.replace('"mu2"', '"zest"').replace("path =", 'generator = "gen:make"\npath ='),
+    )
+    with (project.path / "fuzz.toml").open("a") as file:
+        file.write("constants = true\n")
+    project.ci("--budget", "2s")
+    constants = project.path / "fuzztui-ci/corpus/constants.json"
+    before = constants.read_text()
+    assert "a constant" in before
+    project.write("prog.py", 'def parse(text):\n    return text == "something else"\n')
+    project.ci("--budget", "2s")
+    assert constants.read_text() == before
+    assert (project.path / "fuzztui-ci/run/constants.json").read_text() == before

@@ -1,0 +1,177 @@
+"""The GitHub Action: its scripts, run by bash in a shallow clone, as for a pull request."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from homes import BIN
+
+ROOT = Path(__file__).parents[2]
+ACTION = ROOT / ".github/actions/fuzztui/action.yml"
+DOCS = ROOT / "docs/ci.md"
+LOADED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
+STEPS: list[dict[str, Any]] = LOADED["runs"]["steps"]
+SCRIPTS = {step["name"]: step for step in STEPS if "run" in step}
+INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
+
+PROGRAM = "def parse(data: bytes):\n    return len(data) + 1\n"
+BUG = "def parse(data: bytes):\n    return 7 // (len(data) - 1)\n"
+CAMPAIGN = """\
+[project]
+name = "lib"
+[tool.fuzztui.target]
+function = "prog:parse"
+path = ["."]
+include = ["prog"]
+[tool.fuzztui.engine]
+kind = "mu2"
+"""
+
+
+def git(directory: Path, *arguments: str) -> str:
+    me = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"]
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT")}
+    return subprocess.run(
+        ["git", *me, *arguments], cwd=directory, env=env, check=True, capture_output=True, text=True
+    ).stdout
+
+
+class Runner:
+    """A job of GitHub's: a checkout, and the variables that each step has."""
+
+    def __init__(self, path: Path) -> None:
+        self.checkout = path / "work"
+        self.summary = path / "summary"
+        keep = {k: v for k, v in os.environ.items() if not k.startswith(("GIT", "CI"))}
+        self.env = {
+            **keep,
+            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "XDG_RUNTIME_DIR": str(path / "xdg"),
+            "XDG_STATE_HOME": str(path / "state"),
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_STEP_SUMMARY": str(self.summary),
+            "GITHUB_BASE_REF": "main",
+        }
+        (path / "xdg").mkdir(mode=0o700)
+
+    def step(self, name: str, **inputs: str) -> subprocess.CompletedProcess[str]:
+        """Run a step's script as GitHub does, with these inputs and the defaults of the others."""
+        given = {key: row["default"] for key, row in LOADED["inputs"].items()}
+        given |= {key.replace("_", "-"): value for key, value in inputs.items()}
+        step = SCRIPTS[name]
+        env = {k: INPUT.sub(lambda m: given[m[1]], v) for k, v in step.get("env", {}).items()}
+        return subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.checkout, env={**self.env, **env}, check=False, capture_output=True,
+            text=True, timeout=120,
+        )  # fmt: skip
+
+
+def test_scripts_get_inputs_as_variables_only() -> None:
+    assert len(SCRIPTS) == 3
+    for step in SCRIPTS.values():
+        assert "${{" not in step["run"]
+        assert step["shell"] == "bash"
+        for value in step.get("env", {}).values():
+            assert INPUT.fullmatch(value), value
+    used = set(INPUT.findall(ACTION.read_text())) | {"install", "upload-sarif"}
+    assert used == set(LOADED["inputs"])
+    assert all(isinstance(row["default"], str) for row in LOADED["inputs"].values())
+
+
+@pytest.mark.parametrize("what", ["fuzztui", "fuzztui[first] @ git+https://x/y; touch z"])
+def test_what_is_installed(tmp_path: Path, what: str) -> None:
+    runner = Runner(tmp_path)
+    runner.checkout.mkdir()
+    python = tmp_path / "bin/python"
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$OUT"\n')
+    python.chmod(python.stat().st_mode | stat.S_IXUSR)
+    runner.env |= {"PATH": f"{python.parent}:{runner.env['PATH']}", "OUT": str(tmp_path / "out")}
+    assert runner.step("Install fuzztui", install=what).returncode == 0
+    assert (tmp_path / "out").read_text().splitlines() == ["-m", "pip", "install", "--quiet", what]
+    assert list(runner.checkout.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_pull_request(tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    git(origin, "init", "-q", "-b", "main")
+    (origin / "pyproject.toml").write_text(CAMPAIGN)
+    (origin / "prog.py").write_text(PROGRAM)
+    git(origin, "add", "-A")
+    git(origin, "commit", "-q", "-m", "1")
+    git(origin, "checkout", "-q", "-b", "topic")
+    (origin / "prog.py").write_text(BUG)
+    git(origin, "commit", "-q", "-a", "-m", "2")
+    runner = Runner(tmp_path)
+    url = f"file://{origin}"
+    git(tmp_path, "clone", "-q", "--depth=1", "--branch=topic", url, str(runner.checkout))
+
+    # As on main, before the pull request: the score of all code is the baseline.
+    (runner.checkout / "prog.py").write_text(PROGRAM)
+    inputs = (runner.checkout / ".fuzztui-corpus/inputs").mkdir(parents=True)
+    assert inputs is None
+    (runner.checkout / ".fuzztui-corpus/inputs/a").write_bytes(b"x")
+    done = runner.step("Fetch what the change is compared with")
+    assert done.returncode == 0, done
+    assert git(runner.checkout, "rev-parse", "--is-shallow-repository").strip() == "false"
+    git(runner.checkout, "rev-parse", "--verify", "origin/main")
+    del runner.env["GITHUB_BASE_REF"]
+    done = runner.step("Fuzz", budget="0")
+    assert done.returncode == 0, done
+    assert (runner.checkout / ".fuzztui-corpus/score.json").is_file()
+
+    runner.env["GITHUB_BASE_REF"] = "main"
+    git(runner.checkout, "checkout", "-q", "prog.py")
+    done = runner.step("Fuzz", budget="0", new_survivors="true")
+    assert done.returncode == 10, done
+    assert "::error file=prog.py,line=2," in done.stdout
+    assert "ZeroDivisionError" in runner.summary.read_text()
+
+    (runner.checkout / "prog.py").write_text(PROGRAM.replace("+ 1", "+ 2"))
+    done = runner.step("Fuzz", budget="0", new_survivors="true")
+    assert done.returncode == 0, done
+    # Survivors of what is new: no input reaches the second return.
+    new = PROGRAM.replace("    return", "    if len(data) > 99:\n        return 3\n    return")
+    (runner.checkout / "prog.py").write_text(new)
+    done = runner.step("Fuzz", budget="0", new_survivors="true")
+    assert done.returncode == 11, done
+    assert "::warning file=prog.py,line=3," in done.stdout
+    done = runner.step("Fuzz", budget="0", campaign="nowhere.toml; exit 0")
+    assert done.returncode == 2, done
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", DOCS.read_text(), re.M | re.DOTALL)
+
+
+def test_the_workflow_in_the_docs_uses_inputs_that_exist() -> None:
+    workflow = next(yaml.safe_load(b) for b in blocks("yaml") if "jobs:" in b)
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    (ours,) = [step for step in steps if ".github/actions/fuzztui" in step.get("uses", "")]
+    assert ours["with"].keys() <= LOADED["inputs"].keys()
+
+
+def test_the_commands_for_gitlab_parse() -> None:
+    from fuzztui.cli.parser import parse
+
+    job = next(yaml.safe_load(b)["fuzz"] for b in blocks("yaml") if "artifacts:" in b)
+    commands = [shlex.split(line) for line in job["script"] if line.startswith("fuzztui ")]
+    assert commands
+    for _, *words in commands:
+        parse(words)
+    reports = job["artifacts"]["reports"]
+    options = parse(commands[0][1:])
+    assert reports["junit"] == f"{options.output}/junit.xml"
+    assert reports["codequality"] == f"{options.output}/code-quality.json"
+    assert str(options.corpus) in job["cache"]["paths"][0]

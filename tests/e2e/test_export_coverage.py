@@ -1,0 +1,97 @@
+"""``fuzztui coverage`` against the real coverage.py, and its LCOV in the real genhtml."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+RUN_ALL = """\
+import json, sys
+import coverage
+cov = coverage.Coverage(data_file=None, include=[f"*/tomllib/*"], config_file=False)
+for name in [n for n in sys.modules if n.startswith("tomllib")]:
+    del sys.modules[name]  # coverage.py has imported it: no line of its import would count
+cov.start()
+import tomllib
+for file in sys.argv[1:]:
+    try:
+        tomllib.loads(open(file, "rb").read().decode("utf-8", "replace"))
+    except tomllib.TOMLDecodeError:
+        pass
+cov.stop()
+found = {}
+for file in cov.get_data().measured_files():
+    _, statements, _, missing, _ = cov.analysis2(file)
+    found[file] = [statements, missing]
+print(json.dumps(found))
+"""
+
+
+def measured(files):
+    """Statements and missing lines by file, by coverage.py."""
+    argv = [sys.executable, "-c", RUN_ALL, *map(str, files)]
+    return json.loads(subprocess.run(argv, capture_output=True, timeout=60, check=True).stdout)
+
+
+def reported(home, *options):
+    data = json.loads(home("coverage", str(home.run), "--format", "json", *options))
+    return data, {
+        file: [sorted([*f["executed_lines"], *f["missing_lines"]]), f["missing_lines"]]
+        for file, f in data["files"].items()
+        if f["executed_lines"] or f["missing_lines"]
+    }
+
+
+@pytest.fixture
+def finished(home):
+    home(str(home.file), "--headless", "--set", "campaign.budget=600 trials")
+    return home
+
+
+def test_the_lines_are_those_of_coverage_py(finished):
+    queue = sorted(finished.run.glob("out/*/queue/id:*"))
+    data, ours = reported(finished, "--over-time")
+    assert ours == {file: lines for file, lines in measured(queue).items() if lines[0]}
+    counts = [n for _, _, n in data["over_time"]]
+    assert counts == sorted(counts)
+    assert counts[-1] == data["totals"]["covered_lines"]
+    assert all(t >= 0 for t, _, _ in data["over_time"])
+
+    _, one = reported(finished, "--entry", "1")
+    assert one == {f: lines for f, lines in measured([queue[1]]).items() if lines[0]}
+    assert one != ours
+    finished("coverage", str(finished.run), "--entry", "999999", code=2)
+
+
+@pytest.mark.skipif(shutil.which("genhtml") is None, reason="lcov is not installed")
+def test_genhtml_reads_the_lcov_file(finished):
+    file = finished.path / "lcov.info"
+    finished("coverage", str(finished.run), "--format", "lcov", "-o", str(file))
+    pages = finished.path / "html"
+    done = subprocess.run(
+        ["genhtml", str(file), "-o", str(pages)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert any(p.name.startswith("_parser.py") for p in pages.rglob("*.html"))
+    table = finished("coverage", str(finished.run))
+    lines = table.split("TOTAL")[1].split()
+    assert f"{int(lines[0]) - int(lines[1])} of {lines[0]} lines" in done.stdout
+
+
+def test_a_corpus_for_other_fuzzers_and_back(finished):
+    queue = {f.read_bytes() for f in finished.run.glob("out/*/queue/id:*")}
+    plain, go, back = (finished.path / name for name in ("plain", "go", "back"))
+    finished("corpus", "export", str(finished.run), str(plain))
+    assert {f.read_bytes() for f in plain.iterdir()} == queue
+    finished("corpus", "export", str(finished.run), str(go), "--format", "go")
+    (go / "two").write_text("go test fuzz v1\nint(1)\nint(2)\n")
+    finished("corpus", "import", str(go), str(back))
+    assert "two" in finished.stderr
+    assert {f.read_bytes() for f in back.iterdir()} == queue
+    assert "0 new files" in finished("corpus", "import", str(go), str(back))
+    finished("corpus", "import", str(finished.path / "nowhere"), str(back), code=3)

@@ -1,0 +1,150 @@
+"""``--score DIR --matrix FILE``: all kills of all inputs, and the rows that are used again."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fuzztui
+from fuzztui.model.matrix import CorpusMatrix
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """
+LIMIT = 10 + 5
+def size(data):
+    return len(data) > 2
+def parse(data):
+    if data[:1] == b"n":
+        raise ValueError(data)
+    n = 0
+    while n < len(data):
+        n += 1
+    return n > LIMIT, size(data)
+"""
+INPUTS = {"a": b"abc", "b": b"de", "c": b"nil", "d": b"0123456789"}
+
+
+class Corpus:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.program(PROGRAM)
+        (path / "corpus").mkdir()
+        target = {"function": "prog:parse", "path": [str(path)], "include": ["prog"]}
+        target["expected"] = ["ValueError"]
+        spec = {
+            "proto": 1, "instance": "main", "dir": str(path), "sync_dir": str(path), "seed": 7,
+            "budget_trials": 0, "budget_s": 0, "engine": {"kind": "mu2", "seeds": []},
+            "target": target,
+        }  # fmt: skip
+        (path / "spec.json").write_text(json.dumps(spec))
+
+    def program(self, text: str) -> None:
+        (self.path / "prog.py").write_text(text)
+
+    def add(self, *names: str) -> None:
+        for name in names:
+            (self.path / "corpus" / name).write_bytes(INPUTS[name])
+
+    def score(self, *options: str) -> dict[str, Any]:
+        argv = [sys.executable, "-P", "-m", "fuzztui.engines", str(self.path / "spec.json")]
+        argv += ["--score", str(self.path / "corpus"), *options]
+        env = {**os.environ, "PYTHONPATH": str(Path(fuzztui.__file__).parent.parent)}
+        done = subprocess.run(argv, env=env, capture_output=True, timeout=100, check=True)
+        result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])["result"]
+        return result
+
+    def matrix(self, *options: str) -> tuple[dict[str, Any], CorpusMatrix]:
+        file = self.path / "matrix.json"
+        result = self.score("--matrix", str(file), *options)
+        file.write_text(json.dumps(result["matrix"]))
+        return result, CorpusMatrix.of(result["matrix"])
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    return Corpus(tmp_path)
+
+
+def kills(matrix: CorpusMatrix) -> dict[str, dict[str, str]]:
+    """Without static mutants: which inputs are known to kill them depends on the order."""
+    return {
+        Path(row.file).name: {m: o for m, o in row.kills.items() if m not in matrix.first_only}
+        for row in matrix.rows
+    }
+
+
+def states(result: dict[str, Any]) -> dict[str, tuple[str, bool]]:
+    return {m["id"]: (m["state"], m["reached"]) for m in result["mutants"]}
+
+
+def test_a_row_has_what_the_input_kills_alone(corpus: Corpus) -> None:
+    corpus.add(*INPUTS)
+    result, matrix = corpus.matrix("--jobs", "2")
+    assert result["exact"]
+    assert states(result) == states(corpus.score())
+    assert matrix.first_only == {"prog:LIMIT:math:0:-"}
+    assert matrix.killed == {m["id"] for m in result["mutants"] if m["state"] == "killed"}
+    rows = kills(matrix)
+    assert {o for row in rows.values() for o in row.values()} >= {"value", "exception", "timeout"}
+    for name in INPUTS:
+        for other in INPUTS:
+            (corpus.path / "corpus" / other).unlink(missing_ok=True)
+        corpus.add(name)
+        alone = corpus.score()
+        killed = {m["id"]: m["oracle"] for m in alone["mutants"] if m["state"] == "killed"}
+        killed.pop("prog:LIMIT:math:0:-", "")
+        assert killed == rows[name]
+
+
+def test_rows_are_used_again_until_the_program_changes(corpus: Corpus) -> None:
+    corpus.add("a", "b", "c")
+    first, before = corpus.matrix()
+    # A row of the file that no run would give: it is taken as it is.
+    file = corpus.path / "matrix.json"
+    data = json.loads(file.read_text())
+    row = next(r for r in data["rows"] if r["file"].endswith("/b"))
+    lost = row["kills"].pop("value")
+    file.write_text(json.dumps(data))
+    _, again = corpus.matrix()
+    assert lost
+    assert not any(o == "value" for o in kills(again)["b"].values())
+    assert kills(again)["a"] == kills(before)["a"]
+
+    corpus.add("d")
+    file.write_text(json.dumps(first["matrix"]))
+    more, grown = corpus.matrix()
+    assert kills(grown)["a"] == kills(before)["a"]
+    assert kills(grown)["d"]
+    file.unlink()
+    fresh, whole = corpus.matrix()
+    assert kills(grown) == kills(whole)
+    assert states(more) == states(fresh)
+
+    corpus.program(PROGRAM.replace("> 2", "> 1"))
+    data["rows"][0]["kills"] = {}
+    file.write_text(json.dumps(data))
+    _, edited = corpus.matrix()
+    assert all(kills(edited).values())
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', "[" * 5000])
+def test_a_damaged_file_is_no_matrix(corpus: Corpus, text: str) -> None:
+    corpus.add("a")
+    (corpus.path / "matrix.json").write_text(text)
+    _, matrix = corpus.matrix()
+    assert kills(matrix)["a"]
+
+
+def test_the_part_within_a_time_limit_is_a_lower_bound(corpus: Corpus) -> None:
+    corpus.add(*INPUTS)
+    corpus.program(PROGRAM.replace("    n = 0\n", "    import time; time.sleep(0.2)\n    n = 0\n"))
+    result, matrix = corpus.matrix("--within", "1")
+    assert not result["exact"]
+    assert len(matrix.rows) < len(INPUTS)
