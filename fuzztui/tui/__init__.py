@@ -98,6 +98,7 @@ def run_app(
         return 2
     problems += [*wrong, *([problem] if problem and not wanted else [])]
     with ExitStack() as stack:
+        restorer = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
         query = None
         if not wanted:
             terminal = asked(os.environ, sys.stdin.fileno(), sys.stdout.fileno())
@@ -107,8 +108,8 @@ def run_app(
         app = FuzzApp(opening, themes, wanted, problems)
         if query is not None:
             app.follow_background(query)
+        restorer.app = app
         stack.enter_context(_drawing_on_stdout())
-        stack.enter_context(restored_at_exit(app))
         app.run()
     if app.failure is not None:
         again = f"; try again: {opening.come_back}" if opening.come_back else ""

@@ -125,31 +125,50 @@ class TerminalDriver(LinuxDriver):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, screen)
             _write(terminal, RESTORE.encode())
+
+
+class Restorer:
+    """Restores the terminal at file descriptor ``fd`` to what it was when this was made."""
+
+    def __init__(self, fd: int) -> None:
+        self.app: App[Any] | None = None
+        """The application that draws on the terminal, as soon as there is one."""
+        self._fd = fd
+        self._attributes: list[Any] | None = None
+        with contextlib.suppress(termios.error):
+            self._attributes = termios.tcgetattr(fd)
+
+    def restore(self) -> None:
+        """Restore the terminal; neither blocks nor raises if the terminal is gone."""
+        if self.app is not None and isinstance(driver := self.app._driver, TerminalDriver):
+            driver.restore()
         with contextlib.suppress(OSError, termios.error):
-            if self.attrs_before is not None and os.tcgetpgrp(self.fileno) == os.getpgrp():
+            # The background query changes the attributes too, before there is a driver.
+            if (
+                self._attributes is not None
+                and os.tcgetpgrp(self._fd) == os.getpgrp()
+                and termios.tcgetattr(self._fd) != self._attributes
+            ):
                 # Pending reports of the mouse would be typed into the shell.
-                termios.tcflush(self.fileno, termios.TCIFLUSH)
-                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+                termios.tcsetattr(self._fd, termios.TCSANOW, self._attributes)
 
 
 @contextlib.contextmanager
-def restored_at_exit(app: App[Any]) -> Iterator[None]:
+def restored_at_exit(fd: int) -> Iterator[Restorer]:
     """Context manager: restore the terminal before the process ends, whatever ends it.
 
     A signal of :data:`SIGNALS` then ends the process as if it had not been caught, so that the
     shell reports 128 plus its number. The campaign continues: the supervisor is another process.
     """
+    restorer = Restorer(fd)
 
     def end(signum: int, _frame: FrameType | None) -> None:
         # The application is not closed regularly: its event loop may be blocked, and without a
         # terminal its threads would wait for it.
-        restore()
+        restorer.restore()
         signal.signal(signum, signal.SIG_DFL)
         os.kill(os.getpid(), signum)
-
-    def restore() -> None:
-        if isinstance(driver := app._driver, TerminalDriver):
-            driver.restore()
 
     before: dict[signal.Signals, Handler] = {}
     for signum in SIGNALS:
@@ -157,9 +176,9 @@ def restored_at_exit(app: App[Any]) -> Iterator[None]:
         if signal.getsignal(signum) != signal.SIG_IGN or signum == signal.SIGHUP:
             before[signum] = signal.signal(signum, end)
     try:
-        yield
+        yield restorer
     finally:
-        restore()  # Textual itself may have failed on its way out
+        restorer.restore()  # Textual itself may have failed on its way out
         for signum, handler in before.items():
             signal.signal(signum, handler)
 
