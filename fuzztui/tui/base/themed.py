@@ -139,6 +139,7 @@ class ThemedApp(App[None]):
         self._parsed = -1
         """The number of the styles that were parsed last: Textual counts their changes."""
         self._switching = False
+        self._undelayed = False
         """Whether another mode is being shown."""
         self.background_query: BackgroundQuery | None = None
         """The question for the terminal's background; None if it was not asked."""
@@ -197,10 +198,19 @@ class ThemedApp(App[None]):
     def switch_mode(self, mode: str) -> AwaitMount:
         """Show the screen of a mode."""
         self._switching = True
+        self._undelayed = mode in self._screen_stacks
         try:
             return super().switch_mode(mode)
         finally:
-            self._switching = False
+            self._switching = self._undelayed = False
+
+    def delay_update(self, delay: float = 0.05) -> None:
+        """Draw nothing for ``delay`` seconds, while the widgets of a new screen are mounted.
+
+        Textual waits at each switch, also to a screen that needs no time.
+        """
+        if not self._undelayed:
+            super().delay_update(delay)
 
     def refresh_css(self, animate: bool = True) -> None:
         """Parse the styles again because the theme changed.
