@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
-MAX_EXACT: Final = 24
-"""Size of both samples together up to which :func:`rank_p` counts all orders: 20 ms at most."""
+MAX_EXACT: Final = 40
+"""Size of both samples together up to which :func:`rank_p` counts all orders: 10 ms."""
 
 NEGLIGIBLE: Final = "negligible"
 _EFFECTS: Final = ((0.56, NEGLIGIBLE), (0.64, "small"), (0.71, "medium"))

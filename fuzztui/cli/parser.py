@@ -14,6 +14,7 @@ from fuzztui import __version__
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign.units import parse_duration
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
+from fuzztui.cli.report_options import add_compare, add_report
 from fuzztui.cli.since import add_changes
 
 Run = Callable[[argparse.Namespace], int]
@@ -784,6 +785,8 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "events": _events,
     "metrics": _metrics,
     "replay": _replay,
+    "report": add_report,
+    "compare": lambda parser: add_compare(parser, _moment),
     "repro": _repro,
     "minimise": _minimise,
     "check": _check,

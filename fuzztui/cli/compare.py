@@ -1,0 +1,7 @@
+"""x"""
+
+import argparse
+
+
+def compare(options: argparse.Namespace) -> int:
+    return 0
