@@ -20,17 +20,18 @@ DASHES: Final = ("", "7 4", "2 3", "9 3 2 3")
 """Lines of the same colour differ in their dashes."""
 
 _TICKS: Final = 4
-_STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+_STEPS: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
-def nice_ceiling(most: float, parts: int = _TICKS) -> float:
-    """Return a round number not below ``most`` of which ``parts`` parts are round too."""
-    if not 0 < most < math.inf:
-        return float(parts)
-    step = most / parts
+def axis_of(most: float) -> tuple[float, int]:
+    """Return the top of an axis, and how many parts it has, for whole numbers up to ``most``."""
+    if not _TICKS < most < math.inf:
+        parts = max(1, math.ceil(most)) if most <= _TICKS else _TICKS
+        return float(parts), parts
+    step = most / _TICKS
     power = 10.0 ** math.floor(math.log10(step))
     steps = (s * power for s in _STEPS)
-    return parts * next((s for s in steps if s >= step * (1 - 1e-9)), 10 * power)
+    return _TICKS * next((s for s in steps if s >= step * (1 - 1e-9)), 10 * power), _TICKS
 
 
 def axis_number(number: float) -> str:
@@ -45,20 +46,20 @@ def chart(of: Chart, escape: Callable[[str], str]) -> Iterator[str]:
     """Yield the lines of a chart's HTML; ``escape``: makes untrusted text safe."""
     end = of.end_s if of.end_s > 0 else 1.0
     most = max((v for line in of.lines for v in line.values if math.isfinite(v)), default=0.0)
-    top = nice_ceiling(most)
+    top, parts = axis_of(most)
     yield '<figure class="chart">'
     yield f"<figcaption>{escape(of.title)}{''.join(_legend(of, escape))}</figcaption>"
     yield '<div class="plot">'
-    for n in range(_TICKS + 1):
-        at = 100 * (1 - n / _TICKS)
-        label = axis_number(top * n / _TICKS)
+    for n in range(parts + 1):
+        at = 100 * (1 - n / parts)
+        label = axis_number(top * n / parts)
         yield f'<span class="y" style="top:{at:g}%">{escape(label)}</span>'
     spoken = escape(f"{of.title} until {moment(of.end_s, of.end_s)}: {_last_values(of)}")
     yield (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
         f'aria-label="{spoken}">'
     )
-    grid = "".join(f"M0 {HEIGHT * n // _TICKS}H{WIDTH}" for n in range(_TICKS + 1))
+    grid = "".join(f"M0 {HEIGHT * n // parts}H{WIDTH}" for n in range(parts + 1))
     yield f'<path class="grid" d="{grid}"/>'
     for t, _ in of.marks:
         yield f'<path class="mark" d="M{_x(t, end)} 0V{HEIGHT}"/>'
@@ -85,6 +86,9 @@ def _legend(of: Chart, escape: Callable[[str], str]) -> Iterator[str]:
         return
     for n, line in enumerate(of.lines):
         last = f" {line.values[-1]:,.0f}" if line.values else ""
+        if not line.name:
+            yield f'<span class="last"><b>{escape(last)}</b></span>'
+            continue
         dash = " dashed" if _dash(of.lines, n) else ""
         yield (
             f' <span class="k k{line.colour % COLOURS}{dash}">{escape(line.name)}'
@@ -108,7 +112,10 @@ def _x(t: float, end: float) -> str:
 
 
 def _path(line: ChartLine, end: float, top: float) -> str:
-    """A line of steps: between two points the earlier value holds, and the last one to the end."""
+    """A line of steps: between two points the earlier value holds, and the last one to the end.
+
+    A smooth line goes straight from point to point.
+    """
     steps: list[str] = []
     before = ""
     for t, value in thinned(line.times, line.values):
@@ -117,6 +124,8 @@ def _path(line: ChartLine, end: float, top: float) -> str:
         y = f"{HEIGHT * (1 - min(max(value / top, 0.0), 1.0)):.1f}".removesuffix(".0")
         if not steps:
             steps.append(f"M{_x(t, end)} {y}")
+        elif line.is_smooth:
+            steps.append(f"L{_x(t, end)} {y}")
         elif y != before:
             steps.append(f"H{_x(t, end)}V{y}")
         before = y

@@ -13,6 +13,7 @@ from fuzztui.model.progress import PHASES
 from fuzztui.model.state import State
 from fuzztui.model.targeting import goal_rows, targeting_summary, type_rows
 from fuzztui.report.parts import Code, Folded, Note, Part, Section, Table
+from fuzztui.wire.finding_kinds import UNDESCRIBED
 from fuzztui.wire.mixture import CLASSES
 
 _GOALS: Final = 300
@@ -20,6 +21,8 @@ _TYPES: Final = 30
 _MUTATORS: Final = 80
 _BEST: Final = 10
 _TRANSFERS: Final = 40
+_TRANSFERRED: Final = ("entries", "edges", *UNDESCRIBED)
+"""Names of what a mutant's corpus has transferred; others count what was kept or removed."""
 
 
 def engine_sections(state: State) -> Iterator[Section]:
@@ -39,12 +42,14 @@ def _transfers(state: State) -> Iterator[Part]:
     phases = facts["phases"]
     counts = [f"{phases[name]:,} {name}" for name in PHASES if phases[name]]
     yield Note(f"Of {several(len(state.mutants), 'mutant')}: {', '.join(counts)}.")
-    what = [f"{n:,} {name}" for name, n in facts["brought"].items()]
+    sums = facts["brought"]
+    what = [f"{sums[name]:,} {name}" for name in _TRANSFERRED if sums.get(name)]
     yield Note(f"Transferred to the target: {listed(what, 9)}." if what else "Nothing transferred.")
     if found := facts["findings_thanks_to_mutants"]:
         named = listed([brief(key, 100) for key in found], 5)
         yield Note(f"Findings of the target that descend from a mutant's corpus: {named}.")
-    each = [(m, results) for m in state.mutants.values() if (results := brought([m]))]
+    each = [(m, brought([m])) for m in state.mutants.values()]
+    each = [(m, results) for m, results in each if results.keys() & {"kills", *_TRANSFERRED}]
     each.sort(key=lambda pair: -pair[1].get("edges", 0))
     if each:
         names = ("entries", "edges", "kills")
@@ -73,16 +78,16 @@ def _goals(state: State) -> Iterator[Part]:
     text += f", {now.frontier:,} of these on the frontier; {now.targeted:.0%} of mutations targeted"
     yield Note(f"{text}.")
     if now.changed:
-        files = listed([brief(name, 100) for name in now.changed])
-        yield Note(f"Edited since the analysis: {files}.", is_warning=True)
+        edited = listed([brief(name, 100) for name in now.changed])
+        yield Note(f"Edited since the analysis: {edited}.", is_warning=True)
     goals = list(goal_rows(state).values())
     if goals:
-        files = Counter(goal.location.partition(":")[0] for goal in goals)
+        by_file = Counter(goal.location.partition(":")[0] for goal in goals)
         yield Table(
             ("file", "goals left"),
-            [(Code(brief(name, 200)), f"{n:,}") for name, n in files.most_common(_TYPES)],
+            [(Code(brief(name, 200)), f"{n:,}") for name, n in by_file.most_common(_TYPES)],
             frozenset({1}),
-            max(0, len(files) - _TYPES),
+            max(0, len(by_file) - _TYPES),
         )
         rows = [
             (

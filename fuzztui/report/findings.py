@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fuzztui.base.signals import signal_name
-from fuzztui.base.text import brief, clock, several, visible
+from fuzztui.base.text import brief, several, visible
 from fuzztui.model.selectors import Group, groups, totals
 from fuzztui.model.state import Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
-from fuzztui.report.parts import Block, Code, Facts, Folded, Item, Note, Part, Section
+from fuzztui.report.parts import Block, Code, Facts, Folded, Item, Note, Part, Section, moment
 from fuzztui.report.run import MAX_FINDINGS, FindingInput, ReportedRun
 from fuzztui.wire.finding_kinds import kind_of
 from fuzztui.wire.verdicts import OPEN, label
@@ -71,7 +71,7 @@ def _group(run: ReportedRun, group: Group) -> Item:
         rows.append(("place", Code(brief(first.place))))
     if group.signature:
         rows.append(("signature", Code(brief(group.signature))))
-    rows.append(("found", _when(first)))
+    rows.append(("found", _when(first, state)))
     if len(group.findings) > 1 or group.count > 1:
         times = f"{several(len(group.findings), 'file')}, seen {several(group.count, 'time')}"
         rows.append(("how often", times))
@@ -96,10 +96,10 @@ def _group(run: ReportedRun, group: Group) -> Item:
     return Item(title_of(first), parts, (kind_of(first.category).noun, label(verdict)))
 
 
-def _when(first: Finding) -> str:
+def _when(first: Finding, state: State) -> str:
     at = f" at execution {first.execs:,}" if first.execs > 0 else ""
     by = f" by {brief(first.op, 100)}" if first.op else ""
-    return f"after {clock(first.t)}{at} by instance {brief(first.instance)}{by}"
+    return f"after {moment(first.t, state.t)}{at} by instance {brief(first.instance)}{by}"
 
 
 def _input_rows(content: FindingInput) -> Iterator[tuple[str, Code | str]]:

@@ -79,7 +79,16 @@ def _by_function(mutants: Sequence[Mutant], *, known: bool) -> Iterator[Part]:
         open_ = sum(len(some) for name, some in left.items() if name != ACCEPTED)
         lines.append((file, function, len(made), killed, open_))
     lines.sort(key=lambda line: (-line[4], line[0], line[1]))
-    yield Table(
+    left_some = [line for line in lines if line[4]]
+    if left_some:
+        yield _functions(left_some)
+    if rest := lines[len(left_some) :]:
+        name = several(len(rest), "function")
+        yield Folded(f"{name} without survivors", [_functions(rest)])
+
+
+def _functions(lines: Sequence[tuple[str, str, int, int, int]]) -> Table:
+    return Table(
         ("function", "file", "mutants", "killed", "score", "survivors"),
         [
             (

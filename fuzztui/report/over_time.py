@@ -40,9 +40,9 @@ def series_line(state: State, name: str, label: str, colour: int = -1) -> ChartL
     series = state.series.get(name)
     if series is None or not any(v > 0 for v in series.values):
         return None
-    return ChartLine(
-        label, tuple(series.times), tuple(series.values), _COLOURS[name] if colour < 0 else colour
-    )
+    colour = _COLOURS[name] if colour < 0 else colour
+    times, values = tuple(series.times), tuple(series.values)
+    return ChartLine(label, times, values, colour, is_smooth=name == "execs")
 
 
 def finding_lines(state: State) -> Iterator[ChartLine]:

@@ -69,6 +69,8 @@ class ChartLine:
     values: Sequence[float]
     colour: int = 0
     """The number of its colour: equal for the runs of one group."""
+    is_smooth: bool = False
+    """Whether the figure grows between two points: executions do, edges do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def thinned(times: Sequence[float], values: Sequence[float]) -> list[tuple[float
 
 
 def moment(t: float, end_s: float) -> str:
-    """Format a campaign time on an axis that ends at ``end_s``: tenths of seconds if it is short."""
+    """Format a campaign time; if the axis, which ends at ``end_s``, is short, with tenths."""
     return f"{t:.1f} s" if end_s < 60 else clock(t)
 
 

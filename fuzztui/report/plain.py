@@ -1,11 +1,22 @@
-"""A page as text for a terminal: without charts, and without what is folded."""
+"""A page as text for a terminal: without charts, and with the start of long tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import Final
 
 from fuzztui.base.text import brief, visible
-from fuzztui.report.parts import Block, Cell, Code, Facts, Item, Note, Page, Part, Table
+from fuzztui.report.parts import Block, Cell, Code, Facts, Folded, Item, Note, Page, Part, Table
+
+_WIDTH: Final = 96
+"""Columns of a paragraph."""
+
+_CELL: Final = 72
+"""Columns of a cell."""
+
+_ROWS: Final = 40
+"""Rows of a table; the other formats have more."""
 
 
 def plain_page(page: Page) -> str:
@@ -27,7 +38,7 @@ def _page(page: Page) -> Iterator[str]:
 def _part(part: Part) -> Iterator[str]:
     match part:
         case Note(text):
-            yield f"  {visible(text)}"
+            yield from (f"  {line}" for line in wrap(visible(text), _WIDTH))
         case Facts(rows):
             width = max((len(name) for name, _ in rows), default=0)
             for name, cell in rows:
@@ -37,19 +48,19 @@ def _part(part: Part) -> Iterator[str]:
                 yield f"    {line}"
         case Table():
             yield from _table(part)
-        case Item(title, parts):
+        case Item(title, parts) | Folded(title, parts):
             yield f"  {brief(title)}"
             for inner in parts:
                 yield from _part(inner)
 
 
 def _cell(cell: Cell) -> str:
-    return brief(cell.text if isinstance(cell, Code) else cell)
+    return brief(cell.text if isinstance(cell, Code) else cell, _CELL)
 
 
 def _table(table: Table) -> Iterator[str]:
     rows: list[Sequence[str]] = [[visible(h) for h in table.heads]]
-    rows += [[_cell(cell) for cell in row] for row in table.rows]
+    rows += [[_cell(cell) for cell in row] for row in table.rows[:_ROWS]]
     widths = [max(len(row[n]) for row in rows) for n in range(len(table.heads))]
     for row in rows:
         cells = (
@@ -57,5 +68,5 @@ def _table(table: Table) -> Iterator[str]:
             for n, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield f"  {'  '.join(cells)}".rstrip()
-    if table.left_out:
-        yield f"  and {table.left_out:,} more"
+    if left := len(table.rows) - (len(rows) - 1) + table.left_out:
+        yield f"  and {left:,} more: -o FILE.html"

@@ -12,6 +12,11 @@ MAX_FINDINGS: Final = 100
 """Groups of findings that a report has in full."""
 
 
+def short_target(target: str) -> str:
+    """Return a target without the directory of its file: checkouts are in different places."""
+    return target if " " in target else target.rpartition("/")[2] or target
+
+
 @dataclass(frozen=True, slots=True)
 class FindingInput:
     """The input of a finding, and how to run it again."""

@@ -14,7 +14,7 @@ from fuzztui.report.findings import findings_section, shown_groups
 from fuzztui.report.mutants import mutants_section
 from fuzztui.report.over_time import over_time
 from fuzztui.report.parts import Facts, Note, Page, Part, Section, thinned
-from fuzztui.report.run import MAX_FINDINGS, ReportedRun
+from fuzztui.report.run import MAX_FINDINGS, ReportedRun, short_target
 from fuzztui.report.setup import corpus_section, setup_section, steering_section
 
 _RESULT_ONLY = frozenset({"campaign", "run", "directory"})
@@ -25,7 +25,7 @@ def run_page(run: ReportedRun) -> Page:
     """Return the page of one run."""
     state = run.state
     reason = f" ({state.reason})" if state.reason else ""
-    about = f"{state.engine} · {state.target} · {run.name}{reason} · {clock(state.t)}"
+    about = f"{state.engine} · {short_target(state.target)} · {run.name}{reason} · {clock(state.t)}"
     sections: list[Section | None] = [
         _result(run),
         Section("Over time", over_time(state, has_history=run.has_history)),

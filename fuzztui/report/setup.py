@@ -9,10 +9,10 @@ from typing import Final
 
 from fuzztui.base.text import ago, brief, clock, listed, several
 from fuzztui.model.commands import command_of
-from fuzztui.model.discovery import LEVEL, discovery_rate
+from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.selectors import ENDED, fuzzing_time, instance_throughput, running_time
 from fuzztui.model.state import RECENT_COMMANDS, CommandStatus, Instance, State
-from fuzztui.report.parts import Code, Facts, Folded, Note, Part, Section, Table
+from fuzztui.report.parts import Code, Facts, Folded, Note, Part, Section, Table, moment
 from fuzztui.report.run import ReportedRun
 
 _INSTANCES: Final = 64
@@ -109,9 +109,9 @@ def corpus_section(run: ReportedRun) -> Section:
     if not entries:
         return Section("Corpus", [Note("The log names no entries.")])
     sizes = sorted(e.size for e in entries if e.size >= 0)
-    rows: list[tuple[str, str]] = [
-        ("entries", f"{run.at_least}{len(entries):,}, {len(entries) - len(own):,} of them imported")
-    ]
+    imported = len(entries) - len(own)
+    more = f", {imported:,} of them imported" if imported else ""
+    rows: list[tuple[str, str]] = [("entries", f"{run.at_least}{len(entries):,}{more}")]
     if sizes:
         median = sizes[len(sizes) // 2]
         text = f"{sum(sizes):,} bytes in all, median {median:,}, largest {sizes[-1]:,}"
@@ -121,19 +121,15 @@ def corpus_section(run: ReportedRun) -> Section:
         rows.append(("kept because of", kept))
     last = max((e.t for e in own), default=-1.0)
     if last >= 0:
-        rows.append(
-            ("last new entry", f"after {clock(last)}, {ago(state.t - last)} before the end")
-        )
+        when = f"after {moment(last, state.t)}, {ago(state.t - last)} before the end"
+        rows.append(("last new entry", when))
     parts: list[Part] = [Facts(rows)]
     if (rate := discovery_rate(state)) is not None:
-        bounds = f"{rate.at_most(rate.edges):,.1f} new entries by coverage"
-        if rate.kills >= 0:
-            bounds += f", {rate.at_most(rate.kills):,.1f} by kills"
         parts.append(
             Note(
-                f"What is left: in the last {rate.trials:,} trials {rate.edges:,} found something "
-                f"new. At this pace the next 100,000 trials bring at most {bounds} "
-                f"(upper {LEVEL:.0%} bound of the discovery rate; not a share of a total)."
+                "What is left, as an upper bound of the discovery rate and not as a share of a "
+                f"total: {discovery_text(rate)}. {rate.edges:,} of the last {rate.trials:,} trials "
+                "found something new."
             )
         )
     return Section("Corpus", parts)

@@ -54,7 +54,8 @@ dd{margin:0;min-width:0}
 table{border-collapse:collapse;font-size:.92rem;min-width:50%}
 th,td{padding:.25rem .9rem .25rem 0;text-align:left;vertical-align:top;
  border-bottom:1px solid var(--line)}
-th{color:var(--dim);font-weight:600}
+th{color:var(--dim);font-weight:600;white-space:nowrap}
+table{overflow-wrap:break-word}
 th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td{min-width:4rem}
 td code{white-space:pre-wrap}
@@ -67,6 +68,7 @@ details>:not(summary){margin-left:1rem}
 figure.chart{margin:0;min-width:0}
 figcaption{font-size:.92rem;font-weight:600;margin-bottom:.9rem}
 .k{font-weight:400;color:var(--dim);margin-left:.8rem;white-space:nowrap;display:inline-block}
+.last{margin-left:.8rem}
 .k b{color:var(--text);font-weight:600}
 .k::before{content:"";display:inline-block;width:1.1rem;border-top:2.5px solid;
  vertical-align:.25em;margin-right:.35rem}
@@ -91,6 +93,7 @@ body{max-width:none;padding:0;font-size:10pt}
 h2,h3,summary{break-after:avoid}
 figure.chart,tr,pre{break-inside:avoid}
 .wide{overflow:visible}
+table{overflow-wrap:anywhere}
 details::details-content{content-visibility:visible;block-size:auto}}
 """
 )
