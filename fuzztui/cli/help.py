@@ -128,7 +128,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         CommandHelp(
             "report",
             (("[RUN] [-o FILE]", "write a page about a run: HTML, Markdown, JSON"),),
-            ("report runs/tomllib-mu2 -o run.html", "report runs/crate > summary.md"),
+            ("report runs/tomllib-mu2 -o run.html", "report runs/crate -o summary.md"),
         ),
         CommandHelp(
             "compare",

@@ -17,8 +17,8 @@ from fuzztui.report.compared import (
     FoundBy,
     RankTest,
     notes,
+    rank_tests,
     spread,
-    tests,
     who_found,
     who_killed,
 )
@@ -122,7 +122,7 @@ def _spreads(of: Comparison) -> Table:
 
 
 def _tests(of: Comparison) -> Iterator[Part]:
-    found = list(tests(of))
+    found = list(rank_tests(of))
     if not found:
         return
     rows = [
@@ -312,7 +312,7 @@ def compare_json(of: Comparison, problems: Sequence[str]) -> dict[str, Any]:
             }
             for number, group in enumerate(of.groups)
         ],
-        "tests": [{**asdict(t), "effect": effect(t.a12)} for t in tests(of)],
+        "tests": [{**asdict(t), "effect": effect(t.a12)} for t in rank_tests(of)],
         "not_compared": dict(of.not_compared),
         "notes": [text for text, _ in notes(of)],
         "findings": both(who_found(of)),

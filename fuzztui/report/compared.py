@@ -174,7 +174,7 @@ class RankTest:
     """How often a run of ``b`` is above one of ``a``."""
 
 
-def tests(of: Comparison) -> Iterator[RankTest]:
+def rank_tests(of: Comparison) -> Iterator[RankTest]:
     """Yield a test of each figure for each group against the first one."""
     for name in of.figures():
         base = of.values(name, 0)

@@ -85,7 +85,7 @@ figcaption{font-size:.92rem;font-weight:600;margin-bottom:.9rem}
  font-size:.75rem;color:var(--dim)}
 """ + _LINES + """
 @media(max-width:36rem){body{padding:1rem .8rem 2rem}dl{grid-template-columns:1fr;gap:0}
- dd{margin-bottom:.4rem}td,th{padding-right:.6rem}details>:not(summary){margin-left:.3rem}}
+ dd{margin-bottom:.4rem}td:last-child:not(.n){min-width:11rem}td,th{padding-right:.6rem}details>:not(summary){margin-left:.3rem}}
 """
     f"@media print{{:root{{color-scheme:light;{LIGHT}}}"
     """
