@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import glob
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,11 +13,11 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.base.text import brief, listed
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
-from fuzztui.cli.runs import find_run, no_records, open_session, standing_of
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, duration
+from fuzztui.cli.runs import find_log, no_records, open_session, short_path, standing_of
 from fuzztui.cli.written import TEXT, chosen_format, write_page
 from fuzztui.report.compare_page import compare_json, compare_page
-from fuzztui.report.compared import CannotCompare, ComparedRun, Comparison, check
+from fuzztui.report.compared import CannotCompare, ComparedRun, RunComparison, check
 
 MAX_RUNS = 500
 
@@ -33,19 +34,19 @@ def compare(options: argparse.Namespace) -> int:
     groups, paths = parsed(options.runs)
     runs = _located(paths)
     ends = {run: _end(run) for run, _ in runs}
-    at = _moment(options.at, ends)
+    at = _time(options.at, ends)
     names = _names([run for run, _ in runs])
     compared, problems = [], []
     for (run, group), name in zip(runs, names, strict=True):
         session = open_session(run, at=at)
         now = standing_of(session, None)
-        compared.append(ComparedRun(name, str(run), now.state, group, ends[run], now.damage))
+        compared.append(ComparedRun(name, short_path(run), now.state, group, ends[run], now.damage))
         problems += [*now.problems]
     try:
         check(compared)
     except CannotCompare as e:
         raise CliError(f"{e}; name runs of one target", USAGE) from None
-    of = Comparison(at, compared, groups)
+    of = RunComparison(at, compared, groups)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     page = compare_page(of, f"Written by fuzztui {__version__} compare, {written}")
     write_page(page, compare_json(of, problems), format_, options.output)
@@ -93,7 +94,7 @@ def _expanded(word: str) -> Iterator[str]:
 def _located(paths: Sequence[tuple[str, int]]) -> list[tuple[Path, int]]:
     if len(paths) > MAX_RUNS:
         raise CliError(f"{len(paths):,} runs are more than {MAX_RUNS}", USAGE)
-    runs = [(find_run(Path(path)), group) for path, group in paths]
+    runs = [(Path(os.path.normpath(find_log(Path(path))[0])), group) for path, group in paths]
     counts = Counter(run.resolve() for run, _ in runs)
     if twice := [run for run, n in counts.items() if n > 1]:
         raise CliError(f"{listed([str(run) for run in twice])}: named twice", USAGE)
@@ -108,13 +109,14 @@ def _end(run: Path) -> float:
     return session.end_t
 
 
-def _moment(given: float | None, ends: dict[Path, float]) -> float:
+def _time(given: float | None, ends: dict[Path, float]) -> float:
     """The campaign time of the comparison."""
     run, end = min(ends.items(), key=lambda pair: pair[1])
     if given is None:
         return end
     if given > end:
-        raise CliError(f"--at {given:g}s: {run} has {end:.1f} s of campaign time only", USAGE)
+        has = f"{short_path(run)} has {duration(end)} of campaign time only"
+        raise CliError(f"--at {duration(given)}: {has}", USAGE)
     return given
 
 

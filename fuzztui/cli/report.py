@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import socket
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +13,7 @@ from fuzztui import __version__
 from fuzztui.base.files import read_if_regular, status
 from fuzztui.base.text import brief
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError
-from fuzztui.cli.runs import RunStatus, find_run, no_records, standing
+from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, short_path, standing_of
 from fuzztui.cli.status import afl_directories, status_rows_of, watched_rows
 from fuzztui.cli.written import chosen_format, write_page
 from fuzztui.model.state import Finding, State
@@ -40,10 +38,10 @@ def report(options: argparse.Namespace) -> int:
         about = _watched(options.run, trees)
         problems: list[str] = []
     else:
-        run = find_run(options.run)
-        now = standing(run)
-        _refuse_empty(run, now)
-        about = _of_run(run, now)
+        path, run = find_log(options.run)
+        now = standing_of(open_session(path), run)
+        _refuse_empty(path, now)
+        about = _of_run(path, run, now)
         problems = [*now.problems]
     write_page(run_page(about), run_json(about, problems), format_, options.output)
     return DONE
@@ -57,15 +55,14 @@ def _refuse_empty(run: Path, now: RunStatus) -> None:
     raise CliError(f"{run}: the campaign was never started, so there is no report", NOT_RUNNING)
 
 
-def _of_run(run: Path, now: RunStatus) -> ReportedRun:
+def _of_run(path: Path, run: Path | None, now: RunStatus) -> ReportedRun:
     return ReportedRun(
         now.state,
         now.state_name,
-        status_rows_of(run, now),
+        status_rows_of(path, now),
         damage=now.damage,
         inputs=_inputs(now.state, run),
-        keys=_keys(run / "campaign.toml"),
-        cores=_cores(now.state.host),
+        keys=_keys(run / "campaign.toml") if run is not None else [],
         written=_now(),
         version=__version__,
     )
@@ -88,11 +85,6 @@ def _watched(path: Path, trees: Trees) -> ReportedRun:
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _cores(host: str) -> int:
-    """The cores of the host of the campaign; 0 if it is not this one."""
-    return (os.cpu_count() or 0) if host and host == socket.gethostname() else 0
 
 
 def _keys(file: Path) -> list[tuple[str, str]]:
@@ -121,13 +113,13 @@ def _input(finding: Finding, state: State, run: Path | None) -> FindingInput | N
     if place is None:
         return None
     file = settled(place).path
-    shown = _relative(file)
-    command = repro_command(_relative(run), shown) if run is not None else ""
+    shown = short_path(file)
+    command = repro_command(Path(short_path(run)), Path(shown)) if run is not None else ""
     content, kind = _start(read_if_regular(file, MAX_INPUT + 1))
     if finding.shown_seq and finding.input:  # its bytes are choices
         content, kind = brief(" ".join(finding.input.split()), MAX_INPUT), "generated"
     stat = status(file)
-    return FindingInput(str(shown), command, content, kind, stat.st_size if stat else -1)
+    return FindingInput(shown, command, content, kind, stat.st_size if stat else -1)
 
 
 def _start(data: bytes | None) -> tuple[str, str]:
@@ -141,11 +133,3 @@ def _start(data: bytes | None) -> tuple[str, str]:
             return brief(data[: MAX_INPUT // 2].hex(" "), MAX_INPUT), "hexadecimal"
         text = data[: e.start].decode()
     return brief(text, MAX_INPUT), "text"
-
-
-def _relative(path: Path) -> Path:
-    """The path as short as it can be named from here: a report need not name the user's home."""
-    try:
-        return path.absolute().relative_to(Path.cwd())
-    except ValueError:
-        return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -62,6 +63,28 @@ def find_run(given: Path | None) -> Path:
     known = [path.name for path in Path("runs").glob("*") if is_run(path)]
     offer = meant(near(given.name, known))
     raise CliError(f"{given}: there is no such run directory{offer}", NOT_RUNNING)
+
+
+def find_log(given: Path | None) -> tuple[Path, Path | None]:
+    """Return the path of a log, and its run; None for a log alone, as ``watch --keep`` leaves it.
+
+    Raises :class:`CliError`, with suggestions.
+    """
+    if given is not None and not is_run(given):
+        plain = given.is_file() and given.suffix in (".jsonl", ".gz")
+        if plain or (given.name != "log" and given.is_dir() and any(given.glob("*.jsonl*"))):
+            return given.absolute(), None
+    run = find_run(given)
+    return run, run
+
+
+def short_path(path: Path) -> str:
+    """The path as short as it can be named from here: a report need not name the user's home."""
+    plain = os.path.normpath(path.absolute())
+    try:
+        return str(Path(plain).relative_to(Path.cwd()))
+    except ValueError:
+        return plain
 
 
 def _run_of(file: Path, implied: list[str], given: Path) -> Path:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from fuzztui.report.parts import Chart, ChartLine, moment, thinned
+from fuzztui.report.parts import ChartLine, PageChart, moment, thinned
 
 WIDTH, HEIGHT = 1000, 200
 """The inner size of a chart: only a ratio, the page decides."""
@@ -42,7 +42,7 @@ def axis_number(number: float) -> str:
     return f"{number:.3g}"
 
 
-def chart(of: Chart, escape: Callable[[str], str]) -> Iterator[str]:
+def chart(of: PageChart, escape: Callable[[str], str]) -> Iterator[str]:
     """Yield the lines of a chart's HTML; ``escape``: makes untrusted text safe."""
     end = of.end_s if of.end_s > 0 else 1.0
     most = max((v for line in of.lines for v in line.values if math.isfinite(v)), default=0.0)
@@ -79,7 +79,7 @@ def chart(of: Chart, escape: Callable[[str], str]) -> Iterator[str]:
     yield "</figure>"
 
 
-def _legend(of: Chart, escape: Callable[[str], str]) -> Iterator[str]:
+def _legend(of: PageChart, escape: Callable[[str], str]) -> Iterator[str]:
     if of.legend:
         for name, colour in of.legend:
             yield f' <span class="k k{colour % COLOURS}">{escape(name)}</span>'
@@ -101,7 +101,7 @@ def _dash(lines: Sequence[ChartLine], n: int) -> str:
     return DASHES[earlier % len(DASHES)]
 
 
-def _last_values(of: Chart) -> str:
+def _last_values(of: PageChart) -> str:
     if len(of.lines) > COLOURS:
         return f"{len(of.lines)} lines"
     return ", ".join(f"{x.name} {x.values[-1]:,.0f}" for x in of.lines if x.values)

@@ -13,9 +13,9 @@ from fuzztui.base.two_samples import effect, smallest_p
 from fuzztui.report.compared import (
     FIGURES,
     ComparedRun,
-    Comparison,
     FoundBy,
     RankTest,
+    RunComparison,
     notes,
     rank_tests,
     spread,
@@ -25,13 +25,13 @@ from fuzztui.report.compared import (
 from fuzztui.report.over_time import counted, series_line
 from fuzztui.report.parts import (
     Cell,
-    Chart,
     ChartLine,
     Code,
     Folded,
     Item,
     Note,
     Page,
+    PageChart,
     Part,
     Section,
     Table,
@@ -51,7 +51,7 @@ _METHOD: Final = (
 )
 
 
-def compare_page(of: Comparison, end: str) -> Page:
+def compare_page(of: RunComparison, end: str) -> Page:
     """Return the page; ``end``: what has written it, and when."""
     target = brief(short_target(of.runs[0].state.target) or "a target", 200)
     time = moment(of.at_s, of.at_s)
@@ -78,7 +78,7 @@ def shown(name: str, value: float | None) -> str:
 # ------------------------------------------------------------------- figures
 
 
-def _figures(of: Comparison) -> Iterator[Part]:
+def _figures(of: RunComparison) -> Iterator[Part]:
     yield from (Note(text, warning) for text, warning in notes(of))
     yield _spreads(of) if of.groups else _side_by_side(of)
     if of.groups:
@@ -90,7 +90,7 @@ def _figures(of: Comparison) -> Iterator[Part]:
         )
 
 
-def _side_by_side(of: Comparison) -> Table:
+def _side_by_side(of: RunComparison) -> Table:
     rows = [
         (FIGURES[name], *(shown(name, of.figure(run, name)) for run in of.runs))
         for name in of.figures()
@@ -99,7 +99,7 @@ def _side_by_side(of: Comparison) -> Table:
     return Table(heads, rows, frozenset(range(1, len(heads))))
 
 
-def _spreads(of: Comparison) -> Table:
+def _spreads(of: RunComparison) -> Table:
     rows = []
     for name in of.figures():
         for number, group in enumerate(of.groups):
@@ -121,7 +121,7 @@ def _spreads(of: Comparison) -> Table:
     return Table(heads, rows, frozenset({2, 3, 4, 5}))
 
 
-def _tests(of: Comparison) -> Iterator[Part]:
+def _tests(of: RunComparison) -> Iterator[Part]:
     found = list(rank_tests(of))
     if not found:
         return
@@ -160,7 +160,7 @@ def _in_words(t: RankTest) -> str:
 # ----------------------------------------------------------------- over time
 
 
-def _charts(of: Comparison) -> Iterator[Chart]:
+def _charts(of: RunComparison) -> Iterator[PageChart]:
     legend = [(brief(name, 60), n) for n, name in enumerate(of.groups)]
     for name, title in (
         ("edges", "edges"),
@@ -172,10 +172,10 @@ def _charts(of: Comparison) -> Iterator[Chart]:
             continue
         lines = [line for run in of.runs if (line := _line(of, name, run)) is not None]
         if lines:
-            yield Chart(title, lines, of.at_s, legend=legend)
+            yield PageChart(title, lines, of.at_s, legend=legend)
 
 
-def _line(of: Comparison, name: str, run: ComparedRun) -> ChartLine | None:
+def _line(of: RunComparison, name: str, run: ComparedRun) -> ChartLine | None:
     label = brief(run.name, 60)
     match name:
         case "findings":
@@ -191,7 +191,7 @@ def _line(of: Comparison, name: str, run: ComparedRun) -> ChartLine | None:
 # --------------------------------------------------------------- who had what
 
 
-def _found_sections(of: Comparison) -> Iterator[Section]:
+def _found_sections(of: RunComparison) -> Iterator[Section]:
     if found := who_found(of):
         yield Section(f"Findings: {several(len(found), 'group')}", list(_who(of, found, "finding")))
     if killed := who_killed(of):
@@ -199,7 +199,7 @@ def _found_sections(of: Comparison) -> Iterator[Section]:
         yield Section(title, list(_who(of, killed, "mutant")))
 
 
-def _who(of: Comparison, rows: Sequence[FoundBy], what: str) -> Iterator[Part]:
+def _who(of: RunComparison, rows: Sequence[FoundBy], what: str) -> Iterator[Part]:
     yield _counts(of, rows)
     only = [row for row in rows if not row.is_common]
     if not only:
@@ -213,7 +213,7 @@ def _who(of: Comparison, rows: Sequence[FoundBy], what: str) -> Iterator[Part]:
         yield Item(title, [table]) if what == "finding" else Folded(title, [table])
 
 
-def _counts(of: Comparison, rows: Sequence[FoundBy]) -> Table:
+def _counts(of: RunComparison, rows: Sequence[FoundBy]) -> Table:
     first = Counter(row.first for row in rows)
     alone = Counter(next(iter(row.sides)) for row in rows if len(row.sides) == 1)
     lines = [
@@ -228,7 +228,7 @@ def _counts(of: Comparison, rows: Sequence[FoundBy]) -> Table:
     return Table(("", "in all", "nowhere else", "here first"), lines, frozenset({1, 2, 3}))
 
 
-def _table(of: Comparison, rows: Sequence[FoundBy], what: str) -> Table:
+def _table(of: RunComparison, rows: Sequence[FoundBy], what: str) -> Table:
     def when(row: FoundBy, n: int) -> str:
         if math.isnan(row.times[n]):
             return "-"
@@ -248,7 +248,7 @@ def _table(of: Comparison, rows: Sequence[FoundBy], what: str) -> Table:
     return Table(heads, lines, numbers, max(0, len(rows) - _LISTED))
 
 
-def _runs(of: Comparison) -> Table:
+def _runs(of: RunComparison) -> Table:
     rows: list[list[Cell]] = [
         [
             brief(run.name, 60),
@@ -270,7 +270,7 @@ def _runs(of: Comparison) -> Table:
 # ----------------------------------------------------------------------- JSON
 
 
-def compare_json(of: Comparison, problems: Sequence[str]) -> dict[str, Any]:
+def compare_json(of: RunComparison, problems: Sequence[str]) -> dict[str, Any]:
     """Return the comparison as data; NaN is null."""
 
     def both(rows: Sequence[FoundBy]) -> list[dict[str, Any]]:

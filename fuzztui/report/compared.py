@@ -69,7 +69,7 @@ class ComparedRun:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Runs, or groups of runs, at one campaign time."""
 
     at_s: float
@@ -174,7 +174,7 @@ class RankTest:
     """How often a run of ``b`` is above one of ``a``."""
 
 
-def rank_tests(of: Comparison) -> Iterator[RankTest]:
+def rank_tests(of: RunComparison) -> Iterator[RankTest]:
     """Yield a test of each figure for each group against the first one."""
     for name in of.figures():
         base = of.values(name, 0)
@@ -213,7 +213,7 @@ class FoundBy:
         return min(known)[1]
 
 
-def who_found(of: Comparison) -> list[FoundBy]:
+def who_found(of: RunComparison) -> list[FoundBy]:
     """The groups of findings, those that fewest sides have first."""
     titles = {
         g.signature: g.first.title or g.signature
@@ -224,7 +224,7 @@ def who_found(of: Comparison) -> list[FoundBy]:
     return _by_side(of, {run.path: run.first_found for run in of.runs}, titles)
 
 
-def who_killed(of: Comparison) -> list[FoundBy]:
+def who_killed(of: RunComparison) -> list[FoundBy]:
     """The mutants that any side has killed, those that fewest sides have first."""
     if "killed" in of.not_compared:
         return []
@@ -240,7 +240,7 @@ def who_killed(of: Comparison) -> list[FoundBy]:
 
 
 def _by_side(
-    of: Comparison, times: Mapping[str, Mapping[str, float]], titles: Mapping[str, str]
+    of: RunComparison, times: Mapping[str, Mapping[str, float]], titles: Mapping[str, str]
 ) -> list[FoundBy]:
     sides = [of.of_group(n) for n in range(len(of.sides))]
     found = []
@@ -263,7 +263,7 @@ def check(runs: Sequence[ComparedRun]) -> None:
         raise CannotCompare(f"the runs have different targets: {each}")
 
 
-def notes(of: Comparison) -> Iterator[tuple[str, bool]]:
+def notes(of: RunComparison) -> Iterator[tuple[str, bool]]:
     """Yield what a reader must know, each with whether it is a warning."""
     for why, names in _by_reason(of.not_compared).items():
         yield f"Not compared: {' and '.join(FIGURES[name] for name in names)}: {why}.", True

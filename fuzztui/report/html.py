@@ -10,13 +10,13 @@ from fuzztui.report.charts import chart
 from fuzztui.report.parts import (
     Block,
     Cell,
-    Chart,
     Code,
     Facts,
     Folded,
     Item,
     Note,
     Page,
+    PageChart,
     Part,
     Section,
     Table,
@@ -63,7 +63,7 @@ def _section(section: Section) -> Iterator[str]:
 def _parts(parts: Sequence[Part]) -> Iterator[str]:
     charts = False  # neighbouring charts stand side by side
     for part in parts:
-        if isinstance(part, Chart) != charts:
+        if isinstance(part, PageChart) != charts:
             charts = not charts
             yield '<div class="charts">' if charts else "</div>"
         yield from _part(part)
@@ -84,7 +84,7 @@ def _part(part: Part) -> Iterator[str]:
             yield f"<pre>{escape(text, lines=True)}</pre>"
         case Table():
             yield from _table(part)
-        case Chart():
+        case PageChart():
             yield from chart(part, escape)
         case Folded(summary, parts):
             yield f"<details><summary>{escape(summary)}</summary>"

@@ -9,13 +9,13 @@ from fuzztui.base.markdown import fenced, markdown_code, markdown_text
 from fuzztui.report.parts import (
     Block,
     Cell,
-    Chart,
     Code,
     Facts,
     Folded,
     Item,
     Note,
     Page,
+    PageChart,
     Part,
     Table,
     moment,
@@ -64,7 +64,7 @@ def _part(part: Part) -> Iterator[str]:
             if part.left_out:
                 yield ""
                 yield f"and {part.left_out:,} more"
-        case Chart():
+        case PageChart():
             yield from _chart(part)
         case Folded(summary, parts):
             yield f"<details><summary>{markdown_text(summary)}</summary>"
@@ -92,7 +92,7 @@ def _cell(cell: Cell) -> str:
     return markdown_text(cell)
 
 
-def _chart(chart: Chart) -> Iterator[str]:
+def _chart(chart: PageChart) -> Iterator[str]:
     times = [chart.end_s * n / (_MOMENTS - 1) for n in range(_MOMENTS)]
     heads = [chart.title, *(moment(t, chart.end_s) for t in times)]
     rows = [

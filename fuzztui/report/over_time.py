@@ -8,7 +8,7 @@ from typing import Final
 
 from fuzztui.model.selectors import group_heads
 from fuzztui.model.state import State
-from fuzztui.report.parts import Chart, ChartLine, Note, Part
+from fuzztui.report.parts import ChartLine, Note, PageChart, Part
 from fuzztui.wire.finding_kinds import KINDS
 
 NO_HISTORY: Final = Note(
@@ -19,7 +19,7 @@ NO_HISTORY: Final = Note(
 _COLOURS: Final = {"execs": 7, "edges": 0, "edges_valid": 2, "killed": 2, "corpus": 3}
 
 
-def time_charts(state: State) -> Iterator[Chart]:
+def time_charts(state: State) -> Iterator[PageChart]:
     """Yield the charts of the figures that the run has."""
     marks = _marks(state)
     for title, names in (
@@ -30,9 +30,9 @@ def time_charts(state: State) -> Iterator[Chart]:
     ):
         lines = [line for name, label in names if (line := series_line(state, name, label))]
         if lines:
-            yield Chart(title, lines, state.t, marks)
+            yield PageChart(title, lines, state.t, marks)
     if found := list(finding_lines(state)):
-        yield Chart("groups of findings", found, state.t, marks)
+        yield PageChart("groups of findings", found, state.t, marks)
 
 
 def series_line(state: State, name: str, label: str, colour: int = -1) -> ChartLine | None:

@@ -74,7 +74,7 @@ class ChartLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class PageChart:
     """Figures over campaign time, from 0 to ``end_s``."""
 
     title: str
@@ -103,7 +103,7 @@ class Item:
     labels: Sequence[str] = ()
 
 
-Part = Facts | Note | Table | Block | Chart | Folded | Item
+Part = Facts | Note | Table | Block | PageChart | Folded | Item
 
 
 @dataclass(frozen=True, slots=True)

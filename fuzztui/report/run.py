@@ -50,8 +50,6 @@ class ReportedRun:
     """By the key of a finding: the first ones of the groups."""
     keys: Sequence[tuple[str, str]] = ()
     """The keys of the campaign file with their values, without what is private."""
-    cores: int = 0
-    """The cores of the host; 0: unknown, it is another one."""
     written: str = ""
     """When the report was made, as text."""
     version: str = ""

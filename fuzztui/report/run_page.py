@@ -101,7 +101,7 @@ def run_json(run: ReportedRun, problems: list[str]) -> dict[str, Any]:
             "python": {i.id: i.python for i in own},
             "began": state.started_wall or None,
             "host": state.host or None,
-            "cores": run.cores or None,
+            "cores": state.cores or None,
         },
         "written": run.written,
         "fuzztui": run.version,

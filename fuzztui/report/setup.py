@@ -39,7 +39,7 @@ def setup_section(run: ReportedRun) -> Section:
     if state.started_wall > 0:
         rows.append(("began", utc(state.started_wall)))
     if state.host:
-        cores = f", {several(run.cores, 'core')}" if run.cores else ""
+        cores = f", {several(state.cores, 'core')}" if state.cores else ""
         rows.append(("host", brief(state.host, 100) + cores))
     rows.append(("fuzztui", brief(state.version) or "unknown"))
     rows.append(("log", several(state.seq, "record")))

@@ -12,7 +12,7 @@ from fuzztui.report.compare_page import compare_json, compare_page, p_text, show
 from fuzztui.report.compared import (
     CannotCompare,
     ComparedRun,
-    Comparison,
+    RunComparison,
     check,
     notes,
     rank_tests,
@@ -68,7 +68,7 @@ def runs_of(*states, groups=None):
 
 
 def test_figures_are_side_by_side():
-    of = Comparison(9.0, runs_of(state_of(10), state_of(20, killed={0: 2, 1: 3})))
+    of = RunComparison(9.0, runs_of(state_of(10), state_of(20, killed={0: 2, 1: 3})))
     assert of.figures() == ["execs", "corpus", "edges", "findings", "killed", "score"]
     assert [of.figure(run, "edges") for run in of.runs] == [10, 20]
     assert [of.figure(run, "killed") for run in of.runs] == [0, 2]
@@ -80,7 +80,7 @@ def test_figures_are_side_by_side():
 def test_who_had_it_first_and_alone():
     one = state_of(found={"both": 5.0, "alone": 6.0}, killed={0: 2.0, 1: 4.0})
     other = state_of(found={"both": 3.0}, killed={1: 3.0})
-    of = Comparison(9.0, runs_of(one, other))
+    of = RunComparison(9.0, runs_of(one, other))
     causes = {row.key: row for row in who_found(of)}
     assert causes["alone"].sides == {0} and causes["alone"].first == 0
     assert math.isnan(causes["alone"].times[1])
@@ -97,7 +97,7 @@ def test_who_had_it_first_and_alone():
 def test_groups_have_spread_and_tests():
     low = [state_of(n, found={"s": n} if n > 2 else {}) for n in (1, 2, 3, 4)]
     high = [state_of(n) for n in (11, 12, 13, 14)]
-    of = Comparison(9.0, runs_of(*low, *high, groups=[0] * 4 + [1] * 4), ["low", "high"])
+    of = RunComparison(9.0, runs_of(*low, *high, groups=[0] * 4 + [1] * 4), ["low", "high"])
     found = {t.figure: t for t in rank_tests(of)}
     assert found["edges"].p == pytest.approx(2 / 70)  # the smallest of 4 and 4
     assert found["edges"].a12 == 1.0
@@ -120,7 +120,9 @@ def test_groups_have_spread_and_tests():
 
 
 def test_so_few_runs_that_no_test_can_tell_are_named():
-    of = Comparison(9.0, runs_of(*[state_of(n) for n in (1, 2, 3, 4)], groups=[0, 0, 1, 1]), "ab")
+    of = RunComparison(
+        9.0, runs_of(*[state_of(n) for n in (1, 2, 3, 4)], groups=[0, 0, 1, 1]), "ab"
+    )
     assert "p cannot be below 0.33" in plain_page(compare_page(of, ""))
 
 
@@ -135,7 +137,9 @@ def told(of):
 
 
 def test_only_common_mutants_count():
-    of = Comparison(9.0, runs_of(state_of(killed={0: 1}), state_of(mutants=5, killed={0: 1, 4: 2})))
+    of = RunComparison(
+        9.0, runs_of(state_of(killed={0: 1}), state_of(mutants=5, killed={0: 1, 4: 2}))
+    )
     assert of.figure(of.runs[1], "killed") == 1
     assert of.figure(of.runs[1], "score") == pytest.approx(1 / 3)
     assert [row.key for row in who_killed(of)] == ["m0"]
@@ -143,15 +147,15 @@ def test_only_common_mutants_count():
 
 
 def test_figures_that_cannot_be_compared_are_left_out_with_the_reason():
-    of = Comparison(9.0, runs_of(state_of(), state_of(mutants=0, engine="zest")))
+    of = RunComparison(9.0, runs_of(state_of(), state_of(mutants=0, engine="zest")))
     assert set(of.not_compared) == {"killed", "score"}
     assert "killed" not in of.figures() and who_killed(of) == []
     assert "r1 runs no mutants" in told(of)
-    of = Comparison(9.0, runs_of(state_of(mutants=0), state_of(mutants=0, engine="afl")))
+    of = RunComparison(9.0, runs_of(state_of(mutants=0), state_of(mutants=0, engine="afl")))
     assert set(of.not_compared) == {"edges", "edges_valid"}
     assert "edges" not in compare_json(of, [])["runs"][0]["figures"]
-    assert told(Comparison(9.0, runs_of(state_of(), state_of()))) == ""
-    of = Comparison(9.0, runs_of(state_of(), state_of(total=50, version="2")))
+    assert told(RunComparison(9.0, runs_of(state_of(), state_of()))) == ""
+    of = RunComparison(9.0, runs_of(state_of(), state_of(total=50, version="2")))
     assert "50 to 99" in told(of) and "versions of fuzztui: 1, 2" in told(of)
 
 

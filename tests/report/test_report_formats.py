@@ -11,7 +11,6 @@ from fuzztui.report.markdown import markdown_page
 from fuzztui.report.parts import (
     MAX_POINTS,
     Block,
-    Chart,
     ChartLine,
     Code,
     Facts,
@@ -19,6 +18,7 @@ from fuzztui.report.parts import (
     Item,
     Note,
     Page,
+    PageChart,
     Section,
     Table,
     moment,
@@ -35,13 +35,13 @@ HOSTILE = (
 
 def page_of(text):
     table = Table((text, "n"), [(text, Code(text)), (Code(text), "1")], frozenset({1}), 3)
-    chart = Chart(
+    chart = PageChart(
         text, [ChartLine(text, (0, 1, 2), (0, 5, 7)), ChartLine("", (), ())], 2.0, ((1.0, text),)
     )
     parts = [
         Note(text, is_warning=True), Note(text), Facts([(text, text), (text, Code(text))]), table,
         chart, chart, Block(text), Item(text, [Note(text)], (text,)), Folded(text, [table, chart]),
-        Chart("runs", [ChartLine("a", (0,), (1,))], 5, legend=[(text, 1)]),
+        PageChart("runs", [ChartLine("a", (0,), (1,))], 5, legend=[(text, 1)]),
     ]  # fmt: skip
     return Page(text, text, [Section(text, parts)], text)
 
@@ -102,7 +102,7 @@ def test_a_line_has_a_bounded_number_of_points():
     assert thinned([1.0, 2.0], [3, 4]) == [(1.0, 3), (2.0, 4)]
     assert len(thinned([5.0] * 1000, list(range(1000)))) <= MAX_POINTS
     chart = html_page(
-        Page("", "", [Section("", [Chart("c", [ChartLine("", times, times)], 9)])], "")
+        Page("", "", [Section("", [PageChart("c", [ChartLine("", times, times)], 9)])], "")
     )
     path = next(p for p in re.findall(r' d="([^"]+)"', chart) if p.startswith("M0 ") and "V" in p)
     assert path.count("V") <= MAX_POINTS
@@ -111,7 +111,7 @@ def test_a_line_has_a_bounded_number_of_points():
 
 def test_a_chart_shows_impossible_numbers_as_nothing():
     line = ChartLine("a", (0, 1, 2, 3), (float("nan"), 2, float("inf"), -5))
-    StrictPage(html_page(Page("", "", [Section("", [Chart("c", [line], 0.0)])], "")))
+    StrictPage(html_page(Page("", "", [Section("", [PageChart("c", [line], 0.0)])], "")))
 
 
 @pytest.mark.parametrize(

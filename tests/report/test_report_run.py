@@ -32,10 +32,11 @@ def mutant(name, line, **more):
 @pytest.fixture
 def state():
     command = {"c": "promote", "entry": 1, "instance": "main"}
+    target = "/checkouts/u/lib.py:f"
     found = [mutant(f"m{n}", n) for n in range(6)] + [mutant("s", 9, static=True)]
     return state_of(
-        (0, ev.CampaignStarted("c", "mu2", "/home/u/lib.py:f", 7, 60.0, wall=1e9, version="9")),
-        (0, ev.SupervisorStarted(1, 1e9, "host")),
+        (0, ev.CampaignStarted("c", "mu2", target, 7, 60.0, wall=1e9, version="9")),
+        (0, ev.SupervisorStarted(1, 1e9, "host", cores=4)),
         (0, ev.InstanceHello("main", "mu2", "9", "3.11")),
         (0, ev.InstanceState("main", "running")),
         (1, ev.MutantsFound("main", "lib", "lib.py", "/lib.py", found)),
@@ -70,7 +71,7 @@ def report_of(state, **more):
 
 
 def test_the_page_has_all_that_the_run_has(state):
-    page = run_page(report_of(state, keys=[("engine.kind", '"mu2"')], cores=4))
+    page = run_page(report_of(state, keys=[("engine.kind", '"mu2"')]))
     titles = [section.title for section in page.sections]
     assert titles == ["Result", "Over time", "Findings: 2 groups", "Mutants", "Corpus", "Steering",
                       "How it was run"]  # fmt: skip
@@ -90,7 +91,7 @@ def test_the_page_has_all_that_the_run_has(state):
     ):
         assert text in parsed.text, text  # fmt: skip
     assert "<script>" not in html_page(page)
-    assert "lib.py:f" in page.about and "/home/u" not in page.about
+    assert "lib.py:f" in page.about and "/checkouts/u" not in page.about
     markdown_page(page).encode()
 
 
