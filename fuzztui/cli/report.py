@@ -40,18 +40,18 @@ def report(options: argparse.Namespace) -> int:
     else:
         path, run = find_log(options.run)
         now = standing_of(open_session(path), run)
-        _refuse_empty(path, now)
+        _refuse_empty(path, run, now)
         about = _of_run(path, run, now)
         problems = [*now.problems]
     write_page(run_page(about), run_json(about, problems), format_, options.output)
     return DONE
 
 
-def _refuse_empty(run: Path, now: RunStatus) -> None:
+def _refuse_empty(path: Path, run: Path | None, now: RunStatus) -> None:
     if now.state.seq:
         return
-    if now.problems:
-        raise no_records(run, now.problems)
+    if now.problems or run is None:
+        raise no_records(path, now.problems)
     raise CliError(f"{run}: the campaign was never started, so there is no report", NOT_RUNNING)
 
 
@@ -114,7 +114,9 @@ def _input(finding: Finding, state: State, run: Path | None) -> FindingInput | N
         return None
     file = settled(place).path
     shown = short_path(file)
-    command = repro_command(Path(short_path(run)), Path(shown)) if run is not None else ""
+    command = ""
+    if run is not None and (run / "campaign.toml").is_file():  # not a log that watch has kept
+        command = repro_command(Path(short_path(run)), Path(shown))
     content, kind = _start(read_if_regular(file, MAX_INPUT + 1))
     if finding.shown_seq and finding.input:  # its bytes are choices
         content, kind = brief(" ".join(finding.input.split()), MAX_INPUT), "generated"

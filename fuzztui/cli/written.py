@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +55,18 @@ def write_page(page: Page, data: Mapping[str, Any], format_: str, output: Path |
         print(text, end="")
         return
     try:
-        replace_text(output, text)
+        _write(output, text)
     except OSError as e:
         raise CliError(f"-o {output}: cannot be written: {e.strerror or e}") from None
     say(f"wrote {output}, {len(text.encode()) / 1024:,.0f} KiB")
+
+
+def _write(output: Path, text: str) -> None:
+    """Replace a file as a whole, with the mode of a new file: a page is for others to read."""
+    if output.exists() and not output.is_file():  # /dev/stdout, a pipe
+        output.write_text(text, encoding="utf-8")
+        return
+    replace_text(output, text)
+    mask = os.umask(0o077)
+    os.umask(mask)
+    output.chmod(0o666 & ~mask)

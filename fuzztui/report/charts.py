@@ -30,7 +30,7 @@ def axis_of(most: float) -> tuple[float, int]:
         return float(parts), parts
     step = most / _TICKS
     power = 10.0 ** math.floor(math.log10(step))
-    steps = (s * power for s in _STEPS)
+    steps = (s * power for s in _STEPS if s * power == int(s * power))
     return _TICKS * next((s for s in steps if s >= step * (1 - 1e-9)), 10 * power), _TICKS
 
 

@@ -14,6 +14,7 @@ from fuzztui.report.run import MAX_FINDINGS, FindingInput, ReportedRun
 from fuzztui.wire.finding_kinds import kind_of
 from fuzztui.wire.verdicts import OPEN, label
 
+_TITLE = 200
 _DETAIL_LINES = 60
 _DETAIL_CHARACTERS = 8000
 _LISTED = 5
@@ -58,8 +59,8 @@ def findings_section(run: ReportedRun) -> Section:
 def title_of(finding: Finding) -> str:
     """A finding's title; without a description its signal, or its file."""
     if finding.title:
-        return brief(finding.title, 300)
-    return signal_name(finding.sig) if finding.sig > 0 else brief(finding.file, 300)
+        return brief(finding.title, _TITLE)
+    return signal_name(finding.sig) if finding.sig > 0 else brief(finding.file, _TITLE)
 
 
 def _group(run: ReportedRun, group: Group) -> Item:

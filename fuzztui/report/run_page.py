@@ -10,7 +10,7 @@ from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Mutant, State
 from fuzztui.model.status import status_dict
 from fuzztui.report.engines import engine_sections
-from fuzztui.report.findings import findings_section, shown_groups
+from fuzztui.report.findings import bounded, findings_section, shown_groups
 from fuzztui.report.mutants import mutants_section
 from fuzztui.report.over_time import over_time
 from fuzztui.report.parts import Facts, Note, Page, Part, Section, thinned
@@ -68,15 +68,11 @@ def run_json(run: ReportedRun, problems: list[str]) -> dict[str, Any]:
     """Return the report as data: ``status --json``, and what that has not."""
     state = run.state
     whole = status_dict(state)
-    inputs = {
-        g.first.key: run.inputs[g.first.key]
-        for g in shown_groups(state)[:MAX_FINDINGS]
-        if g.first.key in run.inputs
-    }
+    detailed = {g.first.key for g in shown_groups(state)[:MAX_FINDINGS]}
     for row in whole["findings"]:
         finding = state.findings[row["first"]]
-        content = inputs.get(row["first"])
-        row["detail"] = finding.detail
+        content = run.inputs.get(row["first"])
+        row["detail"] = bounded(finding.detail) if row["first"] in detailed else None
         row["file"] = content.file if content else None
         row["reproduce"] = (content.command or None) if content else None
         row["input"] = content.content if content else None

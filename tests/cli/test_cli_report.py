@@ -1,6 +1,7 @@
 """``fuzztui report`` and ``fuzztui compare`` as users call them."""
 
 import json
+import os
 
 import pytest
 from strict_html import StrictPage
@@ -24,7 +25,7 @@ def made(path, *, target="lib:f", end=20.0, ended=True):
     writer.append(ev.Stats("main", 300, 9.0, 5, edges=9), end)
     if ended:
         writer.append(ev.CampaignEnded("finished", "budget"), end)
-    writer.close()
+    writer.close(at_rest=True)
     return path
 
 
@@ -33,6 +34,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made(tmp_path / "runs" / "a")
     made(tmp_path / "runs" / "b", end=10.0)
+    (tmp_path / "runs" / "a" / "campaign.toml").write_text('[campaign]\nname = "a"\n')
     (tmp_path / "runs" / "a" / "out/main/crashes/id:000000").write_bytes(b"<b>\xff\x00" * 30)
     return tmp_path
 
@@ -52,6 +54,36 @@ def test_the_format_follows_the_name(here, capsys):
     assert main(["report", "runs/a"]) == DONE
     out = capsys.readouterr().out
     assert out.startswith("# Fuzzing a") and (here / "a.txt").read_text().startswith("# Fuzzing a")
+
+
+def test_a_page_is_for_others_to_read(here):
+    mask = os.umask(0o022)
+    try:
+        assert main(["report", "runs/a", "-o", "a.html"]) == DONE
+    finally:
+        os.umask(mask)
+    assert (here / "a.html").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_pipe_is_written_to(here):
+    os.mkfifo(here / "pipe.md")
+    reader = os.open(here / "pipe.md", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert main(["report", "runs/a", "-o", "pipe.md"]) == DONE
+        assert os.read(reader, 9) == b"# Fuzzing"
+    finally:
+        os.close(reader)
+    assert (here / "pipe.md").is_fifo()
+
+
+def test_a_log_alone_has_a_report(here, capsys):
+    (here / "runs" / "a" / "log").rename(here / "kept")
+    for path in (["kept"], [str(next((here / "kept").glob("*.jsonl*")))]):
+        assert main(["report", *path, "--format", "json"]) == DONE
+        data = json.loads(capsys.readouterr().out)
+        assert data["execs"] == 300 and data["findings"][0]["reproduce"] is None
+    assert main(["compare", "kept", "runs/b", "--json"]) == DONE
+    assert json.loads(capsys.readouterr().out)["at_s"] == 10.0
 
 
 def test_a_running_or_interrupted_campaign_has_a_report(here, capsys):

@@ -117,8 +117,8 @@ def test_a_chart_shows_impossible_numbers_as_nothing():
 @pytest.mark.parametrize(
     ("most", "expected"),
     [
-        (0, (1, 1)), (1, (1, 1)), (3, (3, 3)), (4, (4, 4)), (5, (6, 4)), (234, (240, 4)),
-        (401_463, (600_000, 4)), (1e9, (1e9, 4)), (float("inf"), (4, 4)),
+        (0, (1, 1)), (1, (1, 1)), (3, (3, 3)), (4, (4, 4)), (5, (8, 4)), (9, (12, 4)),
+        (234, (240, 4)), (401_463, (600_000, 4)), (1e9, (1e9, 4)), (float("inf"), (4, 4)),
     ],
 )  # fmt: skip
 def test_axes_end_at_round_numbers(most, expected):
