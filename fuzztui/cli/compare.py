@@ -14,6 +14,7 @@ from pathlib import Path
 from fuzztui import __version__
 from fuzztui.base.text import brief, listed
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, duration
+from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_log, no_records, open_session, short_path, standing_of
 from fuzztui.cli.written import TEXT, chosen_format, write_page
 from fuzztui.report.compare_page import compare_json, compare_page
@@ -37,7 +38,10 @@ def compare(options: argparse.Namespace) -> int:
     at = _time(options.at, ends)
     names = _names([run for run, _ in runs])
     compared, problems = [], []
-    for (run, group), name in zip(runs, names, strict=True):
+    progress = Estimate()
+    for n, ((run, group), name) in enumerate(zip(runs, names, strict=True)):
+        progress.show("reading the logs: run", n, len(runs))
+        progress.clear()  # a long log has a progress line of its own
         session = open_session(run, at=at)
         now = standing_of(session, None)
         compared.append(ComparedRun(name, short_path(run), now.state, group, ends[run], now.damage))

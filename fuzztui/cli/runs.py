@@ -16,7 +16,7 @@ from fuzztui.cli.origins import has_begun, is_run, newest, refuse_other_run
 from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.samples import named
-from fuzztui.log.files import LogError
+from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import supervised_runs
@@ -72,10 +72,17 @@ def find_log(given: Path | None) -> tuple[Path, Path | None]:
     """
     if given is not None and not is_run(given):
         plain = given.is_file() and given.suffix in (".jsonl", ".gz")
-        if plain or (given.name != "log" and given.is_dir() and any(given.glob("*.jsonl*"))):
+        if plain or (not is_run(given.parent) and _is_log(given)):
             return given.absolute(), None
     run = find_run(given)
     return run, run
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        return path.is_dir() and ((path / SEALED).exists() or bool(list_tails(path)))
+    except OSError:
+        return False
 
 
 def short_path(path: Path) -> str:

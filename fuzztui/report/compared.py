@@ -9,6 +9,7 @@ from functools import cached_property
 from statistics import median
 from typing import Final
 
+from fuzztui.base.text import several
 from fuzztui.base.two_samples import a12, quartiles, rank_p
 from fuzztui.model.selectors import groups, totals
 from fuzztui.model.state import Mutant, State
@@ -106,6 +107,8 @@ class RunComparison:
             found |= dict.fromkeys(OF_MUTANTS, why)
         elif not without and not self.common_mutants:
             found |= dict.fromkeys(OF_MUTANTS, "the runs have no mutant in common")
+        elif any(state.stage for state in states):
+            found["score"] = "in a fuzz-first campaign only some of the mutants have had a turn"
         return found
 
     def figure(self, run: ComparedRun, name: str) -> float | None:
@@ -286,6 +289,10 @@ def notes(of: RunComparison) -> Iterator[tuple[str, bool]]:
             True,
         )
     for run in of.runs:
+        unnamed = sum(not f.signature for f in run.state.findings.values())
+        if unnamed:
+            what = several(unnamed, "finding")
+            yield f"{run.name}: {what} without a signature: not compared.", False
         if run.damage:
             yield f"{run.name}: {run.damage}; its numbers are at least so large.", True
         paused = run.state.paused_s

@@ -159,6 +159,21 @@ def test_figures_that_cannot_be_compared_are_left_out_with_the_reason():
     assert "50 to 99" in told(of) and "versions of fuzztui: 1, 2" in told(of)
 
 
+def test_a_score_of_mutants_that_had_no_turn_is_not_compared():
+    first = state_of()
+    apply(first, [ev.Record(99, 9.0, ev.PhaseStarted("mutants"))])
+    of = RunComparison(9.0, runs_of(first, state_of()))
+    assert set(of.not_compared) == {"score"} and "killed" in of.figures()
+
+
+def test_findings_that_nobody_has_described_are_counted_apart():
+    state = state_of(found={"s": 2.0})
+    apply(state, [ev.Record(99, 9.0, ev.FindingSaved("main", "crash", "crashes/x"))])
+    of = RunComparison(9.0, runs_of(state, state_of()))
+    assert of.figure(of.runs[0], "findings") == 1
+    assert "r0: 1 finding without a signature" in told(of)
+
+
 def test_figures_are_formatted_by_what_they_are():
     assert shown("score", 0.12345) == "12.3%"
     assert [shown("edges", v) for v in (None, math.nan, 3, 12.5, 1234.5)] == [
