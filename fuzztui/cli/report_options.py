@@ -51,6 +51,7 @@ def add_compare(parser: argparse.ArgumentParser, moment: Callable[[str], float])
         help="compare at this campaign time, such as 10m or 1:30:00; default: the end of the "
         "shortest run",
     )
+    parser.add_argument("--screen", action="store_true", help="show two runs side by side")
     _written(parser, "text")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return compare.compare
