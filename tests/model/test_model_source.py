@@ -46,14 +46,11 @@ def test_without_a_measurement_the_coverage_is_unknown():
 
 
 def test_mutants_are_on_their_lines():
-    file = annotated(mutant(2, "killed"), mutant(2, "alive"), mutant(3, "pending"),
-                     mutant(3, "equivalent"), mutant(9, "alive"), mutant(1, "alive", "/other.py"))  # fmt: skip
-    assert [(line.killed, line.survivors) for line in file.lines] == [
-        (0, 0),
-        (1, 1),
-        (0, 1),
-        (0, 0),
-    ]
+    on_these = mutant(2, "killed"), mutant(2, "alive"), mutant(3, "pending")
+    others = mutant(9, "alive"), mutant(1, "alive", "/other.py")
+    file = annotated(*on_these, mutant(3, "equivalent"), *others)
+    counts = [(line.killed, line.survivors) for line in file.lines]
+    assert counts == [(0, 0), (1, 1), (0, 1), (0, 0)]
     assert len(file.mutants) == 4
 
 
