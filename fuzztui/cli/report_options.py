@@ -24,6 +24,11 @@ def add_report(parser: argparse.ArgumentParser) -> Run:
         help="a run directory, a campaign file (the newest of its runs), or an AFL output "
         "directory; default: the only or latest run in ./runs",
     )
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="run the inputs again, and mark which lines of a Python target they execute",
+    )
     _written(parser, "md")
     return report.report
 
