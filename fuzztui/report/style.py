@@ -95,11 +95,16 @@ figcaption{font-size:.92rem;font-weight:600;margin-bottom:.9rem}
  font-size:.75rem;color:var(--dim)}
 """ + _LINES + """
 @media(max-width:36rem){body{padding:1rem .8rem 2rem}dl{grid-template-columns:1fr;gap:0}
- dd{margin-bottom:.4rem}td:last-child:not(.n){min-width:11rem}td,th{padding-right:.6rem}details>:not(summary){margin-left:.3rem}}
+ dd{margin-bottom:.4rem}td:last-child:not(.n){min-width:11rem}
+ td,th{padding-right:.6rem}details>:not(summary){margin-left:.3rem}}
 """
     f"@media print{{:root{{color-scheme:light;{LIGHT}}}"
     """
-body{max-width:none;padding:0;font-size:10pt}
+html{font-size:9pt}
+body{max-width:none;padding:0}
+.charts{grid-template-columns:1fr 1fr}
+.plot{height:7rem}
+table{font-size:.85rem}
 h2,h3,summary{break-after:avoid}
 figure.chart,tr,pre{break-inside:avoid}
 .wide{overflow:visible}
