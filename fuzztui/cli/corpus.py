@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import files_in, read_if_regular
 from fuzztui.base.text import several, visible
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.runs import find_run
 from fuzztui.cli.score import corpus_of
-from fuzztui.export.corpus import NoInput, decoded, encoded, files_in, name_of
+from fuzztui.export.corpus import NoInput, decoded, encoded, name_of
 
 _MAX_BYTES = 16 << 20
 _SHOWN = 10

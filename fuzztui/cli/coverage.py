@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.bounds import loads
+from fuzztui.base.files import files_in
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -22,7 +23,6 @@ from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
-from fuzztui.export.corpus import files_in
 from fuzztui.export.coverage import Coverage, Growth, coverage_of, formatted, ranges
 from fuzztui.inprocess.ask import ask
 from fuzztui.model.state import State

@@ -12,7 +12,8 @@ from typing import Any
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.text import brief, several
 from fuzztui.cli.output import CliError, say
-from fuzztui.model.matrix import CorpusMatrix, MatrixError, greedy_cover
+from fuzztui.model.cover import greedy_cover
+from fuzztui.model.matrix import CorpusMatrix, MatrixError
 
 _SHOWN = (1, 3, 5, 10, 20, 50)
 """Numbers of inputs for which the summary lists how many mutants they kill."""

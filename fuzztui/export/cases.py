@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from fuzztui.export.recorded import Recorded
-from fuzztui.model.matrix import CorpusMatrix, MatrixEntry, greedy_cover
+from fuzztui.model.cover import greedy_cover
+from fuzztui.model.matrix import CorpusMatrix, MatrixEntry
 
 _MAX_WORD = 40
 
