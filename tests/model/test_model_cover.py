@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model.cover import CoverInput, greedy_cover
+from fuzztui.model.cover import CoverInput, Numbering, bits_of, greedy_cover
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,18 @@ def test_a_kill_counts_like_an_edge_unless_it_weighs_more() -> None:
     edges = CoverInput("edges", 1, frozenset({1, 2, 3}))
     kills = CoverInput("kills", 9, frozenset({1, "a"}))
 
-    def weight(new) -> tuple[int, int]:
-        return sum(isinstance(item, str) for item in new), len(new)
-
-    picks = greedy_cover([edges, kills], lambda row: row.has, weight)
+    picks = greedy_cover([edges, kills], lambda row: row.has, lambda item: isinstance(item, str))
     assert [pick.row for pick in picks] == [kills, edges]
     picks = greedy_cover([edges, kills], lambda row: row.has)
     assert [pick.row for pick in picks] == [edges, kills]
     assert greedy_cover([edges, kills], lambda row: row.has, have=[1, 2, 3, "a"]) == []
+
+
+@given(st.lists(st.frozensets(st.integers(0, 99))))
+def test_a_mask_is_a_set(sets: list[frozenset[int]]) -> None:
+    numbers = Numbering()
+    masks = [numbers.mask(items) for items in sets]
+    assert [frozenset(numbers.things(mask)) for mask in masks] == sets
+    assert [mask.bit_count() for mask in masks] == [len(items) for items in sets]
+    for mask in masks:
+        assert sum(1 << bit for bit in bits_of(mask)) == mask
