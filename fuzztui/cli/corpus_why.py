@@ -17,6 +17,7 @@ from fuzztui.cli.output import DONE, USAGE, CliError, duration, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.corpus.entries import CorpusEntry, Inputs
 from fuzztui.corpus.measure import Measured
+from fuzztui.inprocess.replay import VALID
 from fuzztui.model.matrix import CorpusMatrix, MatrixError
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Entry, Finding, State
@@ -142,17 +143,17 @@ def _edges(measured: Measured, order: Sequence[int], at: int, *, is_afl: bool) -
             before |= measured.inputs[n].all if is_before else 0
     first = mine - measured.edges(before)
     only = mine - measured.edges(others)
-    counts = measured.inputs[at].all & ~others
-    yield f"covers       {several(len(mine), 'edge')}"
+    note = " (numbers of the instrumentation)" if is_afl and mine else ""
+    yield f"covers       {several(len(mine), 'edge')}{note}"
     yield f"first        {several(len(first), 'edge')} that no earlier entry covers"
     yield from _places(measured, first)
-    if only or not counts:
-        yield f"only         {several(len(only), 'edge')} would be lost without it"
-        yield from _places(measured, only)
-    else:
-        yield "only         no edge, but counts of edges, would be lost without it"
-    if is_afl and first:
-        yield "             (edges of a program are numbers of its instrumentation)"
+    items = [*measured.numbers.things(measured.inputs[at].all & ~others)]
+    more = [item for item in items if isinstance(item, tuple) and item[0] not in only]
+    valid = 0 if is_afl else sum(item[1] == VALID for item in more)
+    extra = f", {several(valid, 'edge')} by a valid input" if valid else ""
+    extra += f", {several(len(more) - valid, 'count')} of edges" if len(more) > valid else ""
+    yield f"only         {several(len(only), 'edge')}{extra} would be lost without it"
+    yield from _places(measured, only)
 
 
 def _places(measured: Measured, edges: Iterable[object]) -> Iterator[str]:

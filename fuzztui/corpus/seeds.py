@@ -21,7 +21,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.corpus.choose import choose
-from fuzztui.corpus.entries import Inputs, directory_inputs
+from fuzztui.corpus.entries import MAX_INPUT_BYTES, Inputs, directory_inputs
 from fuzztui.corpus.measure import Measurer
 from fuzztui.process.execute import ProcessMark
 from fuzztui.wire.events import Message
@@ -78,15 +78,16 @@ def _minimised(
             return Message("warning", text)
         kept = {inputs.entries[n].sha256 for n in at}
         replace_text(run_dir.minimised_seeds, json.dumps({"digest": digest, "kept": sorted(kept)}))
-    left = 0
+    needless = {entry.sha256 for entry in inputs.entries} - kept
     seen: set[str] = set()
+    left = 0
     for file in files_in([run_dir.seeds]):
-        sha = hashlib.sha256(read_if_regular(file, _MAX_PROGRAM) or b"").hexdigest()
-        if sha in kept and sha not in seen:
-            left += 1
-            seen.add(sha)
-        else:
+        sha = hashlib.sha256(read_if_regular(file, MAX_INPUT_BYTES + 1) or b"").hexdigest()
+        if sha in needless or sha in seen:
             file.unlink(missing_ok=True)
+        else:
+            left += 1
+        seen.add(sha)
     text = f"seeds: {left:,} of {number:,} cover what all cover, and are used{note}"
     progress(text)
     return Message("info", text)
