@@ -21,7 +21,7 @@ from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run
 from fuzztui.cli.score import ask_score
 from fuzztui.corpus.choose import Choice, Kills, choose, covered_by, missing_again
-from fuzztui.corpus.entries import CorpusEntry, Inputs, directory_inputs, run_inputs
+from fuzztui.corpus.entries import CorpusInput, CorpusInputs, directory_inputs, run_inputs
 from fuzztui.corpus.measure import OK, Covered, Measured, Measurer
 from fuzztui.export.corpus import name_of
 
@@ -40,7 +40,7 @@ def minimise(options: argparse.Namespace) -> int:
     """Write the fewest entries of a run that keep all edges, and kills."""
     run = RunDir(find_run(options.run))
     output: Path = options.output.absolute()
-    _check_new(output, run)
+    _check_new(output, run.path)
     with Care(run, options) as care:
         inputs = care.of_run(run)
         if not inputs.entries:
@@ -68,11 +68,9 @@ def minimise(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _check_new(output: Path, run: RunDir) -> None:
+def _check_new(output: Path, run: Path) -> None:
     """Raise :class:`CliError` if the output directory cannot be made."""
-    real = output.resolve()
-    if real == run.path.resolve() or run.path.resolve() in real.parents:
-        raise CliError(f"-o {output}: is in the run, which is never changed", USAGE)
+    _refuse_run(f"-o {output}", output)
     try:
         filled = output.exists() and any(output.iterdir())
     except OSError as e:
@@ -80,12 +78,19 @@ def _check_new(output: Path, run: RunDir) -> None:
     if filled:
         raise CliError(
             f"-o {output}: is not empty; name a new directory, or add to this one with "
-            f"'fuzztui corpus merge {output} {run.path}'",
+            f"'fuzztui corpus merge {output} {run}'",
             USAGE,
         )
 
 
-def _write_new(output: Path, entries: Sequence[CorpusEntry]) -> None:
+def _refuse_run(what: str, directory: Path) -> None:
+    """Raise :class:`CliError` if a directory to write to is in a run."""
+    real = directory.resolve()
+    if run := next((path for path in (real, *real.parents) if is_run(path)), None):
+        raise CliError(f"{what}: is in the run {run}, which is never changed", USAGE)
+
+
+def _write_new(output: Path, entries: Sequence[CorpusInput]) -> None:
     """Write the directory as a whole: in a temporary one, which is then renamed."""
     place = output.resolve()
     try:
@@ -109,8 +114,7 @@ def merge(options: argparse.Namespace) -> int:
     target: Path = options.directory
     if target.exists() and not target.is_dir():
         raise CliError(f"{target}: is not a directory", USAGE)
-    if is_run(target):
-        raise CliError(f"{target}: is a run, which is never changed; name a directory", USAGE)
+    _refuse_run(str(target), target)
     sources = [(given, _run_of(given)) for given in options.sources]
     runs = [run for _, run in sources if run is not None]
     if options.run is not None:
@@ -122,10 +126,10 @@ def merge(options: argparse.Namespace) -> int:
     with Care(runs[0], options) as care:
         for run in runs[1:]:
             care.check_alike(run)
-        have = care.of_directory(target) if target.is_dir() else Inputs()
+        have = care.of_directory(target) if target.is_dir() else CorpusInputs()
         found = [(given, care.of(given, run)) for given, run in sources]
         fresh = _fresh(have, [inputs for _, inputs in found])
-        new = Inputs([entry for _, entry in fresh])
+        new = CorpusInputs([entry for _, entry in fresh])
         measured = care.measured([have, new])
         kills = care.kills([have, new])
         base = len(have.entries)
@@ -160,10 +164,10 @@ def _run_of(given: Path) -> RunDir | None:
     return RunDir(find_run(given))
 
 
-def _fresh(have: Inputs, found: Sequence[Inputs]) -> list[tuple[int, CorpusEntry]]:
+def _fresh(have: CorpusInputs, found: Sequence[CorpusInputs]) -> list[tuple[int, CorpusInput]]:
     """The inputs that are not in the directory, each once, with the number of their source."""
     known = {entry.sha256 for entry in have.entries}
-    fresh: list[tuple[int, CorpusEntry]] = []
+    fresh: list[tuple[int, CorpusInput]] = []
     for number, inputs in enumerate(found):
         for entry in inputs.entries:
             if entry.sha256 not in known:
@@ -208,23 +212,23 @@ class Care:
 
     # ------------------------------------------------------------------ inputs
 
-    def of(self, given: Path, run: RunDir | None) -> Inputs:
+    def of(self, given: Path, run: RunDir | None) -> CorpusInputs:
         """Return the inputs of a source."""
         return self.of_directory(given) if run is None else self.of_run(run)
 
-    def of_run(self, run: RunDir) -> Inputs:
+    def of_run(self, run: RunDir) -> CorpusInputs:
         """Return the queue entries of a run. Raises :class:`CliError`."""
         with _disk():
             return run_inputs(run.path, self._folder("in"))
 
-    def of_directory(self, directory: Path) -> Inputs:
+    def of_directory(self, directory: Path) -> CorpusInputs:
         """Return the inputs of a directory. Raises :class:`CliError`."""
         kept = _kept(directory)
         folders = directory if kept is None else kept.inputs
         with _disk():
             return directory_inputs(folders, self._folder("in"))
 
-    def add(self, entries: Iterable[CorpusEntry], directory: Path) -> None:
+    def add(self, entries: Iterable[CorpusInput], directory: Path) -> None:
         """Write inputs to a directory, each file as a whole. Raises :class:`CliError`."""
         kept = _kept(directory)
         with _disk():
@@ -269,18 +273,18 @@ class Care:
             show,
         )
 
-    def measured(self, sources: Sequence[Inputs]) -> Measured:
+    def measured(self, sources: Sequence[CorpusInputs]) -> Measured:
         """Run the inputs. Raises :class:`CliError`."""
         entries = [entry for inputs in sources for entry in inputs.entries]
         if self.by == KILLS:  # whether they fail is in the matrix
             return Measured(inputs=[Covered(outcomes={OK}) for _ in entries])
         return self._run([entry.copy for entry in entries])
 
-    def once(self, inputs: Inputs) -> Measured:
+    def once(self, inputs: CorpusInputs) -> Measured:
         """Run the inputs once. Raises :class:`CliError`."""
         return self._run([entry.copy for entry in inputs.entries], passes=1)
 
-    def again(self, entries: Sequence[CorpusEntry], measured: Measured) -> Measured:
+    def again(self, entries: Sequence[CorpusInput], measured: Measured) -> Measured:
         """Run inputs once more, without the others. Raises :class:`CliError`."""
         return self._run([entry.copy for entry in entries], passes=1, into=measured)
 
@@ -295,7 +299,7 @@ class Care:
         finally:
             self._progress.clear()
 
-    def kills(self, sources: Sequence[Inputs]) -> Kills | None:
+    def kills(self, sources: Sequence[CorpusInputs]) -> Kills | None:
         """Return which inputs kill which mutants; None without ``--by``. Raises CliError."""
         if self.by == EDGES:
             return None
@@ -354,7 +358,7 @@ def _counted(
     return text
 
 
-def _explain(inputs: Inputs, measured: Measured, choice: Choice) -> None:
+def _explain(inputs: CorpusInputs, measured: Measured, choice: Choice) -> None:
     """Say what is left out, and what is kept for another reason than what it covers."""
     _say_left_out(inputs)
     failing = [
@@ -370,7 +374,7 @@ def _explain(inputs: Inputs, measured: Measured, choice: Choice) -> None:
     _say_some("kept", [(inputs.entries[one.at].name, one.why) for one in choice.chosen if one.why])
 
 
-def _say_left_out(inputs: Inputs) -> None:
+def _say_left_out(inputs: CorpusInputs) -> None:
     _say_some("left out", inputs.left_out)
 
 

@@ -15,7 +15,7 @@ from fuzztui.cli.corpus_care import EDGES, Care
 from fuzztui.cli.mutants import AFL
 from fuzztui.cli.output import DONE, USAGE, CliError, duration, say
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.corpus.entries import CorpusEntry, Inputs
+from fuzztui.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.corpus.measure import Measured
 from fuzztui.inprocess.replay import VALID
 from fuzztui.model.matrix import CorpusMatrix, MatrixError
@@ -58,7 +58,7 @@ def why(options: argparse.Namespace) -> int:
 # ------------------------------------------------------------------ which entry
 
 
-def _find(inputs: Inputs, run: RunDir, given: str) -> CorpusEntry:
+def _find(inputs: CorpusInputs, run: RunDir, given: str) -> CorpusInput:
     """Return the entry of ``12``, ``main/12``, ``id:12`` or a path. Raises :class:`CliError`."""
     if match := _ID.fullmatch(given):
         found = [e for e in _all_names(inputs) if _number(e[0]) == int(match[2])]
@@ -83,7 +83,7 @@ def _find(inputs: Inputs, run: RunDir, given: str) -> CorpusEntry:
     return found[0][1]
 
 
-def _all_names(inputs: Inputs) -> Iterator[tuple[str, CorpusEntry]]:
+def _all_names(inputs: CorpusInputs) -> Iterator[tuple[str, CorpusInput]]:
     for entry in inputs.entries:
         yield entry.name, entry
         for name in inputs.same.get(entry.sha256, ()):
@@ -104,7 +104,7 @@ def _known(state: State) -> dict[str, Entry]:
     }
 
 
-def _found(entry: CorpusEntry, known: dict[str, Entry]) -> tuple[float, int, str]:
+def _found(entry: CorpusInput, known: dict[str, Entry]) -> tuple[float, int, str]:
     """A key by which entries are ordered as they were found."""
     row = known.get(entry.name)
     if row is None:
@@ -178,7 +178,7 @@ def _places(measured: Measured, edges: Iterable[object]) -> Iterator[str]:
 
 
 def _kills(
-    run: RunDir, state: State, row: Entry | None, entry: CorpusEntry, inputs: Inputs
+    run: RunDir, state: State, row: Entry | None, entry: CorpusInput, inputs: CorpusInputs
 ) -> Iterator[str]:
     """Yield the mutants that it was first to kill, and those that only it kills."""
     if not state.mutants:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fuzztui.corpus.entries import CorpusEntry
+from fuzztui.corpus.entries import CorpusInput
 from fuzztui.corpus.measure import Covered, Measured
 from fuzztui.model.cover import cover_of_masks
 
@@ -17,7 +17,7 @@ class Kills:
     by_input: Mapping[str, frozenset[str]]
     """The mutants by the hash of an input that the target accepts or rejects well."""
     flaky: frozenset[str] = frozenset()
-    """Inputs on which the original does not do the same twice: no mutant was run on them."""
+    """CorpusInputs on which the original does not do the same twice: no mutant was run on them."""
     exact: bool = True
 
 
@@ -42,10 +42,10 @@ class Choice:
     flickering: int = 0
     """What no input covers each time."""
     failing: list[int] = field(default_factory=list)
-    """Inputs on which the target fails: these are not chosen."""
+    """CorpusInputs on which the target fails: these are not chosen."""
 
 
-def covered_by(entries: Sequence[CorpusEntry], measured: Measured, kills: Kills | None) -> int:
+def covered_by(entries: Sequence[CorpusInput], measured: Measured, kills: Kills | None) -> int:
     """Return the mask of what inputs have, without those on which the target fails."""
     found = 0
     for entry, covered in zip(entries, measured.inputs, strict=True):
@@ -55,7 +55,7 @@ def covered_by(entries: Sequence[CorpusEntry], measured: Measured, kills: Kills 
 
 
 def choose(
-    entries: Sequence[CorpusEntry], measured: Measured, kills: Kills | None = None, have: int = 0
+    entries: Sequence[CorpusInput], measured: Measured, kills: Kills | None = None, have: int = 0
 ) -> Choice:
     """Choose the fewest inputs that together have what all have; ``have`` need not be covered.
 
@@ -85,11 +85,11 @@ def choose(
     return found
 
 
-def _kills(entry: CorpusEntry, measured: Measured, kills: Kills | None) -> int:
+def _kills(entry: CorpusInput, measured: Measured, kills: Kills | None) -> int:
     return 0 if kills is None else measured.numbers.mask(kills.by_input.get(entry.sha256, ()))
 
 
-def _must_stay(covered: Covered, entry: CorpusEntry, kills: Kills | None, flickering: int) -> str:
+def _must_stay(covered: Covered, entry: CorpusInput, kills: Kills | None, flickering: int) -> str:
     if covered.flaky:
         return "ends differently each time"
     if covered.sometimes & flickering:

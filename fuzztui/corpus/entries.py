@@ -19,7 +19,7 @@ _FOLDERS: Final = ("queue", "*/queue")
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusEntry:
+class CorpusInput:
     """One input."""
 
     name: str
@@ -37,10 +37,10 @@ class CorpusEntry:
 
 
 @dataclass(slots=True)
-class Inputs:
+class CorpusInputs:
     """The inputs of some sources."""
 
-    entries: list[CorpusEntry] = field(default_factory=list)
+    entries: list[CorpusInput] = field(default_factory=list)
     same: dict[str, list[str]] = field(default_factory=dict)
     """Names of further files with the content of an entry, by its hash."""
     left_out: list[tuple[str, str]] = field(default_factory=list)
@@ -52,12 +52,12 @@ class Inputs:
         return len(self.entries) + sum(map(len, self.same.values()))
 
 
-def run_inputs(run: Path, directory: Path) -> Inputs:
+def run_inputs(run: Path, directory: Path) -> CorpusInputs:
     """Return the queue entries of all instances of a run, with copies in ``directory``.
 
     Raises OSError.
     """
-    found = Inputs()
+    found = CorpusInputs()
     for queue in sorted((run / "out").glob("*/queue")):
         instance = queue.parent.name
         files = ((file, f"{instance}/{file.relative_to(queue)}") for file in files_in([queue]))
@@ -65,16 +65,16 @@ def run_inputs(run: Path, directory: Path) -> Inputs:
     return found
 
 
-def directory_inputs(directory: Path, copies: Path) -> Inputs:
+def directory_inputs(directory: Path, copies: Path) -> CorpusInputs:
     """Return the inputs in a directory; of one of AFL's, those of its queues. Raises OSError."""
-    found = Inputs()
+    found = CorpusInputs()
     queues = sorted(queue for part in _FOLDERS for queue in directory.glob(part) if queue.is_dir())
     files = ((file, str(file.relative_to(directory))) for file in files_in(queues or [directory]))
     _take(found, files, copies)
     return found
 
 
-def _take(found: Inputs, files: Iterable[tuple[Path, str]], directory: Path) -> None:
+def _take(found: CorpusInputs, files: Iterable[tuple[Path, str]], directory: Path) -> None:
     known = {entry.sha256 for entry in found.entries}
     for path, name in files:
         data = read_if_regular(path, MAX_INPUT_BYTES + 1)
@@ -92,4 +92,4 @@ def _take(found: Inputs, files: Iterable[tuple[Path, str]], directory: Path) -> 
         known.add(sha)
         copy = directory / f"{len(found.entries):07}"
         copy.write_bytes(data)
-        found.entries.append(CorpusEntry(name, path, copy, sha, len(data)))
+        found.entries.append(CorpusInput(name, path, copy, sha, len(data)))

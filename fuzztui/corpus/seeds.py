@@ -21,7 +21,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.corpus.choose import choose
-from fuzztui.corpus.entries import MAX_INPUT_BYTES, Inputs, directory_inputs
+from fuzztui.corpus.entries import MAX_INPUT_BYTES, CorpusInputs, directory_inputs
 from fuzztui.corpus.measure import Measurer
 from fuzztui.process.execute import ProcessMark
 from fuzztui.wire.events import Message
@@ -93,7 +93,7 @@ def _minimised(
     return Message("info", text)
 
 
-def _digest(campaign: Campaign, inputs: Inputs) -> str:
+def _digest(campaign: Campaign, inputs: CorpusInputs) -> str:
     """A digest of what the result depends on: seeds, program, settings."""
     program = b""
     if campaign.kind == AFL:
@@ -111,7 +111,7 @@ def _digest(campaign: Campaign, inputs: Inputs) -> str:
 def _needed(
     campaign: Campaign,
     run_dir: RunDir,
-    inputs: Inputs,
+    inputs: CorpusInputs,
     work: Path,
     progress: Callable[[str], None],
 ) -> tuple[list[int], str]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.corpus.choose import Choice, Kills, choose, covered_by, missing_again
-from fuzztui.corpus.entries import CorpusEntry
+from fuzztui.corpus.entries import CorpusInput
 from fuzztui.corpus.measure import Covered, Measured
 
 Edges = frozenset[tuple[str, int]]
@@ -18,11 +18,11 @@ inputs = st.lists(
 """What an input covers each time, what in one run only, what it kills, its size."""
 
 
-def entry(at: int, size: int = 1) -> CorpusEntry:
-    return CorpusEntry(f"main/{at}", Path(), Path(), f"sha{at}", size)
+def entry(at: int, size: int = 1) -> CorpusInput:
+    return CorpusInput(f"main/{at}", Path(), Path(), f"sha{at}", size)
 
 
-def corpus(rows) -> tuple[list[CorpusEntry], Measured, Kills]:
+def corpus(rows) -> tuple[list[CorpusInput], Measured, Kills]:
     measured = Measured()
     entries = []
     for at, (always, sometimes, _, size) in enumerate(rows):
@@ -87,7 +87,7 @@ def test_the_smallest_of_equals_then_the_first_by_name():
     assert [one.at for one in choose(entries, measured).chosen] == [1]
 
 
-def one_of_each() -> tuple[list[CorpusEntry], Measured]:
+def one_of_each() -> tuple[list[CorpusInput], Measured]:
     entries, measured, _ = corpus([(frozenset({("a", 0)}), frozenset(), frozenset(), 1)] * 3)
     measured.inputs[1].outcomes = {"crash"}
     measured.inputs[2].outcomes = {"crash", "ok"}
