@@ -48,7 +48,9 @@ def why(options: argparse.Namespace) -> int:
         lines.append(f"fails now    {fails}: what it covers does not count")
     order = sorted(range(len(inputs.entries)), key=lambda n: _found(inputs.entries[n], known))
     lines += _edges(measured, order, at, is_afl=care.campaign.kind == AFL)
-    lines += _kills(run, state, row, entry, inputs)
+    lines += _first_kills(state, row)
+    if state.mutants and care.campaign.kind != AFL:
+        lines += _kills(run, entry, inputs)
     lines += _relatives(state, row)
     for line in lines:
         print(visible(line))
@@ -177,15 +179,16 @@ def _places(measured: Measured, edges: Iterable[object]) -> Iterator[str]:
         yield f"             and {len(shown) - _SHOWN:,} more"
 
 
-def _kills(
-    run: RunDir, state: State, row: Entry | None, entry: CorpusInput, inputs: CorpusInputs
-) -> Iterator[str]:
-    """Yield the mutants that it was first to kill, and those that only it kills."""
-    if not state.mutants:
-        return
-    victims = sorted(m.id for m in state.mutants.values() if row and m.killer == row.key)
-    yield f"first kills  {several(len(victims), 'mutant')} that no earlier entry killed"
-    yield from _some(victims)
+def _first_kills(state: State, row: Entry | None) -> Iterator[str]:
+    """Yield the mutants that it was the first to kill, as the campaign has recorded."""
+    if row is not None and state.mutants:
+        victims = sorted(m.id for m in state.mutants.values() if m.killer == row.key)
+        yield f"first kills  {several(len(victims), 'mutant')} that no earlier entry killed"
+        yield from _some(victims)
+
+
+def _kills(run: RunDir, entry: CorpusInput, inputs: CorpusInputs) -> Iterator[str]:
+    """Yield the number of mutants that it kills, and those that only it kills."""
     matrix = _matrix(run)
     known = {r.sha256 for r in matrix.rows} if matrix is not None else set()
     missing = sum(e.sha256 not in known for e in inputs.entries)
