@@ -66,12 +66,13 @@ LOG = (
 SCREENS = ("tests/tui", "tests/e2e/test_terminal.py", "tests/e2e/test_afl_terminal.py")
 COMMANDS = (
     "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
-    "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py",
+    "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
 )  # fmt: skip
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
 EXPORT = ("tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py")
 CORPUS = ("tests/corpus", "tests/e2e/test_corpus_run.py", "tests/e2e/test_afl_corpus.py")
+REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 DOCS = ("tests/docs", "tests/ci")
 
 ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
@@ -112,6 +113,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
+    "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,
     "fuzztui/targeting": TARGETING,
@@ -175,8 +177,8 @@ CORE = (
 
 DAY_S = 86_400
 
-SHARE_FILES = 30
-"""Test files that take about five minutes on two cores."""
+SHARE_FILES = 10
+"""Test files that take two to three minutes on two cores, beside CORE, which takes as long."""
 
 LANES: dict[str, tuple[str, ...]] = {
     "slow-afl": (*AFL, *FUZZFIRST, *ORACLE),

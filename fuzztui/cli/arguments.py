@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
+
+from fuzztui.base.cpus import usable_cpus
 
 RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
 
@@ -15,7 +15,7 @@ def add_jobs(parser: argparse.ArgumentParser, of: str = "") -> None:
         "--jobs",
         metavar="N",
         type=count,
-        default=_cpus(),
+        default=usable_cpus(),
         help=f"number of parallel processes{of} (default: one for each CPU: %(default)s)",
     )
 
@@ -41,13 +41,3 @@ def count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return number
-
-
-def _cpus() -> int:
-    """The number of CPUs that this process may use; a container may have fewer than its host."""
-    cpus = len(os.sched_getaffinity(0))
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return max(1, min(cpus, int(quota) // int(period)))
-    except (OSError, ValueError, ZeroDivisionError):  # "max": no limit
-        return cpus

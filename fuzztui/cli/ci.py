@@ -34,7 +34,7 @@ from fuzztui.cli.runs import standing
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.cli.score import ask_score, judged
 from fuzztui.cli.since import code_changes, in_scopes, tree
-from fuzztui.inprocess.replay import Replayed, instrumented_files, replay
+from fuzztui.inprocess.replay import Replayed, replay, replayed_files
 from fuzztui.model.cover import CoverInput, greedy_cover
 from fuzztui.model.fold import apply
 from fuzztui.model.selectors import ENDED, totals
@@ -223,7 +223,7 @@ class _Ci:
         if self.code is None:
             return _Selected(None, [])
         campaign = self.loaded.campaign
-        files = instrumented_files(self.work)
+        files = replayed_files(self.work)
         root = self.outcome.root
         if self.code.by_file and files and not any(f.is_relative_to(root) for f in files):
             raise CliError(

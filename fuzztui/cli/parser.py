@@ -15,6 +15,7 @@ from fuzztui.campaign.units import parse_duration
 from fuzztui.cli import corpus_parser
 from fuzztui.cli.arguments import RUN_HELP, add_jobs, add_set, count
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
+from fuzztui.cli.report_options import add_compare, add_report
 from fuzztui.cli.since import add_changes
 
 Run = Callable[[argparse.Namespace], int]
@@ -100,6 +101,7 @@ def _how_to_run(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--new", action="store_true", help="start another run, in a separate directory"
     )
+    add_changes(parser, "mutants of mutants.sources on lines")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--headless",
@@ -757,6 +759,8 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "events": _events,
     "metrics": _metrics,
     "replay": _replay,
+    "report": add_report,
+    "compare": lambda parser: add_compare(parser, _moment),
     "repro": _repro,
     "minimise": _minimise,
     "check": _check,

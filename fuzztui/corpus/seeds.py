@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from typing import Final
 from fuzztui.afl.cmin import CminFailed, cmin
 from fuzztui.afl.seeds import gather_seeds
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.cpus import usable_cpus
 from fuzztui.base.files import files_in, read_if_regular, read_json, temporary_directory
 from fuzztui.base.text import brief, several
 from fuzztui.campaign import Campaign
@@ -117,7 +117,7 @@ def _needed(
 ) -> tuple[list[int], str]:
     """Return the indices of the seeds that are needed, and a note."""
     shown = _Shown(progress)
-    jobs = max(1, min(_MAX_JOBS, len(os.sched_getaffinity(0))))
+    jobs = min(_MAX_JOBS, usable_cpus())
     measurer = Measurer(
         campaign,
         run_dir.instance("main"),

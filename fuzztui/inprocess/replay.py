@@ -118,7 +118,7 @@ def _covered(text: str, *, valid: bool) -> frozenset[int]:
     return frozenset(found + [8 * cell + VALID for cell, _ in hit if valid])
 
 
-def instrumented_files(work: Path) -> set[Path]:
+def replayed_files(work: Path) -> set[Path]:
     """Return the files of the instrumented modules, which a replay in ``work`` has loaded."""
     modules = (read_json(work / EDGES) or {}).get("modules")
     rows = modules if isinstance(modules, list) else []
