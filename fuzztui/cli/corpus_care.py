@@ -22,7 +22,7 @@ from fuzztui.cli.runs import find_run
 from fuzztui.cli.score import ask_score
 from fuzztui.corpus.choose import Choice, Kills, choose, covered_by, missing_again
 from fuzztui.corpus.entries import CorpusInput, CorpusInputs, directory_inputs, run_inputs
-from fuzztui.corpus.measure import OK, Covered, Measured, Measurer
+from fuzztui.corpus.measure import OK, UNFIT, Covered, Measured, Measurer
 from fuzztui.export.corpus import name_of
 
 EDGES, KILLS, BOTH = "edges", "kills", "both"
@@ -224,15 +224,21 @@ class Care:
     def of_directory(self, directory: Path) -> CorpusInputs:
         """Return the inputs of a directory. Raises :class:`CliError`."""
         kept = _kept(directory)
-        folders = directory if kept is None else kept.inputs
+        folder = directory if kept is None else kept.inputs
         with _disk():
-            return directory_inputs(folders, self._folder("in"))
+            found = directory_inputs(folder, self._folder("in"))
+        if kept is not None and found.entries:
+            self._check_constants(directory, kept.constants)
+        return found
 
     def add(self, entries: Iterable[CorpusInput], directory: Path) -> None:
         """Write inputs to a directory, each file as a whole. Raises :class:`CliError`."""
         kept = _kept(directory)
         with _disk():
             directory.mkdir(parents=True, exist_ok=True)
+            mine = _read(self.run.constants) if self.campaign.draws_constants else None
+            if kept is not None and mine is not None:
+                replace_bytes(kept.constants, mine)
             for entry in entries:
                 if kept is not None:
                     kept.add(entry.copy, kept.inputs)
@@ -252,10 +258,14 @@ class Care:
         key = "command" if self.campaign.kind == AFL else "function"
         if (self.campaign.kind == AFL) != (other.kind == AFL) or mine[key] != theirs.get(key):
             say(f"{run.path}: has another target; its inputs run on the one of {self.run.path}")
-        if self.campaign.draws_constants and _constants(run) != _constants(self.run):
+        self._check_constants(run.path, run.constants)
+
+    def _check_constants(self, path: Path, constants: Path) -> None:
+        """Raise :class:`CliError` if choices in the inputs there mean something else."""
+        if self.campaign.draws_constants and _read(constants) != _read(self.run.constants):
             raise CliError(
-                f"{run.path}: the choices in its inputs select other constants than those of "
-                f"{self.run.path}: inputs of a generator cannot be merged across such runs",
+                f"{path}: the choices in its inputs select other constants than those of "
+                f"{self.run.path}: inputs of a generator can be merged only if these are the same",
                 USAGE,
             )
 
@@ -338,8 +348,8 @@ def _kept(directory: Path) -> KeptCorpus | None:
     return kept if kept.inputs.is_dir() and kept.findings.is_dir() else None
 
 
-def _constants(run: RunDir) -> bytes | None:
-    return read_if_regular(run.constants, 1 << 30)
+def _read(file: Path) -> bytes | None:
+    return read_if_regular(file, 1 << 30)
 
 
 # ------------------------------------------------------------------ telling
@@ -358,13 +368,17 @@ def _counted(
     return text
 
 
+def why_out(covered: Covered) -> str:
+    """Return why an input is left out."""
+    if covered.fails == UNFIT:
+        return "was not run: it is empty, or too large for an input"
+    return f"fails now ({covered.fails})"
+
+
 def _explain(inputs: CorpusInputs, measured: Measured, choice: Choice) -> None:
     """Say what is left out, and what is kept for another reason than what it covers."""
     _say_left_out(inputs)
-    failing = [
-        (inputs.entries[at].name, f"fails now ({measured.inputs[at].fails})")
-        for at in choice.failing
-    ]
+    failing = [(inputs.entries[at].name, why_out(measured.inputs[at])) for at in choice.failing]
     _say_some("left out", failing)
     if edges := measured.edges(choice.flickering):
         say(

@@ -11,7 +11,7 @@ from fuzztui.base.bounds import loads
 from fuzztui.base.files import read_if_regular
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.cli.corpus_care import EDGES, Care
+from fuzztui.cli.corpus_care import EDGES, Care, why_out
 from fuzztui.cli.mutants import AFL
 from fuzztui.cli.output import DONE, USAGE, CliError, duration, say
 from fuzztui.cli.runs import find_run, standing
@@ -44,8 +44,8 @@ def why(options: argparse.Namespace) -> int:
     lines += _reasons(row, state)
     for other in inputs.same.get(entry.sha256, ()):
         lines.append(f"same input   {other}")
-    if fails := measured.inputs[at].fails:
-        lines.append(f"fails now    {fails}: what it covers does not count")
+    if measured.inputs[at].fails:
+        lines.append(f"not counted  {why_out(measured.inputs[at])}")
     order = sorted(range(len(inputs.entries)), key=lambda n: _found(inputs.entries[n], known))
     lines += _edges(measured, order, at, is_afl=care.campaign.kind == AFL)
     lines += _first_kills(state, row)

@@ -30,6 +30,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of executions that are done, and of all of them."""
 
 OK: Final = "ok"
+UNFIT: Final = "unfit"
 _BUCKETS: Final = 8
 
 
@@ -51,7 +52,7 @@ class Covered:
     @property
     def fails(self) -> str:
         """How it ends each time, if never well; else an empty string."""
-        return "" if OK in self.outcomes else min(self.outcomes, default="unfit")
+        return "" if OK in self.outcomes else min(self.outcomes, default=UNFIT)
 
     @property
     def flaky(self) -> bool:
@@ -162,7 +163,7 @@ class Measurer:
         names, places = _cells(place / EDGES)
         one.note(places)
         for at, index in enumerate(part):
-            outcome = OK if at in found.cells else "unfit"
+            outcome = OK if at in found.cells else UNFIT
             if at in found.failed:
                 outcome = found.failed[at].get("category") or "crash"
             cells = found.cells.get(at, ())

@@ -242,6 +242,14 @@ def test_choices_of_other_constants_are_not_merged(home):
     home(str(home.file), "--headless", "--set", "campaign.budget=50 trials",
          "--set", f"campaign.output={other}")  # fmt: skip
     home("corpus", "merge", "kept", str(home.run), str(other))
+    for part in ("inputs", "findings"):
+        (home.path / "ci" / part).mkdir(parents=True)
+    home("corpus", "merge", "ci", str(home.run))
+    constants = home.path / "ci/constants.json"
+    assert constants.read_bytes() == (home.run / "constants.json").read_bytes()
+    home("corpus", "merge", "ci", str(other))
+    constants.write_text("{}")
+    home("corpus", "merge", "ci", str(other), code=2)
     (other / "constants.json").write_text("{}")
     home("corpus", "merge", "kept", str(home.run), str(other), code=2)
 
