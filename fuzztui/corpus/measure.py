@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from fuzztui.base.files import read_json
 from fuzztui.campaign import Campaign
@@ -29,6 +29,7 @@ _SLICE: Final = 500
 Progress = Callable[[int, int], None]
 """Called with the number of executions that are done, and of all of them."""
 
+_POLL_S: Final = 0.1
 OK: Final = "ok"
 UNFIT: Final = "unfit"
 _BUCKETS: Final = 8
@@ -78,8 +79,30 @@ class Measured:
         return found
 
 
-class _Stopped(Exception):
-    """Another job has failed, or the user has interrupted the command."""
+class Stopped(Exception):
+    """Another job has failed, or the work is not wanted any more."""
+
+
+_T = TypeVar("_T")
+
+
+def run_until(stopped: threading.Event, work: Coroutine[Any, Any, _T]) -> _T:
+    """Run work in an event loop of its own, and cancel it if ``stopped`` is set.
+
+    Raises :class:`Stopped` then.
+    """
+
+    async def watched() -> _T:
+        task = asyncio.ensure_future(work)
+        while not task.done() and not stopped.is_set():
+            await asyncio.wait({task}, timeout=_POLL_S)
+        task.cancel()  # once: a second time would interrupt the killing
+        return await task
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        raise Stopped from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +116,8 @@ class Measurer:
     """A directory outside of the run."""
     jobs: int
     progress: Progress
+    stopped: threading.Event = field(default_factory=threading.Event)
+    """If another thread sets it, what runs is killed, and :class:`Stopped` is raised."""
 
     def measure(
         self, files: Sequence[Path], passes: int = PASSES, into: Measured | None = None
@@ -108,7 +133,7 @@ class Measurer:
         slices = [range(at, min(at + each, len(files))) for at in range(0, len(files), each)]
         run = self._programs if self.campaign.kind == AFL else self._python
         for number in range(passes):
-            run(files, slices, _Pass(found, number, passes * len(files), self.progress))
+            run(files, slices, _Pass(found, number, passes * len(files), self))
         return found
 
     def _programs(self, files: Sequence[Path], slices: Sequence[range], one: _Pass) -> None:
@@ -133,7 +158,7 @@ class Measurer:
             number = min(self.jobs, len(slices))
             await asyncio.gather(*(job(f"job{n}") for n in range(number)))
 
-        asyncio.run(all_jobs())
+        run_until(self.stopped, all_jobs())
 
     def _python(self, files: Sequence[Path], slices: Sequence[range], one: _Pass) -> None:
         """Run a Python target, by its interpreter."""
@@ -143,7 +168,7 @@ class Measurer:
                 for part in parts:
                     part.result()
             except BaseException:
-                one.stopped.set()
+                self.stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
@@ -152,14 +177,15 @@ class Measurer:
         place = self.work / f"slice{part.start}"
         place.mkdir(exist_ok=True)
         (place / EDGES).unlink(missing_ok=True)
-        one.show(part.start, 0)
-        found = replay(
-            self.campaign,
-            [files[at] for at in part],
-            place,
-            self.instance,
-            lambda n: one.show(part.start, n),
-        )
+
+        def show(done: int) -> None:
+            one.show(part.start, done)
+            if self.stopped.is_set():
+                raise Stopped
+
+        show(0)
+        inputs = [files[at] for at in part]
+        found = replay(self.campaign, inputs, place, self.instance, show)
         names, places = _cells(place / EDGES)
         one.note(places)
         for at, index in enumerate(part):
@@ -174,17 +200,15 @@ class Measurer:
 class _Pass:
     """One execution of each input; thread-safe."""
 
-    def __init__(self, found: Measured, number: int, total: int, progress: Progress) -> None:
-        self._found, self._number, self._total, self._progress = found, number, total, progress
+    def __init__(self, found: Measured, number: int, total: int, measurer: Measurer) -> None:
+        self._found, self._number, self._total = found, number, total
+        self._progress = measurer.progress
         self._lock = threading.Lock()
         self._done: dict[int, int] = {}
         """Number of executions by slice."""
-        self.stopped = threading.Event()
 
     def show(self, start: int, done: int) -> None:
         """``done`` inputs of the slice that begins at ``start`` are over."""
-        if self.stopped.is_set():
-            raise _Stopped
         with self._lock:
             self._done[start] = max(done, self._done.get(start, 0))
             before = self._number * len(self._found.inputs)

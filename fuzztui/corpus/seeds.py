@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import threading
@@ -22,11 +21,15 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.corpus.choose import choose
 from fuzztui.corpus.entries import MAX_INPUT_BYTES, CorpusInputs, directory_inputs
-from fuzztui.corpus.measure import Measurer
+from fuzztui.corpus.measure import Measurer, Stopped, run_until
 from fuzztui.process.execute import ProcessMark
 from fuzztui.wire.events import Message
 
+_Needed = tuple[list[int], str]
+"""Indices of the seeds that are needed, and a note for the user."""
 _EVERY_S: Final = 2.0
+_STOP_S: Final = 5.0
+"""Seconds for killing what runs, when a start is cancelled."""
 _MAX_JOBS: Final = 8
 _MAX_PROGRAM: Final = 1 << 30
 
@@ -67,9 +70,13 @@ def _minimised(
         progress(f"running {several(number, 'seed')}, to leave out those that cover nothing new")
         (work / "runs").mkdir()
         try:
+            stopped = threading.Event()
+            shown = _Shown(progress, stopped)
             at, note = _in_thread(
-                lambda: _needed(campaign, run_dir, inputs, work / "runs", progress)
+                lambda: _needed(campaign, run_dir, inputs, work / "runs", shown), stopped
             )
+        except Stopped:
+            raise SupervisorError("the start was cancelled while the seeds ran") from None
         except (CminFailed, SupervisorError) as e:
             text = (
                 f"seeds: all {number:,} are used, because minimising them failed: {brief(str(e))}"
@@ -113,18 +120,14 @@ def _needed(
     run_dir: RunDir,
     inputs: CorpusInputs,
     work: Path,
-    progress: Callable[[str], None],
-) -> tuple[list[int], str]:
-    """Return the indices of the seeds that are needed, and a note."""
-    shown = _Shown(progress)
+    shown: _Shown,
+) -> _Needed:
     jobs = min(_MAX_JOBS, usable_cpus())
-    measurer = Measurer(
-        campaign,
-        run_dir.instance("main"),
-        work,
-        jobs,
-        lambda d, n: shown.show("running seeds", d, n),
-    )
+
+    def show(done: int, total: int) -> None:
+        shown.show("running seeds", done, total)
+
+    measurer = Measurer(campaign, run_dir.instance("main"), work, jobs, show, shown.stopped)
     copies = [entry.copy for entry in inputs.entries]
     is_afl = campaign.kind == AFL
     # afl-cmin ends at the first seed that crashes or times out (4.04c).
@@ -139,17 +142,19 @@ def _needed(
         return failing, note
     data = [copies[at].read_bytes() for at in well]
     mark = ProcessMark(run_dir.path, "cmin")
-    kept = asyncio.run(
-        cmin(campaign, data, mark, lambda done: shown.show("afl-cmin", done, len(well)))
-    )
+
+    def read(done: int) -> None:
+        shown.show("afl-cmin", done, len(well))
+
+    kept = run_until(shown.stopped, cmin(campaign, data, mark, read))
     return [*(well[at] for at in kept), *failing], note
 
 
 class _Shown:
     """Progress as messages, with the estimated time left."""
 
-    def __init__(self, progress: Callable[[str], None]) -> None:
-        self._progress = progress
+    def __init__(self, progress: Callable[[str], None], stopped: threading.Event) -> None:
+        self._progress, self.stopped = progress, stopped
         self._what = ""
         self._began = self._due = 0.0
 
@@ -160,17 +165,18 @@ class _Shown:
         if now >= self._due and done:
             self._due = now + _EVERY_S
             left = (now - self._began) * max(0, total - done) / done
-            self._progress(f"{what}: {done:,} of {total:,}, about {left:.0f} s left")
+            try:
+                self._progress(f"{what}: {done:,} of {total:,}, about {left:.0f} s left")
+            except SupervisorError:  # nobody listens: the start is cancelled
+                self.stopped.set()
 
 
-def _in_thread(
-    work: Callable[[], tuple[list[int], str]],
-) -> tuple[list[int], str]:
+def _in_thread(work: Callable[[], _Needed], stopped: threading.Event) -> _Needed:
     """Do work in a thread, because an event loop runs in this one.
 
-    If the start is cancelled, the process ends, and with it the thread and what it has started.
+    If the start is cancelled, what the work has started is killed.
     """
-    found: list[tuple[list[int], str]] = []
+    found: list[_Needed] = []
     errors: list[BaseException] = []
 
     def run() -> None:
@@ -178,10 +184,18 @@ def _in_thread(
             found.append(work())
         except BaseException as e:
             errors.append(e)
+        finally:
+            over.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
+    # Not join: interrupted by a signal, it counts the thread as ended (Python 3.11).
+    over = threading.Event()
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        over.wait()
+    except BaseException:
+        stopped.set()
+        over.wait(_STOP_S)
+        raise
     if errors:
         raise errors[0]
     return found[0]

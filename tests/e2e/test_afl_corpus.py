@@ -4,11 +4,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
-from homes import Home
+from homes import FUZZTUI, Home, eventually
 
 pytestmark = [
     pytest.mark.slow,
@@ -156,3 +158,20 @@ def test_a_failing_afl_cmin_leaves_all_seeds(afl):
     assert {file.name for file in (afl.run / "seeds").iterdir()} == SEEDS.keys()
     ((level, text),) = logged(afl)
     assert level == "warning" and "all 6" in text and "no room" in text
+
+
+def test_a_start_that_is_cancelled_leaves_no_process(afl):
+    for n in range(30):
+        (afl.path / "seeds" / f"hang{n}").write_bytes(f"~{n}".encode())
+    program = str(afl.path / "a program/target")
+
+    def running() -> list[psutil.Process]:
+        return [p for p in psutil.process_iter(["exe"]) if p.info["exe"] == program]
+
+    argv = [FUZZTUI, str(afl.file), "--headless", "--set", "engine.minimise_seeds=true"]
+    with subprocess.Popen(argv, cwd=afl.path, env=afl.env, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, start_new_session=True) as start:  # fmt: skip
+        eventually(running)
+        start.send_signal(signal.SIGINT)
+        assert start.wait(20) != 0
+    eventually(lambda: not running(), 20)
