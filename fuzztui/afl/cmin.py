@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +42,7 @@ class CminFailed(Exception):
 
 async def cmin(
     campaign: Campaign,
-    inputs: list[bytes],
+    inputs: Sequence[Path],
     mark: ProcessMark,
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[int]:
@@ -64,8 +65,8 @@ async def cmin(
             raise CminFailed(f"afl-cmin cannot use {place}; set TMPDIR to a plain path")
         for part in ("in", "cwd"):
             (place / part).mkdir()
-        for at, data in enumerate(inputs):
-            (place / "in" / f"{at:07}").write_bytes(data)
+        for at, file in enumerate(inputs):
+            shutil.copyfile(file, place / "in" / f"{at:07}")
         program = subject.command[0]
         if not _PLAIN.fullmatch(program):
             (place / "program").symlink_to(program)

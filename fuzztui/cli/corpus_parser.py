@@ -100,7 +100,7 @@ def _why(parser: argparse.ArgumentParser) -> _Run:
 
 
 def _care(parser: argparse.ArgumentParser) -> None:
-    from fuzztui.cli.corpus_care import BY
+    from fuzztui.cli.corpus_running import BY
 
     parser.add_argument(
         "--by",

@@ -11,7 +11,7 @@ from fuzztui.base.bounds import loads
 from fuzztui.base.files import read_if_regular
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.cli.corpus_care import EDGES, Care, why_out
+from fuzztui.cli.corpus_running import EDGES, Care, why_out
 from fuzztui.cli.mutants import AFL
 from fuzztui.cli.output import DONE, USAGE, CliError, duration, say
 from fuzztui.cli.runs import find_run, standing

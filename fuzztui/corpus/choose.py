@@ -17,7 +17,7 @@ class Kills:
     by_input: Mapping[str, frozenset[str]]
     """The mutants by the hash of an input that the target accepts or rejects well."""
     flaky: frozenset[str] = frozenset()
-    """CorpusInputs on which the original does not do the same twice: no mutant was run on them."""
+    """Inputs on which the original does not do the same twice: no mutant was run on them."""
     exact: bool = True
 
 
@@ -42,7 +42,7 @@ class Choice:
     flickering: int = 0
     """What no input covers each time."""
     failing: list[int] = field(default_factory=list)
-    """CorpusInputs on which the target fails: these are not chosen."""
+    """Inputs on which the target fails: these are not chosen."""
 
 
 def covered_by(entries: Sequence[CorpusInput], measured: Measured, kills: Kills | None) -> int:

@@ -24,7 +24,7 @@ from fuzztui.model.cover import Numbering
 
 PASSES: Final = 2
 _SLICE: Final = 500
-"""CorpusInputs that one process runs: what they cover is in memory as sets until they are over."""
+"""Inputs that one process runs: what they cover is in memory as sets until they are over."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of executions that are done, and of all of them."""

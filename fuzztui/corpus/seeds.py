@@ -101,7 +101,7 @@ def _minimised(
 
 
 def _digest(campaign: Campaign, inputs: CorpusInputs) -> str:
-    """A digest of what the result depends on: seeds, program, settings."""
+    """A digest of what the result depends on: seeds, settings, and a program of AFL++."""
     program = b""
     if campaign.kind == AFL:
         program = read_if_regular(campaign.target["command"][0], _MAX_PROGRAM) or b""
@@ -140,13 +140,12 @@ def _needed(
     well = [at for at, one in enumerate(measured.inputs) if not one.fails]
     if not well:
         return failing, note
-    data = [copies[at].read_bytes() for at in well]
     mark = ProcessMark(run_dir.path, "cmin")
 
     def read(done: int) -> None:
         shown.show("afl-cmin", done, len(well))
 
-    kept = run_until(shown.stopped, cmin(campaign, data, mark, read))
+    kept = run_until(shown.stopped, cmin(campaign, [copies[at] for at in well], mark, read))
     return [*(well[at] for at in kept), *failing], note
 
 

@@ -71,3 +71,9 @@ def test_nothing_is_written_into_a_run_or_over_files(tmp_path):
             options.command(options)
         assert refused.value.code == USAGE
         assert target in str(refused.value)
+    # A directory of runs is no directory of inputs.
+    options = parse(["corpus", "merge", str(tmp_path / "new"), str(tmp_path)])
+    with pytest.raises(CliError) as refused:
+        options.command(options)
+    assert refused.value.code == USAGE
+    assert not (tmp_path / "new").exists()
