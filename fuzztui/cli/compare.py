@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.base.text import brief, listed
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, duration
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, duration, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_log, no_records, open_session, short_path, standing_of
 from fuzztui.cli.written import TEXT, chosen_format, write_page
@@ -21,6 +21,8 @@ from fuzztui.report.compare_page import compare_json, compare_page
 from fuzztui.report.compared import CannotCompare, ComparedRun, RunComparison, check
 
 MAX_RUNS = 500
+PANES = 2
+"""Runs that the screen shows."""
 
 _GROUP = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
 
@@ -31,6 +33,8 @@ def compare(options: argparse.Namespace) -> int:
         raise CliError("--json and --format: give one of them", USAGE)
     if options.json:
         options.format = "json"
+    if options.screen and (options.format or options.output):
+        raise CliError("--screen and a file: give one of them", USAGE)
     format_ = chosen_format(options, TEXT)
     groups, paths = parsed(options.runs)
     runs = _located(paths)
@@ -51,10 +55,24 @@ def compare(options: argparse.Namespace) -> int:
     except CannotCompare as e:
         raise CliError(f"{e}; name runs of one target", USAGE) from None
     of = RunComparison(at, compared, groups)
+    if options.screen:
+        return _on_screen(of, problems)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     page = compare_page(of, f"Written by fuzztui {__version__} compare, {written}")
     write_page(page, compare_json(of, problems), format_, options.output)
     return DONE
+
+
+def _on_screen(of: RunComparison, problems: Sequence[str]) -> int:
+    """Show two runs side by side."""
+    from fuzztui.tui import run_compare
+
+    if of.groups or len(of.runs) != PANES:
+        raise CliError("--screen shows two runs: name two, without groups", USAGE)
+    code = run_compare(of)
+    for problem in problems:
+        say(problem)
+    return code
 
 
 def parsed(words: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:

@@ -32,7 +32,9 @@ def coverage(options: argparse.Namespace) -> int:
     campaign = own_campaign(run.campaign, options.overrides)
     if campaign.kind == AFL:
         raise CliError(f"{run.path}: coverage is for Python targets, not for afl", USAGE)
-    found = _measured(campaign, run, _inputs(run, state, options), options)
+    entry = options.entry
+    inputs = [CoveredInput(_entry(run, entry), entry)] if entry else corpus_inputs(run, state)
+    found = _measured(campaign, run, inputs, options)
     text = formatted(found, options.format) if options.format else None
     if text is None:
         text = "\n".join(map(visible, _table(found))) + "\n"
@@ -49,10 +51,8 @@ def coverage(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _inputs(run: RunDir, state: State, options: argparse.Namespace) -> list[CoveredInput]:
-    """Return the inputs, the one that was found first at the start."""
-    if options.entry:
-        return [CoveredInput(_entry(run, options.entry), options.entry)]
+def corpus_inputs(run: RunDir, state: State) -> list[CoveredInput]:
+    """Return the queue entries of a run, the one that was found first at the start."""
     times = {f"{e.instance}/{e.file.rpartition('/')[2]}": e.t for e in state.entries.values()}
     found = []
     for file in files_in(corpus_of(run.path, [])):

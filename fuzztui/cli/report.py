@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from fuzztui import __version__
 from fuzztui.base.files import read_if_regular, status
 from fuzztui.base.text import brief
-from fuzztui.cli.output import DONE, NOT_RUNNING, CliError
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.report_source import reported_source
 from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, short_path, standing_of
 from fuzztui.cli.status import afl_directories, status_rows_of, watched_rows
 from fuzztui.cli.written import chosen_format, write_page
@@ -21,6 +22,7 @@ from fuzztui.report.findings import shown_groups
 from fuzztui.report.run import MAX_FINDINGS, FindingInput, ReportedRun
 from fuzztui.report.run_page import run_json, run_page
 from fuzztui.report.setup import flat_keys
+from fuzztui.report.source import ReportedSource
 
 if TYPE_CHECKING:
     from fuzztui.watch.directories import Trees
@@ -35,13 +37,16 @@ def report(options: argparse.Namespace) -> int:
     """Write the report of a run or of an AFL output directory."""
     format_ = chosen_format(options, "md")
     if (trees := afl_directories(options.run)) is not None:
+        if options.coverage:
+            raise CliError(f"--coverage is for runs of fuzztui; {options.run} is none", USAGE)
         about = _watched(options.run, trees)
         problems: list[str] = []
     else:
         path, run = find_log(options.run)
         now = standing_of(open_session(path), run)
         _refuse_empty(path, run, now)
-        about = _of_run(path, run, now)
+        source = reported_source(now.state, run, measure=options.coverage, lines=format_ == "html")
+        about = _of_run(path, run, now, source)
         problems = [*now.problems]
     write_page(run_page(about), run_json(about, problems), format_, options.output)
     return DONE
@@ -55,7 +60,9 @@ def _refuse_empty(path: Path, run: Path | None, now: RunStatus) -> None:
     raise CliError(f"{run}: the campaign was never started, so there is no report", NOT_RUNNING)
 
 
-def _of_run(path: Path, run: Path | None, now: RunStatus) -> ReportedRun:
+def _of_run(
+    path: Path, run: Path | None, now: RunStatus, source: ReportedSource | None
+) -> ReportedRun:
     return ReportedRun(
         now.state,
         now.state_name,
@@ -63,6 +70,7 @@ def _of_run(path: Path, run: Path | None, now: RunStatus) -> ReportedRun:
         damage=now.damage,
         inputs=_inputs(now.state, run),
         keys=_keys(run / "campaign.toml") if run is not None else [],
+        source=source,
         written=_now(),
         version=__version__,
     )

@@ -24,6 +24,11 @@ def add_report(parser: argparse.ArgumentParser) -> Run:
         help="a run directory, a campaign file (the newest of its runs), or an AFL output "
         "directory; default: the only or latest run in ./runs",
     )
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="run the inputs again, and mark which lines of a Python target they execute",
+    )
     _written(parser, "md")
     return report.report
 
@@ -46,6 +51,7 @@ def add_compare(parser: argparse.ArgumentParser, moment: Callable[[str], float])
         help="compare at this campaign time, such as 10m or 1:30:00; default: the end of the "
         "shortest run",
     )
+    parser.add_argument("--screen", action="store_true", help="show two runs side by side")
     _written(parser, "text")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return compare.compare

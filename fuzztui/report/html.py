@@ -13,12 +13,15 @@ from fuzztui.report.parts import (
     Code,
     Facts,
     Folded,
+    Gutter,
     Item,
+    ListedLine,
     Note,
     Page,
     PageChart,
     Part,
     Section,
+    SourceLines,
     Table,
 )
 from fuzztui.report.style import STYLE
@@ -86,6 +89,8 @@ def _part(part: Part) -> Iterator[str]:
             yield from _table(part)
         case PageChart():
             yield from chart(part, escape)
+        case SourceLines(lines):
+            yield '<pre class="src">' + "\n".join(map(_listed, lines)) + "</pre>"
         case Folded(summary, parts):
             yield f"<details><summary>{escape(summary)}</summary>"
             yield from _parts(parts)
@@ -94,6 +99,18 @@ def _part(part: Part) -> Iterator[str]:
             tags = "".join(f'<span class="tag">{escape(label)}</span>' for label in labels)
             yield f"<h3>{escape(title)}{tags}</h3>"
             yield from _parts(parts)
+
+
+def _listed(line: ListedLine) -> str:
+    styles = [name for name, is_on in (
+        ("hit", line.gutter is Gutter.COVERED), ("miss", line.gutter is Gutter.MISSED),
+        ("bad", line.is_finding), ("left", line.survivors > 0),
+    ) if is_on]  # fmt: skip
+    marks = " ".join(f"{sign}{n}" for sign, n in (("✓", line.killed), ("●", line.survivors)) if n)
+    style = f' class="{" ".join(styles)}"' if styles else ""
+    notes = "".join(f"\n<i>{escape(note)}</i>" for note in line.notes)
+    number, mark = f"<b>{line.number}</b>", f"<u>{marks}</u>"
+    return f"<span{style}>{number}{mark}{escape(line.text)}</span>{notes}"
 
 
 def _cell(cell: Cell) -> str:

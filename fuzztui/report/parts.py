@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from fuzztui.base.text import clock
@@ -103,7 +104,36 @@ class Item:
     labels: Sequence[str] = ()
 
 
-Part = Facts | Note | Table | Block | PageChart | Folded | Item
+class Gutter(Enum):
+    """What stands beside a line."""
+
+    NONE = ""
+    COVERED = "covered"
+    MISSED = "missed"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLine:
+    """A line of a source file."""
+
+    number: int
+    text: str
+    gutter: Gutter = Gutter.NONE
+    killed: int = 0
+    survivors: int = 0
+    is_finding: bool = False
+    notes: Sequence[str] = ()
+    """Lines below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLines:
+    """A source file with its gutter. Only HTML has room for one."""
+
+    lines: Sequence[ListedLine]
+
+
+Part = Facts | Note | Table | Block | PageChart | Folded | Item | SourceLines
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fuzztui.model.state import State
+from fuzztui.report.source import ReportedSource
 
 MAX_FINDINGS: Final = 100
 """Groups of findings that a report has in full."""
@@ -50,6 +51,8 @@ class ReportedRun:
     """By the key of a finding: the first ones of the groups."""
     keys: Sequence[tuple[str, str]] = ()
     """The keys of the campaign file with their values, without what is private."""
+    source: ReportedSource | None = None
+    """The files of the target; None: unknown."""
     written: str = ""
     """When the report was made, as text."""
     version: str = ""

@@ -16,6 +16,7 @@ from fuzztui.report.over_time import over_time
 from fuzztui.report.parts import Facts, Note, Page, Part, Section, thinned
 from fuzztui.report.run import MAX_FINDINGS, ReportedRun, short_target
 from fuzztui.report.setup import corpus_section, setup_section, steering_section
+from fuzztui.report.source import source_json, source_section
 
 _RESULT_ONLY = frozenset({"campaign", "run", "directory"})
 """Rows of ``status`` that the title and the setup have."""
@@ -31,6 +32,7 @@ def run_page(run: ReportedRun) -> Page:
         Section("Over time", over_time(state, has_history=run.has_history)),
         findings_section(run),
         mutants_section(run),
+        source_section(run.source),
         *engine_sections(state),
         corpus_section(run),
         steering_section(state),
@@ -86,6 +88,7 @@ def run_json(run: ReportedRun, problems: list[str]) -> dict[str, Any]:
         "at_least": bool(run.damage),
         "series": _series(state) if run.has_history else {},
         "survivors": {name: [_mutant(m) for m in those] for name, those in groups.items()},
+        "source": source_json(run.source),
         "commands": [
             {"t": c.t, "id": c.id, "command": c.command, "by": c.by, "state": c.state,
              "text": c.text, "undoes": c.undoes}

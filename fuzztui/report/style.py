@@ -59,6 +59,16 @@ table{overflow-wrap:break-word}
 th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td{min-width:4rem}
 td code{white-space:pre-wrap}
+pre.src{white-space:pre;overflow-x:auto;padding:.4rem 0;line-height:1.35}
+.src span{display:inline-block;min-width:100%;border-left:4px solid transparent}
+.src b{display:inline-block;width:4em;padding-right:.8em;text-align:right;font-weight:400;
+ color:var(--dim)}
+.src u{display:inline-block;width:6em;text-decoration:none;color:var(--dim);font-size:.85em}
+.src .hit{border-color:var(--c2)}
+.src .miss{border-color:var(--c5);background:color-mix(in srgb,var(--c5) 9%,transparent)}
+.src .left u{color:var(--c1)}
+.src .bad{background:color-mix(in srgb,var(--c5) 22%,transparent);font-weight:600}
+.src i{padding-left:11.4em;color:var(--c1);font-style:normal}
 summary{cursor:pointer;padding:.2rem 0}
 details{margin:.3rem 0}
 details[open]>summary{margin-bottom:.3rem}
@@ -85,11 +95,16 @@ figcaption{font-size:.92rem;font-weight:600;margin-bottom:.9rem}
  font-size:.75rem;color:var(--dim)}
 """ + _LINES + """
 @media(max-width:36rem){body{padding:1rem .8rem 2rem}dl{grid-template-columns:1fr;gap:0}
- dd{margin-bottom:.4rem}td:last-child:not(.n){min-width:11rem}td,th{padding-right:.6rem}details>:not(summary){margin-left:.3rem}}
+ dd{margin-bottom:.4rem}td:last-child:not(.n){min-width:11rem}
+ td,th{padding-right:.6rem}details>:not(summary){margin-left:.3rem}}
 """
     f"@media print{{:root{{color-scheme:light;{LIGHT}}}"
     """
-body{max-width:none;padding:0;font-size:10pt}
+html{font-size:9pt}
+body{max-width:none;padding:0}
+.charts{grid-template-columns:1fr 1fr}
+.plot{height:7rem}
+table{font-size:.85rem}
 h2,h3,summary{break-after:avoid}
 figure.chart,tr,pre{break-inside:avoid}
 .wide{overflow:visible}

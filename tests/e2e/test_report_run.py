@@ -70,6 +70,22 @@ def test_mutants_and_runs_are_compared(mu2):
     StrictPage((mu2.path / "compared.html").read_text()).check_harmless()
 
 
+def test_the_source_has_the_coverage_of_the_command(mu2):
+    mu2("report", "runs/m1", "--coverage", "-o", "source.html")
+    page = StrictPage((mu2.path / "source.html").read_text())
+    page.check_harmless()
+    assert "def skip_chars" in page.text
+    data = json.loads(mu2("report", "runs/m1", "--coverage", "--format", "json"))["source"]
+    wanted = json.loads(mu2("coverage", "runs/m1", "--format", "json"))["files"]
+    assert wanted
+    for path, file in wanted.items():
+        (name,) = [name for name in data if path.endswith(name)]
+        assert data[name]["missed_lines"] == file["missing_lines"]
+    listed = json.loads(mu2("mutants", "list", "runs/m1", "--json"))
+    counts = [n for file in data.values() for n in file["mutants"].values()]
+    assert sum(n["killed"] for n in counts) == sum(m["state"] == "killed" for m in listed)
+
+
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_browser_draws_the_pages(mu2):
     mu2("report", "runs/m1", "-o", "page.html")

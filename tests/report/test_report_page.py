@@ -112,6 +112,17 @@ def test_a_score_with_pending_mutants_is_a_lower_bound(state):
     assert "at least" not in markdown_page(run_page(report_of(state)))
 
 
+def test_a_score_of_an_older_engine_with_pending_mutants_is_a_lower_bound():
+    found = [mutant("m1", 1), mutant("m2", 2)]
+    state = state_of(
+        (0, ev.MutantsFound("main", "lib", "lib.py", "/lib.py", found)),
+        (1, ev.MutantState("main", "m1", "killed")),
+    )  # it does not say whether its score is exact
+    assert "Score at least 50.0%" in markdown_page(run_page(report_of(state)))
+    apply(state, [ev.Record(9, 2.0, ev.MutantState("main", "m2", "alive"))])
+    assert "Score 50.0%" in markdown_page(run_page(report_of(state)))
+
+
 def test_the_data_has_what_the_page_has(state):
     data = json.loads(json.dumps(run_json(report_of(state), ["gone"])))
     assert data["problems"] == ["gone"]
