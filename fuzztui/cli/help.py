@@ -167,8 +167,8 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             (
                 ("export RUN DIR", "write the inputs as libFuzzer or Go keep them"),
                 ("import DIR SEEDS", "write the corpus of another fuzzer as seeds"),
-                ("minimise RUN -o DIR", "the fewest entries that keep edges and kills"),
-                ("merge DIR RUN|DIR...", "add what brings something new"),
+                ("minimise RUN -o D", "the fewest entries that keep edges and kills"),
+                ("merge DIR RUN...", "add to DIR only what brings something new"),
                 ("why RUN ID", "why an entry is kept, what only it covers"),
             ),
             (
