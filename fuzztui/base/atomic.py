@@ -35,6 +35,24 @@ def replace_bytes(
             view = view[os.write(fd, view) :]
 
 
+def publish_text(path: Path, text: str) -> None:
+    """Write a file for other programs and users: replaced as a whole, with the mode of a new file.
+
+    A pipe or a device, such as /dev/stdout, is written to. Raises OSError.
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    mask = os.umask(0o077)
+    os.umask(mask)
+    with replacing(path) as fd:
+        os.fchmod(fd, 0o666 & ~mask)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+
+
 @contextlib.contextmanager
 def replacing(path: Path, folder: Path | None = None, *, sync: bool = False) -> Iterator[int]:
     """Yield the descriptor of an empty file, which is renamed to ``path`` at the end; mode 0600.

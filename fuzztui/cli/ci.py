@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.atomic import replace_bytes, replace_text
+from fuzztui.base.atomic import publish_text, replace_bytes
 from fuzztui.base.files import files_in, read_regular, remove, temporary_directory
 from fuzztui.base.files import status as lstat
 from fuzztui.base.text import brief, several
@@ -160,7 +160,7 @@ class _Ci:
             judge.judge_mutants(result, self.baseline, options.fail_under, options.max_invalid)
             if self.code is None:
                 more = {"corpus": [str(self.corpus.inputs)], "problems": []}
-                replace_text(self.output / SCORE, json.dumps({**result, **more}, indent=1))
+                publish_text(self.output / SCORE, json.dumps({**result, **more}, indent=1))
         self._report()
         return self.outcome.code
 

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import replace_text
+from fuzztui.base.atomic import publish_text
 from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, status_object, watched_object
@@ -58,7 +58,7 @@ def _write(
     while True:
         campaigns = [source() for source in sources]
         try:
-            replace_text(file, exposition(campaigns))
+            publish_text(file, exposition(campaigns))
         except OSError as e:
             raise CliError(f"{file}: cannot be written: {e.strerror}") from None
         if not every_s or all(campaign["state"] in ENDED for campaign in campaigns):

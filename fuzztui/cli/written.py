@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.atomic import replace_text
+from fuzztui.base.atomic import publish_text
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.report.html import html_page
 from fuzztui.report.markdown import markdown_page
@@ -55,18 +54,7 @@ def write_page(page: Page, data: Mapping[str, Any], format_: str, output: Path |
         print(text, end="")
         return
     try:
-        _write(output, text)
+        publish_text(output, text)
     except OSError as e:
         raise CliError(f"-o {output}: cannot be written: {e.strerror or e}") from None
     say(f"wrote {output}, {len(text.encode()) / 1024:,.0f} KiB")
-
-
-def _write(output: Path, text: str) -> None:
-    """Replace a file as a whole, with the mode of a new file: a page is for others to read."""
-    if output.exists() and not output.is_file():  # /dev/stdout, a pipe
-        output.write_text(text, encoding="utf-8")
-        return
-    replace_text(output, text)
-    mask = os.umask(0o077)
-    os.umask(mask)
-    output.chmod(0o666 & ~mask)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fuzztui.base import atomic
-from fuzztui.base.atomic import PART, replace_bytes, replace_text
+from fuzztui.base.atomic import PART, publish_text, replace_bytes, replace_text
 from fuzztui.base.files import check_writable
 
 
@@ -172,3 +172,22 @@ def test_a_folder_in_which_no_file_can_be_created_is_named():
         with pytest.raises(PermissionError) as found:
             write()
         assert found.value.filename == "/proc"
+
+
+def test_a_published_file_is_for_others_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.prom"
+    before = os.umask(0o022)
+    try:
+        publish_text(file, "old")
+        publish_text(file, "new")
+    finally:
+        os.umask(before)
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("new", 0o644)
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.prom"]
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    publish_text(pipe, "text")
+    assert os.read(reader, 100) == b"text"
+    os.close(reader)
+    assert pipe.is_fifo()
