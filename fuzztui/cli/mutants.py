@@ -355,7 +355,10 @@ def mutant_dict(m: Mutant) -> dict[str, Any]:
         "module": m.module,
         "file": m.file,
         "path": m.path,
-        "line": m.line if m.line >= 0 else None,
+        **{
+            name: number if (number := getattr(m, name)) >= 0 else None
+            for name in ("line", "column", "end_line", "end_column")
+        },
         "function": m.function,
         "operator": m.operator,
         "before": m.before,

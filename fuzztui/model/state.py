@@ -260,6 +260,11 @@ class Mutant:
     reached, infected, ran."""
     accepted: bool = False
     """Whether a user has accepted that it survives (``State.accepted_mutants``)."""
+    column: int = -1
+    """Column of its expression on ``line``: from 1, in characters; -1: not known."""
+    end_line: int = -1
+    end_column: int = -1
+    """The column after the expression on ``end_line``."""
 
     @property
     def survives(self) -> bool:
