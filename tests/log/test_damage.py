@@ -200,6 +200,7 @@ COMMANDS = {
     "replay": ["replay", "RUN"],
     "mutants show": ["mutants", "show", "RUN", "m60"],
     "mutants matrix": ["mutants", "matrix", "RUN"],
+    "mutants export": ["mutants", "export", "RUN"],
     "status --json": ["status", "RUN", "--json"],
     "types --json": ["types", "RUN", "--json"],
     "replay --json": ["replay", "RUN", "--json"],

@@ -598,14 +598,14 @@ def test_a_module_that_runs_twice_has_its_mutants_in_both() -> None:
     assert (subject.f(1), again.f(1)) == (2, 2)
 
 
-PLACES = '''# coding: utf-8
+PLACES = """# coding: utf-8
 def one(n, größe):
     text, size = f"{n + 1}ß{größe - 2}", len("äöü𝄞") + größe
     return (
         n *
         größe
     ) + len(text)
-'''
+"""
 
 
 def test_the_place_of_a_mutant_is_that_of_its_expression() -> None:
