@@ -65,6 +65,10 @@ class Instance:
     cpu: float = 0.0
     rss: int = 0
     processes: int = 0
+    cpu_s: float = -1.0
+    """CPU seconds used since the first measurement; -1: none yet."""
+    cpu_t: float = -1.0
+    """Campaign time of the last measurement of ``cpu``; -1: none yet."""
     last_find_t: float = -1.0
     """Campaign time of the last entry that was not imported; -1: none yet."""
     entry_files: int = 0
