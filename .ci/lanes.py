@@ -177,8 +177,8 @@ CORE = (
 
 DAY_S = 86_400
 
-SHARE_FILES = 30
-"""Test files that take about five minutes on two cores."""
+SHARE_FILES = 10
+"""Test files that take two to three minutes on two cores, beside CORE, which takes as long."""
 
 LANES: dict[str, tuple[str, ...]] = {
     "slow-afl": (*AFL, *FUZZFIRST, *ORACLE),

@@ -153,7 +153,7 @@ def campaign(run: Path, grow: threading.Event | None, instances: int) -> threadi
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--warm-up", type=float, default=4.0, help="seconds that do not count")
+    parser.add_argument("--warm-up", type=float, default=15.0, help="seconds that do not count")
     parser.add_argument("--size", default="120x40")
     parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--ssh", action="store_true", help="as in an SSH session (2 Hz)")

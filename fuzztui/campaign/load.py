@@ -446,6 +446,8 @@ class _Loader:
         hint = nearest(name, allowed)
         if kinds and not hint:
             hint = f", which is for engine.kind = {' or '.join(kinds)}"
+        elif not hint and (tables := _tables_with(name)):
+            hint = f", which belongs into {' or '.join(f'[{self.prefix}{t}]' for t in tables)}"
         self._problem(dotted, f"unknown {what}{hint}; {here}: {', '.join(allowed)}")
 
     def _stop_if_wrong(self) -> None:
@@ -457,6 +459,17 @@ class _Loader:
 def _kinds_with(table: str, key: str) -> list[str]:
     """The engine kinds whose ``table`` has ``key``."""
     return [kind for kind in ENGINES if key in (k.name for k in tables_for(kind).get(table, ()))]
+
+
+def _tables_with(key: str) -> list[str]:
+    """The tables that have ``key``, of any engine kind."""
+    tables = {
+        name: None
+        for kind in ENGINES
+        for name, keys in tables_for(kind).items()
+        if key in (k.name for k in keys)
+    }
+    return list(tables)
 
 
 def _optional(name: str, tables: dict[str, Any]) -> bool:

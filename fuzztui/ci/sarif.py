@@ -96,7 +96,7 @@ def message_of(finding: ReportedFinding) -> str:
 def survivor_message(survivor: ReportedSurvivor) -> str:
     """Return one line about a survivor."""
     change = brief(survivor.change, 300)
-    return f"no input tells the difference if {change} (mutant {brief(survivor.id)})"
+    return f"no input shows the change {change} (mutant {brief(survivor.id)})"
 
 
 def _place(location: CodeLocation) -> dict[str, Any]:

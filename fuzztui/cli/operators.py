@@ -59,6 +59,8 @@ def operators(options: argparse.Namespace) -> int:
         print(f"(in brackets: uncertain, fewer than {FEW} saved inputs or {FEW_USES} uses)")
     for name, text in mixture_rows(state):
         print(f"{name:<8} {brief(text)}")
+    if rows:
+        print()
     for line in yields_table(yields.campaign, named):
         print(line)
     return DONE
@@ -67,7 +69,6 @@ def operators(options: argparse.Namespace) -> int:
 def yields_table(campaign: Yields, mutators: Mapping[str, Yields]) -> Iterator[str]:
     """Yield a table of finds per CPU hour of the campaign, by mutator."""
     whole, late = campaign.whole, campaign.late
-    yield ""
     if whole.cpu_s < 0:
         yield "per CPU hour: unknown, because the log has no CPU times"
         return

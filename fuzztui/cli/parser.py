@@ -100,6 +100,7 @@ def _how_to_run(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--new", action="store_true", help="start another run, in a separate directory"
     )
+    add_changes(parser, "mutants of mutants.sources on lines")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--headless",

@@ -15,6 +15,7 @@ from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.model import Tables
 from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
 from fuzztui.cli.attach import screen
+from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.origins import another, has_begun, is_run, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
@@ -33,7 +34,13 @@ SETTLED_S = 5.0
 
 def run(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a file, and show it."""
-    loaded = load_file(campaign_or_project(options.file), options.overrides)
+    file = campaign_or_project(options.file)
+    loaded = load_file(file, options.overrides)
+    if (limits := changed_sources(loaded, options)) is None:
+        say("nothing to mutate: no line of mutants.sources has changed")
+        return DONE
+    if limits:
+        loaded = load_file(file, [*options.overrides, *limits])
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)

@@ -301,6 +301,14 @@ def test_what_mu2_adds_zest_does_not_take(write):
     assert "unknown key" in problem
 
 
+@pytest.mark.parametrize(("key", "table"), [("seeds", "engine"), ("budget", "campaign")])
+def test_a_key_of_another_table_is_said_to_belong_there(write, key, table):
+    text = f'[target]\nfunction = "m:f"\n{key} = 1\n[engine]\nkind = "zest"\n'
+    (problem,) = problems(write(text))
+    assert f"target.{key}" in problem
+    assert f"[{table}]" in problem
+
+
 @pytest.mark.parametrize(
     ("override", "words"),
     [

@@ -17,7 +17,7 @@ from fuzztui.model.fuzzfirst import (
     trials_of,
 )
 from fuzztui.model.mutants import score_of
-from fuzztui.model.progress import AT_WORK, phase, tally
+from fuzztui.model.progress import AT_WORK, WAITING, phase, tally
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 
@@ -38,6 +38,8 @@ STAGES: dict[str, MutantGlyph] = {
 }
 """Progress of a mutant: first those with a turn, last those that will never have one."""
 
+NO_TURN = MutantGlyph("no turn", "◌", "░", "muted")
+"""A mutant that still waited when the target's phase began."""
 
 _LABELS = {
     "at work": "running",
@@ -53,9 +55,14 @@ def progress_label(progress: str) -> str:
     return _LABELS.get(progress, progress)
 
 
-def progress_glyph(mutant: Mutant) -> MutantGlyph:
-    """Return the glyph of a mutant's progress, or of the state that excludes it."""
+def progress_glyph(mutant: Mutant, *, mutants_phase: bool = True) -> MutantGlyph:
+    """Return the glyph of a mutant's progress, or of the state that excludes it.
+
+    ``mutants_phase``: waiting mutants can still have a turn.
+    """
     word = mutant.listed_stage
+    if not mutants_phase and word in WAITING:
+        return NO_TURN
     return STAGES.get(word) or SIGNS.get(word) or MutantGlyph(word, "?", "?", "muted")
 
 

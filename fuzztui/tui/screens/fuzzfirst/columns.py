@@ -19,6 +19,10 @@ from fuzztui.tui.labels.worklist_text import verdict
 class WorklistColumnContext(Protocol):
     """What the columns need from the screen, which knows the time and the whole worklist."""
 
+    @property
+    def mutants_phase(self) -> bool:
+        """Whether waiting mutants can still have a turn."""
+
     def number(self, mutant: Mutant) -> int:
         """Return the mutant's position among the waiting ones, from 1; 0 if not waiting."""
 
@@ -50,6 +54,10 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
         style = "bold running" if mutant.stage in AT_WORK else "muted"
         return text, style if context.within(mutant) else "pending"
 
+    def status(mutant: Mutant) -> Cell:
+        sign = progress_glyph(mutant, mutants_phase=context.mutants_phase)
+        return f"{sign.glyph} {progress_label(sign.state)}", sign.style
+
     def dimmed(cell: Callable[[Mutant], Cell]) -> Callable[[Mutant], Cell]:
         """Draw a mutant without a turn in a muted style."""
 
@@ -61,7 +69,7 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
 
     return (
         Column("number", "#", number, order, "right", min=3, max=7),
-        Column("stage", "status", _stage, lambda m: (m.stage, m.state), min=10, max=14),
+        Column("stage", "status", status, lambda m: (m.stage, m.state), min=10, max=14),
         # As wide as pending commands and the end of the budget: commands move no column.
         Column("turn", "turn", turn, None, min=13, max=16, needs=50),
         Column("place", "where", dimmed(_place), lambda m: (m.file, m.line), max=PLACE),
@@ -79,11 +87,6 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
                drop=True),
         Column("text", "", _text, None, needs=NEVER),
     )  # fmt: skip
-
-
-def _stage(mutant: Mutant) -> Cell:
-    sign = progress_glyph(mutant)
-    return f"{sign.glyph} {progress_label(sign.state)}", sign.style
 
 
 def _place(mutant: Mutant) -> Cell:

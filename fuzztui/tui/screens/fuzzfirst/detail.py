@@ -66,7 +66,7 @@ def worklist_mutant_lines(
     tight: bool = False,
 ) -> list[Line]:
     """Return the details of a mutant; ``tight``: only some lines have room."""
-    sign = progress_glyph(mutant)
+    sign = progress_glyph(mutant, mutants_phase=state.stage == "mutants")
     head = head_line(mutant, sign, sign.state, turn.pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]

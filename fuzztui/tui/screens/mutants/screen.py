@@ -274,6 +274,11 @@ class MutantsScreen(MutantControls):
         """Return the mutant's position among the waiting ones, from 1; 0 if not waiting."""
         return self.host.worklist.numbers.get(mutant.id, 0)
 
+    @property
+    def mutants_phase(self) -> bool:
+        """Whether waiting mutants of a fuzz-first campaign can still have a turn."""
+        return self.campaign.stage == "mutants"
+
     def within(self, mutant: Mutant) -> bool:
         """Return whether the mutant has had its turn, or will get one."""
         first = self.host.status.first

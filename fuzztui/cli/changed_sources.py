@@ -1,0 +1,89 @@
+"""``fuzztui FILE --since REF``: mutate only changed lines of the campaign's ``mutants.sources``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from fuzztui.campaign import Campaign, FrozenCampaign
+from fuzztui.campaign.units import parse_ranges
+from fuzztui.campaign.values import absolute
+from fuzztui.changes.code import CodeChanges
+from fuzztui.changes.lines import Lines, joined
+from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.since import code_changes
+
+
+def changed_sources(loaded: FrozenCampaign, options: argparse.Namespace) -> list[str] | None:
+    """Return the override of ``mutants.sources`` by which only changed lines are mutated.
+
+    Empty without ``--since`` and ``--in-diff``; None if no line of the sources has changed. Of a
+    Python file, the lines of changed functions and statements count, also those that are as they
+    were. Raises :class:`CliError`.
+    """
+    if (code := code_changes(options)) is None:
+        return []
+    campaign = loaded.campaign
+    if not campaign.mutants:
+        raise CliError(
+            f"{options.file}: --since and --in-diff limit mutants.sources, and the campaign has no "
+            f"[mutants]; fuzztui ci {options.file} --since REF scores the changed code of others",
+            USAGE,
+        )
+    found = [
+        f"{name}:{lines}"
+        for name, given in campaign.mutants["sources"]
+        if (lines := _within(_changed(code, campaign, name), given))
+    ]
+    return [f"mutants.sources={json.dumps(found)}"] if found else None
+
+
+def _changed(code: CodeChanges, campaign: Campaign, name: str) -> Lines:
+    """The changed lines of a source: a file, or a Python module by its dotted name."""
+    files = code.changes.files
+    path = _file(campaign, name) or _module(files, name)
+    if path is None:
+        return ()
+    if path.suffix == ".py":
+        python = code.by_file.get(path)
+        return () if python is None else python.regions
+    file = files.get(path)
+    return () if file is None else file.lines
+
+
+def _file(campaign: Campaign, name: str) -> Path | None:
+    """The file that a source names; None: there is none, so the name is a module's."""
+    target = campaign.target
+    bases = [target["source"]] if "source" in target else [campaign.file.parent, *target["path"]]
+    there = (absolute(name, Path(base)) for base in bases)
+    return next((path.resolve() for path in there if path.is_file()), None)
+
+
+def _module(files: Iterable[Path], name: str) -> Path | None:
+    """The changed file of a module, which the target's interpreter has not located yet."""
+    tail = PurePosixPath(*name.split("."))
+    endings = tail.with_suffix(".py").parts, (*tail.parts, "__init__.py")
+    return next((p for p in files if any(p.parts[-len(e) :] == e for e in endings)), None)
+
+
+def _within(changed: Lines, given: str) -> str:
+    """The changed lines, among ``given`` ("": all), as ``12,40-60``."""
+    limits = [(r[0], r[-1]) for r in parse_ranges(given)]
+    both = (
+        changed
+        if not limits
+        else tuple(
+            (max(a, first), min(b, last))
+            for a, b in changed
+            for first, last in limits
+            if a <= last and b >= first
+        )
+    )
+    return ",".join(_text(joined(both)))
+
+
+def _text(ranges: Iterable[tuple[int, int]]) -> Iterator[str]:
+    for first, last in ranges:
+        yield f"{first}-{last}" if last > first else str(first)
