@@ -95,8 +95,8 @@ def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
     """Return what :func:`_look_up` does, and the selected mutants, or all."""
     selections = [selection(text) for text in options.selections]
     code = code_changes(options)
-    found_ = _look_up(options)
-    state, _, _ = found_
+    looked_up = _look_up(options)
+    state, _, _ = looked_up
     rows = list(state.mutants.values())
     if code is not None:
         rows = [m for m in rows if code.in_changed_code(m.path, m.line)]
@@ -106,7 +106,7 @@ def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
         rows = [m for m in rows if any(s.matches(m) for s in selections)]
         if not rows:
             raise no_mutants(" ".join(options.selections), state)
-    return found_, rows
+    return looked_up, rows
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -76,6 +76,8 @@ def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSo
         name = path.resolve().relative_to(root) if path.resolve().is_relative_to(root) else None
         inside = name is not None and "site-packages" not in name.parts
         shown = name.as_posix() if name is not None and inside else mutant.file or path.as_posix()
+        if any(file.name == visible(shown) for file in found.values()):
+            shown = path.as_posix()  # modules of two trees with the same name
         found[mutant.path] = MutatedSource(visible(shown), _language(path), _text(path, data))
     if edited:
         say(f"edited since the campaign, so that places may be wrong: {brief(listed(edited))}")
@@ -168,9 +170,11 @@ def _test(file: Path, run: RunDir) -> tuple[str, str, str]:
 
 
 def _reached(bits: int, mutants: Sequence[str]) -> Iterator[str]:
-    for n, mutant in enumerate(mutants):
-        if bits >> n & 1:
-            yield mutant
+    text = f"{bits:b}"[::-1]
+    at = text.find("1")
+    while 0 <= at < len(mutants):
+        yield mutants[at]
+        at = text.find("1", at + 1)
 
 
 def _name_tests(tests: TestsOfMutants, state: State) -> None:

@@ -9,8 +9,9 @@ Seeds and entries that were imported from other instances are no finds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from fuzztui.model.mutators import named_by
@@ -44,7 +45,7 @@ class CpuYield:
     edges: int = 0
     """Trials that covered something new to their instance."""
     kills: int = -1
-    """Killed mutants; -1: the campaign has none."""
+    """Killed mutants; -1: the engine does not run mutants."""
     signatures: int = 0
     """Groups of findings whose first finding this is."""
 
@@ -91,11 +92,23 @@ class CampaignYields:
         return Yields(whole, late)
 
 
-class _Find(NamedTuple):
-    t: float
-    kind: str
-    instance: str
-    mutators: tuple[str, ...]
+class _Counts:
+    """The finds of an instance, of a mutator, or of all, by kind."""
+
+    __slots__ = ("late", "whole")
+
+    def __init__(self) -> None:
+        self.whole = dict.fromkeys(KINDS, 0)
+        self.late = dict.fromkeys(KINDS, 0)
+
+    def add(self, kind: str, *, is_late: bool) -> None:
+        self.whole[kind] += 1
+        if is_late:
+            self.late[kind] += 1
+
+
+_Find = tuple[float, str, str, str]
+"""Campaign time, kind, instance, and the ``op`` of the entry or finding."""
 
 
 class _Period(NamedTuple):
@@ -113,46 +126,42 @@ def campaign_yields(state: State) -> CampaignYields:
     no instance has any.
     """
     own = {i.id: i for i in list(state.instances.values()) if not i.mutant}
-    by_instance: dict[str, list[_Find]] = {id_: [] for id_ in own}
-    for find in _finds(state):
-        if find.instance in by_instance:
-            by_instance[find.instance].append(find)
-    periods = (
-        {id_: _Period(0.0, i.cpu_s) for id_, i in own.items()},
-        {id_: _lately(state, i) for id_, i in own.items()},
-    )
-    has_mutants = bool(state.mutants)
+    late = {id_: _lately(state, i) for id_, i in own.items()}
+    measured = {id_ for id_, i in own.items() if i.cpu_s >= 0} or own.keys()
+    every = _Counts()
+    instances = {id_: _Counts() for id_ in own}
+    mutators: dict[str, _Counts] = {}
+    for t, kind, instance, op in _finds(state):
+        if (of := instances.get(instance)) is None:
+            continue
+        is_late = t >= late[instance].begin
+        of.add(kind, is_late=is_late)
+        if instance not in measured:
+            continue
+        every.add(kind, is_late=is_late)
+        for name in _mutators(op):
+            counts = mutators.get(name)
+            if counts is None and len(mutators) < MAX_MUTATORS:
+                counts = mutators[name] = _Counts()
+            if counts is not None:
+                counts.add(kind, is_late=is_late)
+    has_mutants = bool(state.mutants) and not state.stage  # in fuzz-first their instances kill
 
-    def yields(finds: Iterable[_Find], ids: Collection[str]) -> Yields:
-        whole, late = (_sum(finds, ids, period, has_mutants=has_mutants) for period in periods)
-        return Yields(whole, late)
+    def yields(counts: _Counts, ids: Collection[str]) -> Yields:
+        whole, lately = [own[id_].cpu_s for id_ in ids], [late[id_].cpu_s for id_ in ids]
+        return Yields(
+            _yield(whole, counts.whole, has_mutants=has_mutants),
+            _yield(lately, counts.late, has_mutants=has_mutants),
+        )
 
-    measured = [id_ for id_, i in own.items() if i.cpu_s >= 0] or list(own)
-    every = [find for id_ in measured for find in by_instance[id_]]
-    by_mutator: dict[str, list[_Find]] = {}
-    for find in every:
-        for name in find.mutators:
-            if name in by_mutator or len(by_mutator) < MAX_MUTATORS:
-                by_mutator.setdefault(name, []).append(find)
     return CampaignYields(
         yields(every, measured),
-        {id_: yields(finds, [id_]) for id_, finds in by_instance.items()},
-        {name: yields(finds, measured) for name, finds in by_mutator.items()},
+        {id_: yields(counts, [id_]) for id_, counts in instances.items()},
+        {name: yields(counts, measured) for name, counts in mutators.items()},
     )
 
 
-def _sum(
-    finds: Iterable[_Find],
-    ids: Collection[str],
-    periods: Mapping[str, _Period],
-    *,
-    has_mutants: bool,
-) -> CpuYield:
-    """The finds and the CPU time of instances in their periods."""
-    found = dict.fromkeys(KINDS, 0)
-    for find in finds:
-        found[find.kind] += find.t >= periods[find.instance].begin
-    times = [periods[id_].cpu_s for id_ in ids]
+def _yield(times: Sequence[float], found: Mapping[str, int], *, has_mutants: bool) -> CpuYield:
     return CpuYield(
         round(sum(times), 3) if times and min(times) >= 0 else -1.0,
         found["edges"],
@@ -177,26 +186,26 @@ def _finds(state: State) -> Iterator[_Find]:
     for entry in list(state.entries.values()):
         is_new = entry.saved and (entry.cov or "edge" in entry.reasons)
         if is_new and not entry.sync and not _is_seed(entry):
-            yield _Find(entry.t, "edges", entry.instance, _mutators(entry.op))
+            yield entry.t, "edges", entry.instance, entry.op
     for mutant in list(state.mutants.values()):
         if mutant.state != "killed" or mutant.killed_t < 0:
             continue
         killer = state.entries.get(mutant.killer)
         if killer is None:
-            yield _Find(mutant.killed_t, "kills", mutant.instance, ())
+            yield mutant.killed_t, "kills", mutant.instance, ""
         elif not _is_seed(killer):
-            mutators = () if killer.sync else _mutators(killer.op)
-            yield _Find(mutant.killed_t, "kills", killer.sync or mutant.instance, mutators)
+            op = "" if killer.sync else killer.op
+            yield mutant.killed_t, "kills", killer.sync or mutant.instance, op
     for group in groups(state):
-        first = group.first
-        if not first.op.startswith(_SEED):
-            yield _Find(first.t, "signatures", first.instance, _mutators(first.op))
+        if not group.first.op.startswith(_SEED):
+            yield group.first.t, "signatures", group.first.instance, group.first.op
 
 
 def _is_seed(entry: Entry) -> bool:
     return entry.op.startswith(_SEED) or "seed" in entry.reasons
 
 
+@lru_cache(10_000)
 def _mutators(op: str) -> tuple[str, ...]:
     """The mutators of an entry's ``op``; an empty tuple if they are not known."""
     names = (name[:MAX_NAME] for name in named_by(op.partition(",")[0]))

@@ -194,6 +194,19 @@ def test_a_part_of_the_mutants(tmp_path: Path, source: Path) -> None:
     assert set(mutants_of(exported(run, "state=alive"))) == {"alive", "accepted"}
 
 
+def test_files_of_the_same_name_stay_apart(tmp_path: Path, source: Path) -> None:
+    outside = [tmp_path / tree / "site-packages/m.py" for tree in ("a", "b")]
+    events: list[Event] = [CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"])]
+    for n, path in enumerate(outside):
+        path.parent.mkdir(parents=True)
+        path.write_text(f"x = {n}\n")
+        events.append(MutantsFound("main", f"m{n}", "m.py", str(path), [item(f"m{n}", 1)]))
+    files = exported(run_with(tmp_path, *events))["files"]
+    assert {name: file["source"] for name, file in files.items()} == {
+        "m.py": "x = 0\n", str(outside[1]): "x = 1\n",
+    }  # fmt: skip
+
+
 def test_an_edited_file_is_named(
     tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,7 @@ from fuzztui.wire.events import (
     InstanceState,
     MutantsFound,
     MutantState,
+    PhaseStarted,
     Record,
     Resources,
 )
@@ -170,6 +171,13 @@ def test_instances_of_mutants_have_no_yield() -> None:
     assert set(c.yields.instances) == {"main"}
     assert c.yields.campaign.whole.cpu_s == pytest.approx(HOUR)
     assert c.yields.mutators == {}
+
+
+def test_kills_of_a_fuzz_first_campaign_are_not_of_its_target() -> None:
+    c = Campaign("main")
+    c.tell(0, PhaseStarted("target"), MutantsFound("", mutants=[{"id": "p.c#1", "place": 1.0}]))
+    c.used(0, HOUR, "main")
+    assert c.yields.campaign.whole.kills == -1
 
 
 def test_a_checkpoint_has_the_cpu_times() -> None:
