@@ -46,11 +46,11 @@ def columns(
                spare=True, drop=True),
         Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,
                descending=True),
+        Column("yield", "edges/CPU h", lambda a: yield_cell(yields(a)), lambda a: yields(a).order,
+               "right", descending=True, spare=True, drop=True),
         Column("does", "does", lambda a: (effect_of(a.name).does, "muted"),
                lambda a: effect_of(a.name).does, min=20, max=60,
                needs=126),
-        Column("yield", "edges/CPU h", lambda a: yield_cell(yields(a)), lambda a: yields(a).order,
-               "right", needs=104, descending=True, spare=True, drop=True),
     )  # fmt: skip
 
 
