@@ -67,7 +67,7 @@ LOG = (
 SCREENS = ("tests/tui", "tests/e2e/test_terminal.py", "tests/e2e/test_afl_terminal.py")
 COMMANDS = (
     "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
-    "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py",
+    "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
 )  # fmt: skip
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
@@ -75,6 +75,7 @@ EXPORT = (
     "tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py",
     "tests/e2e/test_score_matrix.py", "tests/cli/test_mutants_export.py",
 )  # fmt: skip
+REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 DOCS = ("tests/docs", "tests/ci")
 
 ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
@@ -114,6 +115,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/fuzzfirst": FUZZFIRST,
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
+    "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,
     "fuzztui/targeting": TARGETING,

@@ -33,11 +33,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab.figures import mann_whitney, ratio, relative, table
+from lab.figures import ratio, relative, table
 from lab.options import parse
 from lab.rows import Rows
 from lab.runs import Instance, RunFailed, check, score, stop
 from lab.subjects import SUBJECTS_HELP, Subject, choose
+
+from fuzztui.base.two_samples import mann_whitney
 
 KINDS = ("zest", "mu2")
 _FIRST_SEED = 101

@@ -32,11 +32,12 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from lab.figures import mann_whitney, table
+from lab.figures import table
 from lab.options import parse
 from lab.rows import Rows
 from lab.runs import RunFailed, environment
 
+from fuzztui.base.two_samples import mann_whitney
 from fuzztui.campaign import Campaign, load
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.targeting.analysis import Request, find_targets

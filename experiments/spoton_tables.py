@@ -41,11 +41,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
-from lab.figures import interval, mann_whitney, table
+from lab.figures import interval, table
 from lab.handlers import VARIANTS, Handler, RunFailed, find, run
 from lab.options import parse
 from lab.rows import Rows
 from lab.runs import stop
+
+from fuzztui.base.two_samples import mann_whitney
 
 SECONDS = 10.0
 """Of a cell: with two to three of loading, 560 of them fit into an hour on two cores."""

@@ -21,12 +21,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.figures import mann_whitney, table
+from lab.figures import table
 from lab.options import parse
 from lab.rows import Rows
 from lab.runs import Instance, stop
 from lab.subjects import Subject
 
+from fuzztui.base.two_samples import mann_whitney
 from fuzztui.process.library import text_library
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"

@@ -44,9 +44,11 @@ from statistics import median
 from typing import Any
 
 import tomli_w
-from lab.figures import mann_whitney, ratio, table
+from lab.figures import ratio, table
 from lab.options import parse
 from lab.rows import Rows
+
+from fuzztui.base.two_samples import mann_whitney
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 TARGETS = ("lua", "mujs", "tcc")

@@ -40,12 +40,14 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab.figures import mann_whitney, ratio, table
+from lab.figures import ratio, table
 from lab.options import parse
 from lab.peers import installed
 from lab.rows import Rows
 from lab.runs import Instance, RunFailed, call, check, stop
 from lab.subjects import SETS, SUBJECTS_HELP, Subject, choose
+
+from fuzztui.base.two_samples import mann_whitney
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LAB = REPOSITORY / "benchmarks" / "lab"

@@ -6,30 +6,8 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 _RESAMPLES = 2000
-
-
-def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
-    """Two-sided p of the Mann-Whitney U test: normal approximation, corrected for ties."""
-    n, m = len(a), len(b)
-    values = sorted([(x, 0) for x in a] + [(x, 1) for x in b])
-    ranks, ties, at = 0.0, 0, 0
-    for _, group in groupby(values, key=lambda pair: pair[0]):
-        members = list(group)
-        size = len(members)
-        ranks += sum(1 for _, which in members if which == 0) * (at + (size + 1) / 2)
-        ties += size**3 - size
-        at += size
-    total = n + m
-    if not n or not m or total < 2:
-        return 1.0
-    variance = n * m / 12 * (total + 1 - ties / (total * (total - 1)))
-    if variance <= 0:
-        return 1.0  # anyway
-    distance = abs(ranks - n * (n + 1) / 2 - n * m / 2) - 0.5
-    return math.erfc(max(0.0, distance) / math.sqrt(2 * variance))
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

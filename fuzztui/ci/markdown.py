@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from fuzztui.base.text import brief, several, visible
+from fuzztui.base.markdown import fenced, markdown_code, markdown_text
+from fuzztui.base.text import brief, several
 from fuzztui.ci.outcome import CiOutcome, CodeLocation, ReportedFinding
 
 MAX_BYTES: Final = 900_000
@@ -14,7 +14,6 @@ MAX_BYTES: Final = 900_000
 _FINDINGS: Final = 50
 _SURVIVORS: Final = 200
 _DETAIL_LINES: Final = 40
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]#|~@])")
 
 
 def markdown(outcome: CiOutcome) -> str:
@@ -29,12 +28,12 @@ def markdown(outcome: CiOutcome) -> str:
 
 def _lines(outcome: CiOutcome) -> Iterator[str]:
     sign = "❌" if outcome.code else "✅"
-    yield f"## {sign} fuzztui: {_text(outcome.campaign)}"
+    yield f"## {sign} fuzztui: {markdown_text(outcome.campaign)}"
     yield ""
     for gate in outcome.gates:
-        yield f"- {'❌' if gate.code else '✅'} {_text(gate.text)}"
+        yield f"- {'❌' if gate.code else '✅'} {markdown_text(gate.text)}"
     for note in outcome.notes:
-        yield f"- {_text(note)}"
+        yield f"- {markdown_text(note)}"
     yield ""
     yield "| | |"
     yield "|---|---|"
@@ -50,7 +49,8 @@ def _lines(outcome: CiOutcome) -> Iterator[str]:
         yield "|---|---|---|---|"
         for s in survivors[:_SURVIVORS]:
             mark = "changed line" if s.is_noted and outcome.since else ""
-            yield f"| {_place(s.location)} | {_code(s.function)} | {_code(s.change)} | {mark} |"
+            code = f"{markdown_code(s.function)} | {markdown_code(s.change)}"
+            yield f"| {_place(s.location)} | {code} | {mark} |"
         if left := len(survivors) - _SURVIVORS:
             yield f"\nand {left:,} more" if left > 0 else ""
 
@@ -58,7 +58,7 @@ def _lines(outcome: CiOutcome) -> Iterator[str]:
 def _figures(outcome: CiOutcome) -> Iterator[tuple[str, str]]:
     if outcome.since:
         functions = several(outcome.changed, "function")
-        yield "changed", f"{functions} since {_text(outcome.since)}"
+        yield "changed", f"{functions} since {markdown_text(outcome.since)}"
     yield "replayed", several(outcome.replayed, "input")
     if outcome.executions:
         yield "fuzzed", several(outcome.executions, "execution")
@@ -84,33 +84,21 @@ def _findings(outcome: CiOutcome) -> Iterator[str]:
 
 
 def _finding(finding: ReportedFinding) -> Iterator[str]:
-    yield f"#### {_text(brief(finding.title or finding.signature, 200))}"
+    yield f"#### {markdown_text(brief(finding.title or finding.signature, 200))}"
     yield ""
-    yield f"{_place(finding.location)}: {_text(finding.verdict)}. Input: {_code(finding.input)}"
+    where = f"{_place(finding.location)}: {markdown_text(finding.verdict)}"
+    yield f"{where}. Input: {markdown_code(finding.input)}"
     if finding.is_open and finding.detail:
         yield ""
         yield "<details><summary>traceback</summary>"
         yield ""
-        shown = visible("\n".join(finding.detail.splitlines()[-_DETAIL_LINES:]), lines=True)
-        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-        yield f"{fence}text"
-        yield shown
-        yield fence
+        yield from fenced("\n".join(finding.detail.splitlines()[-_DETAIL_LINES:]))
         yield "</details>"
 
 
 def _place(location: CodeLocation | None) -> str:
-    return _code(f"{location.file}:{location.line}") if location else "outside of the repository"
-
-
-def _text(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    escaped = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPECIAL.sub(r"\\\1", escaped)
-
-
-def _code(text: str) -> str:
-    """A code span in a table."""
-    shown = brief(text, 200).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    shown = _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", shown)
-    return f"<code>{shown}</code>"
+    return (
+        markdown_code(f"{location.file}:{location.line}")
+        if location
+        else "outside of the repository"
+    )

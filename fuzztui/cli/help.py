@@ -126,6 +126,22 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("replay runs/tomllib-mu2 --at 20s --speed 10",),
         ),
         CommandHelp(
+            "report",
+            (("[RUN] [-o FILE]", "write a page about a run: HTML, Markdown, JSON"),),
+            ("report runs/tomllib-mu2 -o run.html", "report runs/crate -o summary.md"),
+        ),
+        CommandHelp(
+            "compare",
+            (
+                ("RUN RUN...", "compare runs of one target at one campaign time"),
+                ("A=RUN,RUN B=RUN,RUN", "compare groups of runs, with tests"),
+            ),
+            (
+                "compare runs/tomllib-zest runs/tomllib-mu2 --at 10s",
+                "compare 'zest=runs/z*' 'mu2=runs/m*' -o compared.html",
+            ),
+        ),
+        CommandHelp(
             "repro",
             (
                 ("RUN FILE", "run the target on one finding or queue entry;"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
 from collections.abc import Callable
@@ -11,9 +10,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fuzztui import __version__
+from fuzztui.base.cpus import usable_cpus
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign.units import parse_duration
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
+from fuzztui.cli.report_options import add_compare, add_report
 from fuzztui.cli.since import add_changes
 
 Run = Callable[[argparse.Namespace], int]
@@ -789,6 +790,8 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "events": _events,
     "metrics": _metrics,
     "replay": _replay,
+    "report": add_report,
+    "compare": lambda parser: add_compare(parser, _moment),
     "repro": _repro,
     "minimise": _minimise,
     "check": _check,
@@ -804,7 +807,7 @@ def _jobs(parser: argparse.ArgumentParser, of: str = "") -> None:
         "--jobs",
         metavar="N",
         type=_count,
-        default=_cpus(),
+        default=usable_cpus(),
         help=f"number of parallel processes{of} (default: one for each CPU: %(default)s)",
     )
 
@@ -862,16 +865,6 @@ def _moment(text: str) -> float:
 
 
 _CLOCK = re.compile(r"(?:(\d{1,6})d\s*)?(?:(\d{1,6}):)?(\d{1,6}):([0-5]?\d(?:\.\d+)?)")
-
-
-def _cpus() -> int:
-    """The number of CPUs that this process may use; a container may have fewer than its host."""
-    cpus = len(os.sched_getaffinity(0))
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return max(1, min(cpus, int(quota) // int(period)))
-    except (OSError, ValueError, ZeroDivisionError):  # "max": no limit
-        return cpus
 
 
 def _count(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from fuzztui.cli.origins import has_begun, is_run, newest, refuse_other_run
 from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.samples import named
-from fuzztui.log.files import LogError
+from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import supervised_runs
@@ -62,6 +63,35 @@ def find_run(given: Path | None) -> Path:
     known = [path.name for path in Path("runs").glob("*") if is_run(path)]
     offer = meant(near(given.name, known))
     raise CliError(f"{given}: there is no such run directory{offer}", NOT_RUNNING)
+
+
+def find_log(given: Path | None) -> tuple[Path, Path | None]:
+    """Return the path of a log, and its run; None for a log alone, as ``watch --keep`` leaves it.
+
+    Raises :class:`CliError`, with suggestions.
+    """
+    if given is not None and not is_run(given):
+        plain = given.is_file() and given.suffix in (".jsonl", ".gz")
+        if plain or (not is_run(given.parent) and _is_log(given)):
+            return given.absolute(), None
+    run = find_run(given)
+    return run, run
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        return path.is_dir() and ((path / SEALED).exists() or bool(list_tails(path)))
+    except OSError:
+        return False
+
+
+def short_path(path: Path) -> str:
+    """The path as short as it can be named from here: a report need not name the user's home."""
+    plain = os.path.normpath(path.absolute())
+    try:
+        return str(Path(plain).relative_to(Path.cwd()))
+    except ValueError:
+        return plain
 
 
 def _run_of(file: Path, implied: list[str], given: Path) -> Path:

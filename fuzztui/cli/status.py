@@ -126,8 +126,8 @@ def watched_object(path: Path, seen: Snapshot) -> dict[str, Any]:
     return {**whole, "problems": seen.problems}
 
 
-def watched_text(path: Path, seen: Snapshot) -> str:
-    """Return the text that ``status`` prints about a watched campaign."""
+def watched_rows(path: Path, seen: Snapshot) -> list[tuple[str, str]]:
+    """Return the rows of ``status`` about a watched campaign."""
     state, t = seen.state, totals(seen.state)
     every = list(state.instances.values())
     counts = Counter(i.state for i in every)
@@ -138,7 +138,7 @@ def watched_text(path: Path, seen: Snapshot) -> str:
     more = f" and {len(others) - LATEST} more" if len(others) > LATEST else ""
     peers = [("peers", f"also imports from {', '.join(others[:LATEST])}{more}")] if others else []
     reason = f" ({state.reason})" if state.reason else ""
-    rows = [
+    return [
         ("campaign", f"{state.name}  [afl-fuzz]  {state.target}"),
         ("state", f"{state.state}{reason}"),
         ("instances", ", ".join(f"{n} {word}" for word, n in counts.items())),
@@ -152,6 +152,11 @@ def watched_text(path: Path, seen: Snapshot) -> str:
         *peers,
         ("directory", str(path)),
     ]
+
+
+def watched_text(path: Path, seen: Snapshot) -> str:
+    """Return the text that ``status`` prints about a watched campaign."""
+    state, every, rows = seen.state, seen.state.instances.values(), watched_rows(path, seen)
     lines = [f"{name:<9} {brief(text)}" for name, text in rows]
     for i in every:
         age_of = seen.ages.get(i.id, -1.0)
@@ -197,8 +202,8 @@ def status_object(run: Path, now: RunStatus) -> dict[str, object]:
     return whole
 
 
-def status_text(run: Path, now: RunStatus) -> str:
-    """Return the text that ``status`` prints: aligned rows, then a line for each instance."""
+def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
+    """Return the rows of ``status``, without the lines about instances and findings."""
     state, t = now.state, totals(now.state)
     reason = f" ({state.reason})" if state.reason else ""
     over = state.state in ENDED
@@ -216,7 +221,7 @@ def status_text(run: Path, now: RunStatus) -> str:
     known = ", of the known mutants" if least else ""  # a ratio may be higher or lower
     discovery, yields = discovery_rate(state), campaign_yields(state).campaign
     about_mutants = stage_rows(state) if state.stage else status_rows(state)
-    rows = [
+    return [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.state_name}{reason}"),
         *([("trouble", now.trouble)] if now.trouble else []),
@@ -233,6 +238,11 @@ def status_text(run: Path, now: RunStatus) -> str:
         *found_rows(state, at_least=now.is_lower_bound),
         ("run", str(run)),
     ]
+
+
+def status_text(run: Path, now: RunStatus) -> str:
+    """Return the text that ``status`` prints: aligned rows, then a line for each instance."""
+    state, rows = now.state, status_rows_of(run, now)
     lines = [f"{name:<9} {brief(text)}" for name, text in rows]
     shown, folded = folded_slots(state)
     found = tallies(state)

@@ -196,6 +196,7 @@ def _budget_set(state: State, e: BudgetSet, touched: ChangesBuilder) -> None:
 
 def _supervisor_started(state: State, e: SupervisorStarted, touched: ChangesBuilder) -> None:
     state.supervisor_pid, state.host = e.pid, e.host
+    state.cores = max(count(e.cores), 0)
     state.wall, state.wall_t = finite(e.wall), state.t
     if not e.adopted:
         verdicts.engines_started(state)

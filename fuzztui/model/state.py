@@ -385,6 +385,8 @@ class State:
     """Campaign time at which the last pause of the whole campaign ended; -1: none has."""
     supervisor_pid: int = 0
     host: str = ""
+    cores: int = 0
+    """CPUs that the campaign may use on its host; 0: unknown."""
     wall_t: float = 0.0
     """Campaign time at which ``wall`` was read."""
     wall: float = 0.0

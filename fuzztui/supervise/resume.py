@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 import fuzztui
+from fuzztui.base.cpus import usable_cpus
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.fuzzfirst.phase import MutantPhase
@@ -81,6 +82,7 @@ class CampaignStartup:
                 host=socket.gethostname(),
                 adopted=adopted,
                 resumed=[] if fresh else resumed,
+                cores=usable_cpus(),
             )
         )
         if state.state not in ("running", "paused") or (not adopted and state.state != "paused"):

@@ -5,21 +5,26 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fuzztui.base.text import visible
 from fuzztui.tui.base.pauses import short_pauses
 
 if TYPE_CHECKING:
     from fuzztui.model.state import State
+    from fuzztui.report.compared import RunComparison
     from fuzztui.session import Session
     from fuzztui.tui.app.app import Opening
+    from fuzztui.tui.base.themed import ThemedApp
+    from fuzztui.tui.base.themes import ThemeFile
 
-__all__ = ["run_app"]
+__all__ = ["run_app", "run_compare"]
+
+_App = TypeVar("_App", bound="ThemedApp")
 
 
 @short_pauses()
@@ -44,28 +49,21 @@ def run_app(
     only for watched campaigns. ``opened`` is called with the new session and returns the session
     to show. Must be called in the main thread, on a terminal.
     """
-    from fuzztui.tui.base.themes import load_themes
-
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        print(
-            "fuzztui: the screens need a terminal; use --headless or `fuzztui status`.",
-            file=sys.stderr,
-        )
+    if not _at_terminal("use --headless or `fuzztui status`"):
         return 2
-    themes, problems = load_themes()
     from textual.theme import BUILTIN_THEMES
 
     from fuzztui.model.selectors import ENDED
     from fuzztui.tui.app.app import FuzzApp
-    from fuzztui.tui.app.config import config_path, fitting_theme, load_config, theme_of
+    from fuzztui.tui.app.config import config_path, load_config
     from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.app.feed import default_hz
-    from fuzztui.tui.base.background_query import asked, light_by_variable
     from fuzztui.tui.base.choices import StoredOptions
     from fuzztui.tui.base.last_looks import last_look, remember_look
-    from fuzztui.tui.base.remembered import recall, remember
-    from fuzztui.tui.base.terminal import restored_at_exit
+    from fuzztui.tui.base.remembered import remember
+    from fuzztui.tui.base.themes import load_themes
 
+    themes, problems = load_themes()
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     open_log = opening.session
     screens = [screen.scopes() for screen in FuzzApp.MODES.values()]
@@ -85,32 +83,15 @@ def run_app(
             last_look=lambda: last_look(run),
             remember_look=lambda look: remember_look(run, look),
         )
-    remembered, problem = recall({*themes, *BUILTIN_THEMES}, config.file.theme)
-    wanted, origin = theme_of(
-        os.environ, option=theme or "", remembered=remembered, configured=config.file.theme
-    )
-    if wanted and wanted not in {*themes, *BUILTIN_THEMES}:
-        print(
-            f"fuzztui: {origin}: the theme {wanted!r} does not exist; "
-            f"choose one of {', '.join(themes)}.",
-            file=sys.stderr,
-        )
+    chosen, unfit = _chosen_theme(theme, config.file.theme, themes)
+    if chosen is None:
         return 2
-    problems += [*wrong, *([problem] if problem and not wanted else [])]
-    with ExitStack() as stack:
-        restorer = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
-        query = None
-        if not wanted:
-            terminal = asked(os.environ, sys.stdin.fileno(), sys.stdout.fileno())
-            query = stack.enter_context(terminal)
-            light = None if query is None else query.wait()
-            wanted = fitting_theme(light_by_variable(os.environ) if light is None else light)
-        app = FuzzApp(opening, themes, wanted, problems)
-        if query is not None:
-            app.follow_background(query)
-        restorer.app = app
-        stack.enter_context(_drawing_on_stdout())
-        app.run()
+    problems += [*wrong, *unfit]
+
+    def make(name: str) -> FuzzApp:
+        return FuzzApp(opening, themes, name, problems)
+
+    app = _draw(make, chosen)
     if app.failure is not None:
         again = f"; try again: {opening.come_back}" if opening.come_back else ""
         print(f"fuzztui: {report_failure(app.failure)}{again}", file=sys.stderr)
@@ -128,6 +109,86 @@ def run_app(
         else:
             print(f"The campaign continues ({state}). Come back with: {opening.come_back}")
     return app.return_code or 0
+
+
+def run_compare(of: RunComparison, theme: str | None = None) -> int:
+    """Show two runs side by side until the user leaves. Returns an exit status for the shell."""
+    if not _at_terminal("leave out --screen"):
+        return 2
+    from textual.theme import BUILTIN_THEMES
+
+    from fuzztui.tui.app.compare import CompareApp
+    from fuzztui.tui.app.config import config_path, load_config
+    from fuzztui.tui.app.failure import report_failure
+    from fuzztui.tui.base.themes import load_themes
+
+    themes, _ = load_themes()
+    config, _ = load_config(config_path(), {*themes, *BUILTIN_THEMES}, [])
+    chosen, _ = _chosen_theme(theme, config.file.theme, themes)
+    if chosen is None:
+        return 2
+    app = _draw(lambda name: CompareApp(of, themes.values(), name), chosen)
+    if app.failure is not None:
+        print(f"fuzztui: {report_failure(app.failure)}", file=sys.stderr)
+        return 1
+    return app.return_code or 0
+
+
+def _at_terminal(instead: str) -> bool:
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return True
+    print(f"fuzztui: the screens need a terminal; {instead}.", file=sys.stderr)
+    return False
+
+
+def _chosen_theme(
+    option: str | None, configured: str, themes: Mapping[str, ThemeFile]
+) -> tuple[str | None, list[str]]:
+    """Return the user's theme and problems with it; "": none chosen; None: unknown, reported."""
+    from textual.theme import BUILTIN_THEMES
+
+    from fuzztui.tui.app.config import theme_of
+    from fuzztui.tui.base.remembered import recall
+
+    known = {*themes, *BUILTIN_THEMES}
+    remembered, problem = recall(known, configured)
+    wanted, origin = theme_of(
+        os.environ, option=option or "", remembered=remembered, configured=configured
+    )
+    if wanted and wanted not in known:
+        print(
+            f"fuzztui: {origin}: the theme {wanted!r} does not exist; "
+            f"choose one of {', '.join(themes)}.",
+            file=sys.stderr,
+        )
+        return None, []
+    return wanted, [problem] if problem and not wanted else []
+
+
+def _draw(make: Callable[[str], _App], theme: str) -> _App:
+    """Run an application on the terminal, and restore the terminal whatever happens.
+
+    ``make`` gets the name of the theme: ``theme``, or the one that fits the terminal.
+    """
+    from fuzztui.tui.app.config import fitting_theme
+    from fuzztui.tui.base.background_query import asked, light_by_variable
+    from fuzztui.tui.base.terminal import restored_at_exit
+
+    with ExitStack() as stack:
+        restorer = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
+        query = None
+        if not theme:
+            terminal = asked(os.environ, sys.stdin.fileno(), sys.stdout.fileno())
+            query = stack.enter_context(terminal)
+            light = None if query is None else query.wait()
+            theme = fitting_theme(light_by_variable(os.environ) if light is None else light)
+        app = make(theme)
+        if query is not None:
+            app.follow_background(query, fitting_theme)
+        restorer.app = app
+        stack.enter_context(_drawing_on_stdout())
+        app.run()
+    return app
 
 
 def latest_state(opening: Opening, seen: State) -> str:

@@ -94,6 +94,8 @@ class SupervisorStarted(Event):
     host: str = ""
     adopted: list[str] = field(default_factory=list)
     resumed: list[str] = field(default_factory=list)
+    cores: Count = 0
+    """CPUs that the campaign may use; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ PACKAGES = (
     (r"openssh|sshd", "openssh-server openssh-client"),
     (r"gdb", "gdb"),
     (r"lcov", "lcov"),
+    (r"chromium", "chromium"),
     (r"gnuplot", "gnuplot-nox"),
     (r"cmake", "cmake"),
     (r"ccache", "ccache"),

@@ -198,6 +198,10 @@ COMMANDS = {
     "export": ["export", "RUN", "--pytest", "test_it.py"],
     "events of JSON": ["events", "RUN", "--json", "--follow"],
     "replay": ["replay", "RUN"],
+    "report": ["report", "RUN"],
+    "report --json": ["report", "RUN", "--format", "json"],
+    "compare": ["compare", "RUN", "WHOLE"],
+    "compare --json": ["compare", "WHOLE", "RUN", "--json"],
     "mutants show": ["mutants", "show", "RUN", "m60"],
     "mutants matrix": ["mutants", "matrix", "RUN"],
     "mutants export": ["mutants", "export", "RUN"],
@@ -232,14 +236,15 @@ def test_every_command_is_known_here():
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_is_silent_about_damage(run, capsys, monkeypatch, name):
+def test_no_command_is_silent_about_damage(whole, run, capsys, monkeypatch, name):
     def screen(run, path, *, opened, **_):
         session = opened(Session(path, LiveClock()))
         session.check()
         return DONE
 
     monkeypatch.setattr(fuzztui.tui, "run_app", screen)
-    argv = [str(run) if word == "RUN" else word for word in COMMANDS[name]]
+    paths = {"RUN": str(run), "WHOLE": str(whole)}
+    argv = [paths.get(word, word) for word in COMMANDS[name]]
     sound, _, err = ask(capsys, *argv)
     assert "damaged" not in err
     path = run / "log" / SEALED

@@ -29,7 +29,7 @@ from fuzztui.model.selectors import ENDED, FindingTally, tallies
 from fuzztui.model.state import Changes, CommandStatus, State
 from fuzztui.session import Session
 from fuzztui.tui.app.attention import Attention, announcement
-from fuzztui.tui.app.config import Config, fitting_theme
+from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.kept_yields import KeptYields
@@ -38,7 +38,6 @@ from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.app.theme_picker import ThemeScreen
 from fuzztui.tui.base.alerts import MAX_TEXT, alert_sequence
 from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.background_query import BackgroundQuery
 from fuzztui.tui.base.choices import ViewOptions
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
 from fuzztui.tui.base.last_looks import NO_LOOK, Look
@@ -217,22 +216,10 @@ class FuzzApp(ReplayControls, CampaignControls):
     def _start(self) -> None:
         self.run_worker(self._open(), group="open")
 
-    def follow_background(self, query: BackgroundQuery) -> None:
-        """Change to the theme for a light or dark terminal if its answer comes late.
-
-        Not if the user has chosen another theme meanwhile. This theme is not remembered.
-        """
-        self.background_query = query
-        first = self.theme
-
-        def late(light: bool) -> None:
-            if self.theme == first and self._kept_theme == first:
-                self._kept_theme = self.theme = fitting_theme(light)
-
-        def on_late(light: bool) -> None:
-            self.call_later(late, light)
-
-        query.on_late = on_late
+    def fit_theme(self, name: str) -> None:
+        """Change to the theme that fits the terminal. It is not remembered."""
+        if self._kept_theme == self.theme:  # else another one is chosen, and this is a preview
+            self._kept_theme = self.theme = name
 
     def _chosen(self, _theme: Theme) -> None:
         """Store another theme as the default."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich.color import ColorSystem
@@ -150,6 +150,28 @@ class ThemedApp(App[None]):
             self.register_theme(to_textual(ours))
         if theme in self.available_themes:
             self.theme = theme
+
+    def follow_background(self, query: BackgroundQuery, fitting: Callable[[bool], str]) -> None:
+        """Change to the theme for a light or dark terminal if its answer comes late.
+
+        Not if the user has chosen another theme meanwhile. ``fitting`` returns the theme for
+        whether the background is light.
+        """
+        self.background_query = query
+        first = self.theme
+
+        def late(light: bool) -> None:
+            if self.theme == first:
+                self.fit_theme(fitting(light))
+
+        def on_late(light: bool) -> None:
+            self.call_later(late, light)
+
+        query.on_late = on_late
+
+    def fit_theme(self, name: str) -> None:
+        """Change to the theme that fits the terminal."""
+        self.theme = name
 
     def get_driver_class(self) -> type[Driver]:
         """Return :class:`TerminalDriver` on a terminal; TEXTUAL_DRIVER may name another."""

@@ -1,0 +1,106 @@
+"""The files of a target for ``fuzztui report``: their text, and if asked for, their coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.files import read_if_regular, status
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.cli.coverage import corpus_inputs
+from fuzztui.cli.mutants import AFL, own_campaign
+from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.progress import Estimate
+from fuzztui.export.coverage import Coverage
+from fuzztui.inprocess.executed import executed_lines, instrumented_files
+from fuzztui.model.source import SourceText, annotated_files
+from fuzztui.model.state import State
+from fuzztui.report.source import ReportedSource
+from fuzztui.wire.frames import LIBRARY, parse_frames
+
+MAX_FILES: Final = 500
+MAX_BYTES: Final = 4 << 20
+"""Size of a file; larger ones are left out."""
+
+
+def reported_source(
+    state: State, run: Path | None, *, measure: bool, lines: bool
+) -> ReportedSource | None:
+    """Return the files that mutants and findings are in; ``measure``: all that are instrumented.
+
+    Raises :class:`CliError` if the coverage cannot be measured.
+    """
+    names = _names(state)
+    inputs, coverage = _measured(state, run) if measure else (-1, None)
+    by_path = {} if coverage is None else {str(coverage.root / f.name): f for f in coverage.files}
+    names.update({path: names.get(path, "") for path in by_path})
+    files: dict[str, SourceText] = {}
+    changed = []
+    for path in sorted(names)[:MAX_FILES]:
+        text = read_if_regular(path, MAX_BYTES + 1)
+        if text is None or len(text) > MAX_BYTES:
+            continue
+        known = by_path.get(path)
+        files[path] = SourceText(
+            names[path] or _short(path),
+            text.decode(errors="replace"),
+            known.statements if known else None,
+            known.executed if known else (),
+        )
+        if _was_changed(path, state, run):
+            changed.append(files[path].name)
+    if not files:
+        return None
+    return ReportedSource(annotated_files(state, files), inputs, changed, lines)
+
+
+def _names(state: State) -> dict[str, str]:
+    """The names for users, by path, of the files of mutants and findings."""
+    names = {m.path: m.file for m in state.mutants.values() if m.path}
+    for finding in state.findings.values() if len(names) < MAX_FILES else ():
+        for frame in parse_frames(finding.frames) if finding.first else ():
+            if frame.kind != LIBRARY and frame.file.startswith("/"):
+                names.setdefault(frame.file, "")
+    return names
+
+
+def _measured(state: State, run: Path | None) -> tuple[int, Coverage]:
+    if run is None or not (run / "campaign.toml").is_file():
+        raise CliError("--coverage: the run has no campaign, so its target cannot be run", USAGE)
+    run_dir = RunDir(run)
+    campaign = own_campaign(run_dir.campaign, [])
+    if campaign.kind == AFL:
+        raise CliError("--coverage is for Python targets, not for afl", USAGE)
+    inputs = corpus_inputs(run_dir, state)
+    progress = Estimate()
+    try:
+        files = instrumented_files(run_dir)
+        show = partial(progress.show, "coverage: inputs")
+        executed = executed_lines(campaign, run_dir, files, inputs, show)
+    except SupervisorError as e:
+        raise CliError(f"--coverage: {e}") from None
+    finally:
+        progress.clear()
+    return len(inputs), executed.coverage(Path("/"))
+
+
+def _short(path: str) -> str:
+    """A path as the user may know it: below the current directory, or its end."""
+    file = Path(path)
+    if file.is_relative_to(Path.cwd()):
+        return str(file.relative_to(Path.cwd()))
+    return "/".join(file.parts[-2:]) if len(file.parts) > 2 else path
+
+
+def _was_changed(path: str, state: State, run: Path | None) -> bool:
+    """Whether a file is not as the campaign found it. The run's own copies never change."""
+    if run is not None and _is_below(path, (run, run.absolute())):
+        return False
+    known = status(Path(path))
+    return known is not None and 0 < state.started_wall < known.st_mtime
+
+
+def _is_below(path: str, directories: Iterable[Path]) -> bool:
+    return any(Path(path).is_relative_to(directory) for directory in directories)

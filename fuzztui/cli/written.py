@@ -1,0 +1,72 @@
+"""Write a page where the user wants it: format by name, a file or stdout."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.base.atomic import replace_text
+from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.report.html import html_page
+from fuzztui.report.markdown import markdown_page
+from fuzztui.report.parts import Page
+from fuzztui.report.plain import plain_page
+
+TEXT: Final = "text"
+_ENDS: Final = {
+    ".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json",
+}  # fmt: skip
+
+
+def chosen_format(options: argparse.Namespace, default: str) -> str:
+    """Return the format that the options ask for, before any work. Raises :class:`CliError`."""
+    output: Path | None = options.output
+    if output is not None and output.is_dir():
+        raise CliError(f"-o {output}: is a directory; name a file in it", USAGE)
+    if output is not None and not output.absolute().parent.is_dir():
+        raise CliError(f"-o {output}: there is no directory {output.parent}; make it first", USAGE)
+    if options.format:
+        return str(options.format)
+    if output is None:
+        return default
+    if found := _ENDS.get(output.suffix.lower()):
+        return found
+    raise CliError(
+        f"-o {output}: the name ends in none of .html, .md, .json; give --format too", USAGE
+    )
+
+
+def write_page(page: Page, data: Mapping[str, Any], format_: str, output: Path | None) -> None:
+    """Write a page; ``data``: the same as JSON. Raises :class:`CliError`."""
+    match format_:
+        case "html":
+            text = html_page(page)
+        case "md":
+            text = markdown_page(page)
+        case "json":
+            text = json.dumps(data, indent=1) + "\n"
+        case _:
+            text = plain_page(page) + "\n"
+    if output is None:
+        print(text, end="")
+        return
+    try:
+        _write(output, text)
+    except OSError as e:
+        raise CliError(f"-o {output}: cannot be written: {e.strerror or e}") from None
+    say(f"wrote {output}, {len(text.encode()) / 1024:,.0f} KiB")
+
+
+def _write(output: Path, text: str) -> None:
+    """Replace a file as a whole, with the mode of a new file: a page is for others to read."""
+    if output.exists() and not output.is_file():  # /dev/stdout, a pipe
+        output.write_text(text, encoding="utf-8")
+        return
+    replace_text(output, text)
+    mask = os.umask(0o077)
+    os.umask(mask)
+    output.chmod(0o666 & ~mask)

@@ -1,0 +1,171 @@
+"""``fuzztui report`` and ``fuzztui compare`` as users call them."""
+
+import json
+import os
+
+import pytest
+from strict_html import StrictPage
+from watch_lab import Fuzzer
+
+from fuzztui.cli import main
+from fuzztui.cli.compare import parsed
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
+from fuzztui.log.writer import LogWriter
+from fuzztui.wire import events as ev
+
+
+def made(path, *, target="lib:f", end=20.0, ended=True):
+    for name in ("log", "supervisor", "out/main/crashes"):
+        (path / name).mkdir(parents=True)
+    writer = LogWriter(path / "log")
+    writer.append(ev.CampaignStarted(path.name, "zest", target, wall=1e9), 0.0)
+    writer.append(ev.InstanceState("main", "running"), 0.1)
+    writer.append(ev.Stats("main", 100, 9.0, 5, edges=7), 5.0)
+    writer.append(ev.FindingSaved("main", "crash", "crashes/id:000000"), 6.0)
+    writer.append(ev.Stats("main", 300, 9.0, 5, edges=9), end)
+    if ended:
+        writer.append(ev.CampaignEnded("finished", "budget"), end)
+    writer.close(at_rest=True)
+    return path
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made(tmp_path / "runs" / "a")
+    made(tmp_path / "runs" / "b", end=10.0)
+    (tmp_path / "runs" / "a" / "campaign.toml").write_text('[campaign]\nname = "a"\n')
+    (tmp_path / "runs" / "a" / "out/main/crashes/id:000000").write_bytes(b"<b>\xff\x00" * 30)
+    return tmp_path
+
+
+def test_the_format_follows_the_name(here, capsys):
+    assert main(["report", "runs/a", "-o", "a.html"]) == DONE
+    page = (here / "a.html").read_text()
+    StrictPage(page).check_harmless()
+    assert main(["report", "runs/a", "-o", "a.json"]) == DONE
+    data = json.loads((here / "a.json").read_text())
+    assert data["execs"] == 300 and data["state"] == "finished"
+    finding = data["findings"][0]
+    assert finding["input_kind"] == "hexadecimal" and finding["input"].startswith("3c 62 3e ff")
+    assert finding["reproduce"] == "fuzztui repro runs/a runs/a/out/main/crashes/id:000000"
+    assert main(["report", "runs/a", "-o", "a.txt", "--format", "md"]) == DONE
+    capsys.readouterr()
+    assert main(["report", "runs/a"]) == DONE
+    out = capsys.readouterr().out
+    assert out.startswith("# Fuzzing a") and (here / "a.txt").read_text().startswith("# Fuzzing a")
+
+
+def test_a_page_is_for_others_to_read(here):
+    mask = os.umask(0o022)
+    try:
+        assert main(["report", "runs/a", "-o", "a.html"]) == DONE
+    finally:
+        os.umask(mask)
+    assert (here / "a.html").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_pipe_is_written_to(here):
+    os.mkfifo(here / "pipe.md")
+    reader = os.open(here / "pipe.md", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert main(["report", "runs/a", "-o", "pipe.md"]) == DONE
+        assert os.read(reader, 9) == b"# Fuzzing"
+    finally:
+        os.close(reader)
+    assert (here / "pipe.md").is_fifo()
+
+
+def test_a_log_alone_has_a_report(here, capsys):
+    (here / "runs" / "a" / "log").rename(here / "kept")
+    for path in (["kept"], [str(next((here / "kept").glob("*.jsonl*")))]):
+        assert main(["report", *path, "--format", "json"]) == DONE
+        data = json.loads(capsys.readouterr().out)
+        assert data["execs"] == 300 and data["findings"][0]["reproduce"] is None
+    assert main(["compare", "kept", "runs/b", "--json"]) == DONE
+    assert json.loads(capsys.readouterr().out)["at_s"] == 10.0
+
+
+def test_a_running_or_interrupted_campaign_has_a_report(here, capsys):
+    made(here / "runs" / "c", ended=False)
+    assert main(["report", "runs/c", "--format", "json"]) == DONE
+    assert json.loads(capsys.readouterr().out)["state"] == "interrupted"
+    assert main(["report", "runs/c"]) == DONE
+    assert "was interrupted" in capsys.readouterr().out
+
+
+def test_an_afl_directory_has_a_report(here, capsys):
+    fuzzer = Fuzzer(here / "afl" / "one")
+    (fuzzer.path / "crashes" / "id:000000,sig:11,src:000001,time:5,execs:9,op:havoc").write_bytes(
+        b"x"
+    )
+    assert main(["report", "afl"]) == DONE
+    out = capsys.readouterr().out
+    assert "SIGSEGV" in out and "fuzztui watch" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "named"),
+    [
+        (["report", "runs/none"], NOT_RUNNING, "runs/none"),
+        (["report", "runs/a", "-o", "a.pdf"], USAGE, "a.pdf"),
+        (["report", "runs/a", "-o", "none/a.html"], USAGE, "none"),
+        (["report", "runs/a", "-o", "runs"], USAGE, "directory"),
+        (["compare", "runs/a"], USAGE, "two"),
+        (["compare", "runs/a", "runs/a"], USAGE, "twice"),
+        (["compare", "runs/a", "runs/b", "--at", "15s"], USAGE, "--at"),
+        (["compare", "A=runs/a", "runs/b"], USAGE, "runs/b"),
+        (["compare", "A=runs/a", "A=runs/b"], USAGE, "A"),
+        (["compare", "A=runs/a,runs/b"], USAGE, "A"),
+        (["compare", "A=runs/x*", "B=runs/b"], NOT_RUNNING, "runs/x*"),
+        (["compare", "runs/a", "runs/x"], NOT_RUNNING, "runs/x"),
+        (["compare", "runs/a", "runs/b", "--json", "--format", "md"], USAGE, "--format"),
+        (["compare", "runs/a", "runs/d"], USAGE, "other:g"),
+        (["compare", "runs/a", "runs/e"], NOT_RUNNING, "runs/e"),
+        (["report", "runs/e"], NOT_RUNNING, "runs/e"),
+    ],
+)
+def test_errors_name_what_is_wrong(here, capsys, argv, code, named):
+    made(here / "runs" / "d", target="other:g")
+    for name in ("log", "supervisor"):
+        (here / "runs" / "e" / name).mkdir(parents=True)
+    assert main(argv) == code
+    out, err = capsys.readouterr()
+    assert named in err and "Traceback" not in err and not out
+
+
+def test_a_file_that_cannot_be_written_is_named(here, capsys):
+    assert main(["report", "runs/a", "-o", "/proc/a.html"]) != DONE
+    assert "/proc/a.html" in capsys.readouterr().err
+
+
+def test_runs_are_compared_at_the_end_of_the_shortest(here, capsys):
+    assert main(["compare", "runs/a", "runs/b", "--json"]) == DONE
+    data = json.loads(capsys.readouterr().out)
+    assert data["at_s"] == 10.0
+    assert [run["figures"]["execs"] for run in data["runs"]] == [100, 300]
+    assert main(["compare", "runs/a", "runs/b", "--json", "--at", "5.5s"]) == DONE
+    data = json.loads(capsys.readouterr().out)
+    assert [run["figures"]["execs"] for run in data["runs"]] == [100, 100]
+    assert main(["compare", "runs/a", "runs/b", "-o", "c.html"]) == DONE
+    StrictPage((here / "c.html").read_text()).check_harmless()
+    assert main(["compare", "x=runs/a", "y=runs/b", "--format", "md"]) == DONE
+    assert "A12" in capsys.readouterr().out
+
+
+def test_runs_of_one_name_get_more_of_their_path(here, capsys):
+    made(here / "other" / "a")
+    assert main(["compare", "runs/a", "other/a", "--json"]) == DONE
+    names = [run["name"] for run in json.loads(capsys.readouterr().out)["runs"]]
+    assert names == ["runs/a", "other/a"]
+
+
+def test_words_are_runs_or_groups(here):
+    assert parsed(["runs/a", "runs/b"]) == ([], [("runs/a", 0), ("runs/b", 1)])
+    assert parsed(["A=x,y", "B-2=z"]) == (["A", "B-2"], [("x", 0), ("y", 0), ("z", 1)])
+    assert parsed(["A=runs/*", "B=z"])[1] == [("runs/a", 0), ("runs/b", 0), ("z", 1)]
+    assert parsed(["runs/*"]) == ([], [("runs/a", 0), ("runs/b", 1)])
+    (here / "A=x").mkdir()
+    assert parsed(["A=x", "y"]) == ([], [("A=x", 0), ("y", 1)])
+    with pytest.raises(CliError):
+        parsed(["A=x"])

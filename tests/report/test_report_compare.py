@@ -1,0 +1,182 @@
+"""Comparisons of runs, from states."""
+
+import json
+import math
+
+import pytest
+from strict_html import StrictPage
+
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.report.compare_page import compare_json, compare_page, p_text, shown
+from fuzztui.report.compared import (
+    CannotCompare,
+    ComparedRun,
+    RunComparison,
+    check,
+    notes,
+    rank_tests,
+    spread,
+    who_found,
+    who_killed,
+)
+from fuzztui.report.html import html_page
+from fuzztui.report.markdown import markdown_page
+from fuzztui.report.plain import plain_page
+from fuzztui.wire import events as ev
+
+
+def state_of(
+    edges=10, *, found=(), killed=None, mutants=3, target="l:f", engine="mu2", total=99, version="1"
+):
+    """``found``: signatures with times; ``killed``: mutants by number with times."""
+    timed = [
+        (0.0, ev.CampaignStarted("c", engine, target, 3, version=version)),
+        (0.0, ev.InstanceState("main", "running")),
+        (1.0, ev.Stats("main", 100 * edges, corpus=5, edges=edges, edges_total=total)),
+    ]
+    if mutants:
+        items = [
+            {
+                "id": f"m{n}",
+                "line": n,
+                "function": "f",
+                "operator": "o",
+                "before": "a",
+                "after": "b",
+            }
+            for n in range(mutants)
+        ]
+        timed.append((0.0, ev.MutantsFound("main", "l", "l.py", "/l.py", items)))
+    for n, (signature, t) in enumerate(dict(found).items()):
+        timed.append((t, ev.FindingSaved("main", "crash", f"crashes/{n}")))
+        timed.append((t, ev.FindingDescribed("main", "crash", f"crashes/{n}", signature, "<T>")))
+    for n, t in (killed or {}).items():
+        timed.append((t, ev.MutantState("main", f"m{n}", "killed")))
+    timed.sort(key=lambda pair: pair[0])
+    state = State()
+    apply(state, [ev.Record(n, t, event) for n, (t, event) in enumerate(timed, 1)])
+    return state
+
+
+def runs_of(*states, groups=None):
+    numbers = groups or range(len(states))
+    return [
+        ComparedRun(f"r{n}", f"runs/r{n}", state, group, 9.0)
+        for n, (state, group) in enumerate(zip(states, numbers, strict=True))
+    ]
+
+
+def test_figures_are_side_by_side():
+    of = RunComparison(9.0, runs_of(state_of(10), state_of(20, killed={0: 2, 1: 3})))
+    assert of.figures() == ["execs", "corpus", "edges", "findings", "killed", "score"]
+    assert [of.figure(run, "edges") for run in of.runs] == [10, 20]
+    assert [of.figure(run, "killed") for run in of.runs] == [0, 2]
+    assert of.figure(of.runs[1], "score") == pytest.approx(2 / 3)
+    lines = plain_page(compare_page(of, "end")).splitlines()
+    assert next(line.split() for line in lines if "executions" in line)[-2:] == ["1,000", "2,000"]
+
+
+def test_who_had_it_first_and_alone():
+    one = state_of(found={"both": 5.0, "alone": 6.0}, killed={0: 2.0, 1: 4.0})
+    other = state_of(found={"both": 3.0}, killed={1: 3.0})
+    of = RunComparison(9.0, runs_of(one, other))
+    causes = {row.key: row for row in who_found(of)}
+    assert causes["alone"].sides == {0} and causes["alone"].first == 0
+    assert math.isnan(causes["alone"].times[1])
+    assert causes["both"].is_common and causes["both"].first == 1
+    assert causes["both"].times == (5.0, 3.0)
+    kills = {row.key: row for row in who_killed(of)}
+    assert set(kills) == {"m0", "m1"}
+    assert kills["m0"].sides == {0} and kills["m1"].first == 1
+    text = markdown_page(compare_page(of, ""))
+    assert "only in r0: 1" in text
+    assert "&lt;T&gt;" in text and "<T>" not in text
+
+
+def test_groups_have_spread_and_tests():
+    low = [state_of(n, found={"s": n} if n > 2 else {}) for n in (1, 2, 3, 4)]
+    high = [state_of(n) for n in (11, 12, 13, 14)]
+    of = RunComparison(9.0, runs_of(*low, *high, groups=[0] * 4 + [1] * 4), ["low", "high"])
+    found = {t.figure: t for t in rank_tests(of)}
+    assert found["edges"].p == pytest.approx(2 / 70)  # the smallest of 4 and 4
+    assert found["edges"].a12 == 1.0
+    assert (found["edges"].a, found["edges"].b, found["edges"].n) == ("low", "high", 4)
+    assert found["findings"].a12 == pytest.approx(0.25)
+    assert found["corpus"].p == 1.0 and found["corpus"].a12 == 0.5
+    s = spread(of.values("edges", 1))
+    assert (s.n, s.median, s.least, s.most, s.low, s.high) == (4, 12.5, 11, 14, 11.75, 13.25)
+    assert spread([]) is None
+    row = next(row for row in who_found(of) if row.key == "s")
+    assert row.runs == (2, 0) and row.times[0] == 3.5
+    page = compare_page(of, "")
+    StrictPage(html_page(page)).check_harmless()
+    text = plain_page(page)
+    assert "4 and 4" in text and "Klees" in text and "0.029" in text
+    data = json.loads(json.dumps(compare_json(of, []), allow_nan=False))
+    assert data["groups"][1]["figures"]["edges"]["median"] == 12.5
+    assert data["findings"][0]["first_s"] == {"low": 3.5, "high": None}
+    assert data["tests"][2]["effect"] == "large"
+
+
+def test_so_few_runs_that_no_test_can_tell_are_named():
+    of = RunComparison(
+        9.0, runs_of(*[state_of(n) for n in (1, 2, 3, 4)], groups=[0, 0, 1, 1]), "ab"
+    )
+    assert "p cannot be below 0.33" in plain_page(compare_page(of, ""))
+
+
+def test_other_targets_are_refused():
+    with pytest.raises(CannotCompare, match=r"'l:f' in r0; 'x:g' in r1"):
+        check(runs_of(state_of(), state_of(target="x:g")))
+    check(runs_of(state_of(target="/a/l.py:f"), state_of(target="/b/l.py:f")))
+
+
+def told(of):
+    return " ".join(text for text, _ in notes(of))
+
+
+def test_only_common_mutants_count():
+    of = RunComparison(
+        9.0, runs_of(state_of(killed={0: 1}), state_of(mutants=5, killed={0: 1, 4: 2}))
+    )
+    assert of.figure(of.runs[1], "killed") == 1
+    assert of.figure(of.runs[1], "score") == pytest.approx(1 / 3)
+    assert [row.key for row in who_killed(of)] == ["m0"]
+    assert "the 3 that all runs have, of 5" in told(of)
+
+
+def test_figures_that_cannot_be_compared_are_left_out_with_the_reason():
+    of = RunComparison(9.0, runs_of(state_of(), state_of(mutants=0, engine="zest")))
+    assert set(of.not_compared) == {"killed", "score"}
+    assert "killed" not in of.figures() and who_killed(of) == []
+    assert "r1 runs no mutants" in told(of)
+    of = RunComparison(9.0, runs_of(state_of(mutants=0), state_of(mutants=0, engine="afl")))
+    assert set(of.not_compared) == {"edges", "edges_valid"}
+    assert "edges" not in compare_json(of, [])["runs"][0]["figures"]
+    assert told(RunComparison(9.0, runs_of(state_of(), state_of()))) == ""
+    of = RunComparison(9.0, runs_of(state_of(), state_of(total=50, version="2")))
+    assert "50 to 99" in told(of) and "versions of fuzztui: 1, 2" in told(of)
+
+
+def test_a_score_of_mutants_that_had_no_turn_is_not_compared():
+    first = state_of()
+    apply(first, [ev.Record(99, 9.0, ev.PhaseStarted("mutants"))])
+    of = RunComparison(9.0, runs_of(first, state_of()))
+    assert set(of.not_compared) == {"score"} and "killed" in of.figures()
+
+
+def test_findings_that_nobody_has_described_are_counted_apart():
+    state = state_of(found={"s": 2.0})
+    apply(state, [ev.Record(99, 9.0, ev.FindingSaved("main", "crash", "crashes/x"))])
+    of = RunComparison(9.0, runs_of(state, state_of()))
+    assert of.figure(of.runs[0], "findings") == 1
+    assert "r0: 1 finding without a signature" in told(of)
+
+
+def test_figures_are_formatted_by_what_they_are():
+    assert shown("score", 0.12345) == "12.3%"
+    assert [shown("edges", v) for v in (None, math.nan, 3, 12.5, 1234.5)] == [
+        "-", "-", "3", "12.5", "1,234",
+    ]  # fmt: skip
+    assert [p_text(p) for p in (0.0001, 0.04)] == ["< 0.001", "0.040"]
