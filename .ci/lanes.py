@@ -75,6 +75,7 @@ EXPORT = (
     "tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py",
     "tests/e2e/test_score_matrix.py", "tests/cli/test_mutants_export.py",
 )  # fmt: skip
+CORPUS = ("tests/corpus", "tests/e2e/test_corpus_run.py", "tests/e2e/test_afl_corpus.py")
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 DOCS = ("tests/docs", "tests/ci")
 
@@ -104,7 +105,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/changes": ("tests/changes", *COMMANDS),
     "fuzztui/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
-    "fuzztui/cli": COMMANDS,
+    "fuzztui/cli": COMMANDS + CORPUS,
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
     # Capabilities.
@@ -115,6 +116,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/fuzzfirst": FUZZFIRST,
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
+    "fuzztui/corpus": CORPUS,
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,

@@ -57,7 +57,8 @@ def _lines_of(code: CodeType) -> Iterator[int]:
         if line:
             yield line
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        # Python 3.14: annotations are evaluated in a function of their own, if ever.
+        if isinstance(constant, CodeType) and constant.co_name != "__annotate__":
             yield from _lines_of(constant)
 
 

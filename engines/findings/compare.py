@@ -35,6 +35,7 @@ _MAX_NESTED: Final = 30
 
 
 _STRINGS: Final = frozenset({str})
+_SIZED: Final = frozenset(map(id, (str, bytes, bytearray, list, tuple, dict, set, frozenset)))
 
 
 def same(a: object, b: object) -> bool:
@@ -65,6 +66,10 @@ class _Plain(pickle.Pickler):
 
 def _same_plain_data(a: object, b: object) -> bool:
     """Whether both values are the same plain data: five times faster; False means unknown."""
+    kind = type(a)
+    # By identity: a hostile metaclass may have a hash and an __eq__ of its own.
+    if kind is type(b) and id(kind) in _SIZED and len(a) != len(b):  # type: ignore[arg-type]
+        return False
     written = []
     for value in (a, b):
         file = io.BytesIO()

@@ -55,8 +55,12 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
         source: str = campaign.target["source"]
         if not Path(source).is_dir():  # not needed if the run has its build already
             raise SupervisorError(f"target.source: there is no directory {source}: build needs it")
-        # Files of another or a failed build must not be mixed with this one. rmtree refuses a
-        # symlink, so that no directory of the user is deleted.
+        # Files of another or a failed build must not be mixed with this one. What a symbolic link
+        # leads to is a directory of the user.
+        if directory.is_symlink():
+            raise SupervisorError(
+                f"target.build: {directory} is a symbolic link, not a build; remove it"
+            )
         if os.path.lexists(directory):
             shutil.rmtree(directory)
         directory.mkdir(mode=0o700)

@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -65,6 +65,26 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
+
+
+def files_in(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the regular files in and below directories, without hidden ones, by name.
+
+    A path of a regular file is yielded itself. AFL's queue has hidden directories with more files.
+    """
+    for path in paths:
+        if _is_regular(path):
+            yield path
+        for where, folders, names in os.walk(path):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(names):
+                if not name.startswith(".") and _is_regular(file := Path(where, name)):
+                    yield file
+
+
+def _is_regular(path: Path) -> bool:
+    found = status(path)
+    return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def remove(path: Path) -> None:

@@ -77,6 +77,11 @@ class RunDir:
         return (self.turn if self.slot else self.path) / "seeds"
 
     @property
+    def minimised_seeds(self) -> Path:
+        """Which seeds are needed (``engine.minimise_seeds``), and for what program and seeds."""
+        return self.path / "minimised-seeds.json"
+
+    @property
     def pool(self) -> Path:
         """The fragment pool, with fragments of all queues (``engines/text/poolfile.py``).
 

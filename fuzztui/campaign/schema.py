@@ -220,6 +220,15 @@ PYTHON_TARGET = (
 AFL = "afl"
 """The kind of engine that is not in-process: afl-fuzz."""
 
+MINIMISE_SEEDS = Key(
+    "minimise_seeds",
+    "boolean",
+    "Before the first start run all seeds, and use only those that together cover what all cover: "
+    "with AFL++ those that afl-cmin keeps. Seeds on which the target fails are kept. If it is not "
+    "possible, all seeds are used; the log says how many of how many are.",
+    default=False,
+)
+
 ENGINE = (
     Key(
         "kind",
@@ -240,6 +249,7 @@ ENGINE = (
 
 PYTHON_ENGINE = (
     Key("seeds", "paths", "Files, or directories of files, to start from.", default=[]),
+    MINIMISE_SEEDS,
     Key(
         "max_size",
         "size",
@@ -447,6 +457,7 @@ AFL_ENGINE = (
         default=[],
         once=True,
     ),
+    MINIMISE_SEEDS,
     Key("dictionary", "files", "AFL dictionaries of tokens, at most four.", default=[]),
     Key(
         "extra_args",

@@ -9,13 +9,12 @@ is needed for a mutant which this run has not made is never lost.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import PART, replace_bytes
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.files import files_in, read_if_regular
 
 INPUTS: Final = "inputs"
 FINDINGS: Final = "findings"
@@ -52,7 +51,7 @@ class KeptCorpus:
 
     def files(self) -> list[Path]:
         """Return all inputs in a fixed order: those that failed come last."""
-        return [file for folder in (self.inputs, self.findings) for file in files_in(folder)]
+        return [*files_in((self.inputs, self.findings))]
 
     def add(self, file: Path, folder: Path) -> Path | None:
         """Copy an input into ``folder``; None if it cannot be read. Raises OSError.
@@ -66,37 +65,3 @@ class KeptCorpus:
         if read_if_regular(kept, MAX_INPUT_BYTES) != data:
             replace_bytes(kept, data)
         return kept
-
-
-def files_in(folder: Path) -> list[Path]:
-    """Return the regular files at and below a directory, or a file itself, by name."""
-    return [
-        file
-        for file in ([folder] if folder.is_file() else sorted(folder.rglob("*")))
-        if file.is_file() and not file.is_symlink() and not file.name.startswith(PART)
-    ]
-
-
-def needed(
-    kept: Iterable[frozenset[int]], new: Mapping[Path, frozenset[int]], killers: Iterable[Path]
-) -> Iterator[Path]:
-    """Yield the new inputs that the kept corpus needs.
-
-    ``kept``: what each kept input covers; ``new``: what each new one covers; ``killers``: inputs
-    that kill a mutant which no kept input kills. All of these are needed; of the others, the
-    smallest that together cover everything.
-    """
-    wanted = [file for file in dict.fromkeys(killers) if file in new]
-    covered: set[int] = set().union(*kept, *(new[file] for file in wanted))
-    yield from wanted
-    for file in sorted(new.keys() - {*wanted}, key=_by_size):
-        if not new[file] <= covered:
-            covered |= new[file]
-            yield file
-
-
-def _by_size(file: Path) -> tuple[int, str]:
-    try:
-        return file.lstat().st_size, file.name
-    except OSError:
-        return MAX_INPUT_BYTES, file.name

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.atomic import replace_bytes, replace_text
-from fuzztui.base.files import read_regular, remove, temporary_directory
+from fuzztui.base.files import files_in, read_regular, remove, temporary_directory
+from fuzztui.base.files import status as lstat
 from fuzztui.base.text import brief, several
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.changes.code import CodeChanges
 from fuzztui.ci.annotations import github, plain
-from fuzztui.ci.corpus import FINDINGS, MAX_INPUT_BYTES, KeptCorpus, files_in, needed
+from fuzztui.ci.corpus import FINDINGS, MAX_INPUT_BYTES, KeptCorpus
 from fuzztui.ci.outcome import CiOutcome, CodeLocation, Gate, located
-from fuzztui.ci.replay import Replayed, instrumented_files, replay
 from fuzztui.ci.reports import write_reports
 from fuzztui.cli.ci_judging import CiJudge
 from fuzztui.cli.gates import Baseline, read_baseline
@@ -34,6 +34,8 @@ from fuzztui.cli.runs import standing
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.cli.score import ask_score, judged
 from fuzztui.cli.since import code_changes, in_scopes, tree
+from fuzztui.inprocess.replay import Replayed, replay, replayed_files
+from fuzztui.model.cover import CoverInput, greedy_cover
 from fuzztui.model.fold import apply
 from fuzztui.model.selectors import ENDED, totals
 from fuzztui.model.state import Finding, State
@@ -137,7 +139,7 @@ class _Ci:
         """Do all steps, and write the reports."""
         options, states = self.options, list[State]()
         self._kept_before = len(self.corpus.files())
-        kept = [*self.corpus.files(), *(file for path in self._seeds for file in files_in(path))]
+        kept = [*self.corpus.files(), *files_in(self._seeds)]
         with self._step("replay"):
             replayed = self._replay(kept)
         states.append(self._replayed_state(kept, replayed))
@@ -221,7 +223,7 @@ class _Ci:
         if self.code is None:
             return _Selected(None, [])
         campaign = self.loaded.campaign
-        files = instrumented_files(self.work)
+        files = replayed_files(self.work)
         root = self.outcome.root
         if self.code.by_file and files and not any(f.is_relative_to(root) for f in files):
             raise CliError(
@@ -286,7 +288,7 @@ class _Ci:
     def _run_campaign(self, selected: _Selected) -> FrozenCampaign:
         campaign = self.loaded.campaign
         kind = "mu2" if campaign.mutants else campaign.kind
-        folders = [f for f in (self.corpus.inputs, self.corpus.findings) if files_in(f)]
+        folders = [f for f in (self.corpus.inputs, self.corpus.findings) if any(files_in([f]))]
         seeds = [*map(str, self._seeds), *map(str, folders)]
         overrides = [
             *self.options.overrides,
@@ -303,7 +305,7 @@ class _Ci:
 
     def _score(self, selected: _Selected) -> dict[str, Any] | None:
         folders = [self.corpus.inputs, *self._seeds, *self._queues()]
-        folders = [folder for folder in folders if files_in(folder)]
+        folders = [folder for folder in folders if any(files_in([folder]))]
         if not folders:
             self._note("no score: the corpus has no input yet")
             return None
@@ -324,16 +326,24 @@ class _Ci:
 
     def _merge(self, kept: list[Path], replayed: Replayed, result: dict[str, Any] | None) -> None:
         """Add what the run has found to the kept corpus: edges, kills, and failing inputs."""
-        new = [file for folder in self._queues() for file in files_in(folder)]
+        new = [*files_in(self._queues())]
         rows = result["mutants"] if result else []
-        killers = [Path(str(row.get("killer"))) for row in rows if row.get("state") == "killed"]
+        kills: dict[str, list[str]] = {}
+        for row in rows:
+            if row.get("state") == "killed":
+                kills.setdefault(str(row.get("killer")), []).append(str(row.get("id")))
         if new:
             show = _Lines("merge", len(new)).show
             covered = replay(self._campaign([]), new, self.work, self._instance, show)
-            passed = covered.cells.keys() - covered.failed.keys()
-            sound = {new[at]: covered.cells[at] for at in sorted(passed)}
-            for file in needed([*map(frozenset, replayed.cells.values())], sound, killers):
-                self.corpus.add(file, self.corpus.inputs)
+            # A killer of a queue is the first one: no kept input kills the mutant.
+            sound = [
+                CoverInput(name, status.st_size, covered.cells[at].union(kills.get(name, ())))
+                for at in sorted(covered.cells.keys() - covered.failed.keys())
+                if (status := lstat(new[at])) and (name := str(new[at]))
+            ]
+            have = set().union(*replayed.cells.values())
+            for pick in greedy_cover(sound, lambda row: row.has, have=have):
+                self.corpus.add(Path(pick.row.file), self.corpus.inputs)
         self.outcome.kept = len(self.corpus.files())
         self.outcome.added = self.outcome.kept - self._kept_before
 

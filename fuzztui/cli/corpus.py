@@ -6,31 +6,28 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import files_in, read_if_regular
 from fuzztui.base.text import several, visible
-from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
+from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, CliError, say
 from fuzztui.cli.runs import find_run
 from fuzztui.cli.score import corpus_of
-from fuzztui.export.corpus import NoInput, decoded, encoded, files_in, name_of
+from fuzztui.export.corpus import FORMATS, NoInput, decoded, encoded, name_of
 
 _MAX_BYTES = 16 << 20
 _SHOWN = 10
 
 
-def corpus(options: argparse.Namespace) -> int:
-    """Write a run's inputs for another fuzzer, or another fuzzer's inputs as seeds."""
-    target: Path = options.directory
-    if options.what == "export":
-        inputs = _of_run(options)
-        source = options.source
-    else:
-        source = options.source
-        if not source.is_dir():
-            raise CliError(f"{source}: there is no such directory", NOT_RUNNING)
-        if options.format is not None:
-            raise CliError("--format is for export; import reads both formats", USAGE)
-        inputs = _of_other(source)
-    return _write(inputs, target, options)
+def export_corpus(options: argparse.Namespace) -> int:
+    """Write a run's inputs for another fuzzer."""
+    return _write(_of_run(options), options.directory, options.format, text=options.text)
+
+
+def import_corpus(options: argparse.Namespace) -> int:
+    """Write another fuzzer's inputs as seeds."""
+    source: Path = options.source
+    if not source.is_dir():
+        raise CliError(f"{source}: there is no such directory", NOT_RUNNING)
+    return _write(_of_other(source), options.directory, FORMATS[0], text=False)
 
 
 def _of_run(options: argparse.Namespace) -> Iterator[tuple[str, bytes | str]]:
@@ -55,10 +52,9 @@ def _of_other(source: Path) -> Iterator[tuple[str, bytes | str]]:
 
 
 def _write(
-    inputs: Iterator[tuple[str, bytes | str]], target: Path, options: argparse.Namespace
+    inputs: Iterator[tuple[str, bytes | str]], target: Path, format_: str, *, text: bool
 ) -> int:
     """Write each input once; a text in place of an input is the reason why there is none."""
-    format_ = options.format or "libfuzzer"
     written = known = 0
     seen: set[str] = set()
     wrong: list[str] = []
@@ -72,13 +68,13 @@ def _write(
             if file.name in seen or file.exists():
                 known += 1
             else:
-                file.write_bytes(encoded(data, format_, text=options.text))
+                file.write_bytes(encoded(data, format_, text=text))
                 written += 1
             seen.add(file.name)
     except OSError as e:
         raise CliError(f"{e.filename or target}: {e.strerror or e}") from None
-    for text in wrong[:_SHOWN]:
-        say(text)
+    for line in wrong[:_SHOWN]:
+        say(line)
     if len(wrong) > _SHOWN:
         say(f"and {len(wrong) - _SHOWN:,} more without an input")
     print(visible(f"{target}: {several(written, 'new file')}, {known:,} known"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from fuzztui.base.files import files_in
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -17,7 +18,6 @@ from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
-from fuzztui.export.corpus import files_in
 from fuzztui.export.coverage import Coverage, formatted, ranges
 from fuzztui.inprocess.executed import CoveredInput, executed_lines, instrumented_files
 from fuzztui.model.state import State

@@ -167,8 +167,14 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             (
                 ("export RUN DIR", "write the inputs as libFuzzer or Go keep them"),
                 ("import DIR SEEDS", "write the corpus of another fuzzer as seeds"),
+                ("minimise RUN -o D", "the fewest entries that keep edges and kills"),
+                ("merge DIR RUN...", "add to DIR only what brings something new"),
+                ("why RUN ID", "why an entry is kept, what only it covers"),
             ),
             (
+                "corpus minimise runs/tomllib-mu2 -o small",
+                "corpus merge seeds runs/tomllib-mu2 other-seeds",
+                "corpus why runs/tomllib-mu2 main/12",
                 "corpus export runs/tomllib-mu2 corpus",
                 "corpus import testdata/fuzz/FuzzParse seeds",
             ),

@@ -5,22 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.text import brief, several
 from fuzztui.cli.output import CliError, say
-from fuzztui.model.matrix import CorpusMatrix, MatrixError, greedy_cover
+from fuzztui.model.cover import greedy_cover
+from fuzztui.model.matrix import CorpusMatrix, MatrixError
 
 _SHOWN = (1, 3, 5, 10, 20, 50)
 """Numbers of inputs for which the summary lists how many mutants they kill."""
 
 
-def keep_matrix(file: Path, result: dict[str, Any]) -> None:
-    """Write the matrix of the engine's result, if it has one, to the run."""
+def keep_matrix(file: Path, result: dict[str, Any], names: Mapping[str, str]) -> None:
+    """Write the matrix of the engine's result, if it has one, to the run.
+
+    ``names``: the names of inputs whose copies were scored.
+    """
     if isinstance(matrix := result.get("matrix"), dict):
+        for row in matrix.get("rows", ()) if names else ():
+            row["file"] = names.get(row.get("file"), row.get("file"))
         try:
             replace_text(file, json.dumps(matrix))
         except OSError as e:

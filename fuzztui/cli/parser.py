@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fuzztui import __version__
-from fuzztui.base.cpus import usable_cpus
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign.units import parse_duration
+from fuzztui.cli import corpus_parser
+from fuzztui.cli.arguments import RUN_HELP, add_jobs, add_set, count
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
 from fuzztui.cli.report_options import add_compare, add_report
 from fuzztui.cli.since import add_changes
 
 Run = Callable[[argparse.Namespace], int]
 """A function that carries out a parsed command; returns the exit code."""
-
-_RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
-
 
 _WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
 
@@ -47,14 +45,16 @@ def parse(argv: list[str]) -> argparse.Namespace:
     """Parse the arguments; ``options.command`` is the function that carries out the command."""
     if argv and argv[0] in _COMMANDS:
         name, rest = argv[0], argv[1:]
+        prog, add = f"fuzztui {name}", _COMMANDS[name]
+        if rest and rest[0] in (words := _WORDS.get(name, {})):
+            prog, add, rest = f"{prog} {rest[0]}", words[rest[0]], rest[1:]
         parser = _Parser(
-            prog=f"fuzztui {name}",
+            prog=prog,
             description=described(name),
             epilog=examples(name),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command = _COMMANDS[name](parser)
-        parser.set_defaults(command=command)
+        parser.set_defaults(command=add(parser))
         # Intermixed parsing rejects arguments that begin with a dash, even after "--".
         return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
     parser = _Parser(
@@ -97,7 +97,7 @@ def _run(parser: argparse.ArgumentParser) -> Run:
 def _how_to_run(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import run
 
-    _set(parser)
+    add_set(parser)
     parser.add_argument(
         "--new", action="store_true", help="start another run, in a separate directory"
     )
@@ -175,7 +175,7 @@ def _status(parser: argparse.ArgumentParser) -> Run:
 def _ctl(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import ctl
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
+    parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
     parser.add_argument(
         "action", metavar="COMMAND", choices=list(ctl.ACTIONS), help=", ".join(ctl.ACTIONS)
     )
@@ -267,7 +267,7 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
     )
     add_changes(parser, "mutants of functions (with rank: of lines)")
     rank_ = parser.add_argument_group("with rank")
-    rank_.add_argument("--limit", metavar="N", type=_count, help="only the first N mutants")
+    rank_.add_argument("--limit", metavar="N", type=count, help="only the first N mutants")
     rank_.add_argument("--lines", default="", help="only mutants of these lines: 12,40-60")
     rank_.add_argument("--language", default="", help="default: by the suffix of the file name")
     rank_.add_argument(
@@ -289,16 +289,16 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
     rank_.add_argument(
         "--seed", type=int, default=0, help="random seed for the first mutant or the random order"
     )
-    _set(parser)
+    add_set(parser)
     return mutants.mutants
 
 
 def _score(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import score
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
     _corpus_folders(parser, "inputs to score")
-    _jobs(parser)
+    add_jobs(parser)
     parser.add_argument(
         "--budget",
         metavar="TIME",
@@ -330,7 +330,7 @@ def _score(parser: argparse.ArgumentParser) -> Run:
     )
     add_changes(parser, "mutants of functions")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    _set(parser)
+    add_set(parser)
     return score.score
 
 
@@ -373,8 +373,8 @@ def _ci(parser: argparse.ArgumentParser) -> Run:
         "earlier run of ci on all code, or what score --json has printed",
     )
     _gates(parser)
-    _jobs(parser, " of the score")
-    _set(parser)
+    add_jobs(parser, " of the score")
+    add_set(parser)
     return ci.ci
 
 
@@ -398,7 +398,7 @@ def _gates(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import export
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
     parser.add_argument(
         "--pytest",
         metavar="FILE",
@@ -410,7 +410,7 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--tests",
         metavar="N",
-        type=_count,
+        type=count,
         default=0,
         help="only the N best tests (default: as many as kill and cover everything)",
     )
@@ -430,7 +430,7 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--force", action="store_true", help="replace a file that fuzztui has not made"
     )
-    _jobs(parser)
+    add_jobs(parser)
     parser.add_argument(
         "--budget",
         metavar="TIME",
@@ -438,42 +438,15 @@ def _export(parser: argparse.ArgumentParser) -> Run:
         default=0.0,
         help="search for kills no longer than this, such as 5m (0: no limit)",
     )
-    _set(parser)
+    add_set(parser)
     return export.export
-
-
-def _corpus(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import corpus
-    from fuzztui.export.corpus import FORMATS
-
-    parser.add_argument(
-        "what",
-        choices=["export", "import"],
-        help="export: the inputs of a run, for another fuzzer; import: the corpus of another "
-        "fuzzer, as seeds",
-    )
-    parser.add_argument(
-        "source", metavar="RUN|DIR", type=Path, help="export: a run; import: a directory"
-    )
-    parser.add_argument("directory", metavar="DIR", type=Path, help="where to write the files")
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        help="with export: libfuzzer: plain files, named by their hash, which all fuzzers read "
-        "(default); go: files of 'go test fuzz v1'",
-    )
-    parser.add_argument(
-        "--text", action="store_true", help="with --format go: string values instead of []byte"
-    )
-    parser.add_argument("--findings", action="store_true", help="with export: findings too")
-    return corpus.corpus
 
 
 def _coverage(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import coverage
     from fuzztui.export.coverage import FORMATS
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
     parser.add_argument(
         "--format", choices=FORMATS, help="default: a table of files with their missing lines"
     )
@@ -497,7 +470,7 @@ def _coverage(parser: argparse.ArgumentParser) -> Run:
         help="names of files are relative to DIR, which must be the repository for services that "
         "show coverage (default: the current directory)",
     )
-    _set(parser)
+    add_set(parser)
     return coverage.coverage
 
 
@@ -510,7 +483,7 @@ def _mutate(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--count",
         metavar="N",
-        type=_count,
+        type=count,
         default=10,
         help="number of mutated files, taking the given files in turn (10)",
     )
@@ -529,7 +502,7 @@ def _mutate(parser: argparse.ArgumentParser) -> Run:
         help="only this text mutator (may be repeated); default: all",
     )
     parser.add_argument(
-        "--stack", metavar="K", type=_count, default=1, help="text mutators per mutated file (1)"
+        "--stack", metavar="K", type=count, default=1, help="text mutators per mutated file (1)"
     )
     parser.add_argument("--list", action="store_true", help="list the text mutators with effects")
     return mutate.mutate
@@ -568,7 +541,7 @@ def _events(parser: argparse.ArgumentParser) -> Run:
         metavar="RUN|LOG",
         type=Path,
         nargs="?",
-        help=f"{_RUN_HELP}, or a log; default: the only or latest run in ./runs",
+        help=f"{RUN_HELP}, or a log; default: the only or latest run in ./runs",
     )
     parser.add_argument(
         "--follow", action="store_true", help="print also new events, until the campaign ends"
@@ -656,7 +629,7 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
         action="store_false",
         help="do not run the target to observe the types of parameters without annotations",
     )
-    _set(parser)
+    add_set(parser)
     return targets.targets
 
 
@@ -681,7 +654,7 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
 def _repro(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import repro
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
+    parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
     parser.add_argument(
         "file", metavar="FILE", help="an input, or INSTANCE/crashes/id:... in the run"
     )
@@ -691,7 +664,7 @@ def _repro(parser: argparse.ArgumentParser) -> Run:
 def _minimise(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import minimise
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
+    parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
     parser.add_argument(
         "file", metavar="FILE", help="an input, or INSTANCE/crashes/id:... in the run"
     )
@@ -739,7 +712,7 @@ def _check(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--notify", action="store_true", help="run notify.command once, with a test message"
     )
-    _set(parser)
+    add_set(parser)
     return check.check
 
 
@@ -781,7 +754,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "ci": _ci,
     "export": _export,
     "coverage": _coverage,
-    "corpus": _corpus,
+    "corpus": corpus_parser.corpus,
     "mutate": _mutate,
     "operators": _operators,
     "targets": _targets,
@@ -802,14 +775,8 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
 }
 
 
-def _jobs(parser: argparse.ArgumentParser, of: str = "") -> None:
-    parser.add_argument(
-        "--jobs",
-        metavar="N",
-        type=_count,
-        default=usable_cpus(),
-        help=f"number of parallel processes{of} (default: one for each CPU: %(default)s)",
-    )
+_WORDS = {"corpus": corpus_parser.WORDS}
+"""Commands whose second word has options of its own."""
 
 
 def _corpus_folders(parser: argparse.ArgumentParser, what: str) -> None:
@@ -823,17 +790,6 @@ def _corpus_folders(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def _set(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="override a key of the file: --set campaign.budget=15s",
-    )
-
-
 def _theme(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--theme", help="a colour theme (fuzztui themes lists them)")
 
@@ -844,7 +800,7 @@ def _optional_run(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         type=Path,
         nargs="?",
-        help=f"{_RUN_HELP}; default: the only or latest one in ./runs",
+        help=f"{RUN_HELP}; default: the only or latest one in ./runs",
     )
 
 
@@ -865,16 +821,6 @@ def _moment(text: str) -> float:
 
 
 _CLOCK = re.compile(r"(?:(\d{1,6})d\s*)?(?:(\d{1,6}):)?(\d{1,6}):([0-5]?\d(?:\.\d+)?)")
-
-
-def _count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return number
 
 
 def _percent(text: str) -> float:

@@ -125,11 +125,13 @@ def ask_score(
     jobs: int,
     within_s: float,
     matrix: Path | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the engine's result; show progress on stderr. Raises :class:`CliError`.
 
     ``directory``: the instance's. ``within_s``: the time limit; 0: none. ``matrix``: a file in
-    which the kill matrix is kept; then the matrix is a part of the result.
+    which the kill matrix is kept; then the matrix is a part of the result. ``names``: the names
+    of files in the matrix, if the corpus has copies of them.
     """
     progress = _Progress(sys.stderr.isatty())
     limits = ["--jobs", str(jobs), "--within", str(within_s)]
@@ -143,7 +145,7 @@ def ask_score(
                     progress.show(answer["progress"])
                 elif isinstance(answer.get("result"), dict):
                     if matrix is not None:
-                        keep_matrix(matrix, answer["result"])
+                        keep_matrix(matrix, answer["result"], names or {})
                     return dict(answer["result"])
     except SupervisorError as e:
         raise CliError(str(e)) from None

@@ -30,7 +30,7 @@ from fuzztui.model.fuzzfirst import (
     trials_of,
 )
 from fuzztui.model.mutants import score_of
-from fuzztui.model.progress import AT_WORK, PHASES, phase, tally, verdict
+from fuzztui.model.progress import AT_WORK, PHASES, phase, shown_progress, tally, verdict
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, Mutant, State
 from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text
@@ -65,12 +65,16 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
             ended = True
             yield "   -  the mutants' budget ends here"
         line = str(m.line) if m.line >= 0 else "?"
-        head = f"{number or '':>4}  {brief(m.listed_stage):<10} {verdict(m):<6}"
+        head = f"{number or '':>4}  {brief(_progress(state, m)):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
         left_over = (width or 1 << 30) - len(text) - 2
         if left_over >= MIN_CHANGE:
             text = f"{text}  {cut(shown_change(m), left_over)}"
         yield text.rstrip()
+
+
+def _progress(state: State, m: Mutant) -> str:
+    return shown_progress(m.listed_stage, mutants_phase=state.stage == "mutants")
 
 
 def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
@@ -97,7 +101,7 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 def turn_details(state: State, m: Mutant) -> Iterator[str]:
     """Yield the details of one mutant's turn as labelled lines."""
     numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
-    progress = m.listed_stage
+    progress = _progress(state, m)
     if number := numbers.get(m.id):
         progress += f", number {number:,} of {len(numbers):,} waiting"
     if m.slot:

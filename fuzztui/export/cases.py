@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fuzztui.export.recorded import Recorded
-from fuzztui.model.matrix import CorpusMatrix, MatrixEntry, greedy_cover
+from fuzztui.model.cover import greedy_cover
+from fuzztui.model.matrix import CorpusMatrix, MatrixEntry
 
 _MAX_WORD = 40
 
@@ -47,20 +48,15 @@ def chosen_rows(matrix: CorpusMatrix) -> list[tuple[MatrixEntry, frozenset[str],
     """
     rows = [row for row in matrix.rows if row.outcome in ("success", "invalid")]
 
-    def has(row: MatrixEntry) -> Collection[object]:
-        return [*row.kills, *row.edges]
-
-    def weight(new: Collection[object]) -> tuple[int, int]:
-        kills = sum(isinstance(item, str) for item in new)
-        return kills, len(new) - kills
-
     return [
         (
             pick.row,
             frozenset(item for item in pick.new if isinstance(item, str)),
             sum(isinstance(item, int) for item in pick.new),
         )
-        for pick in greedy_cover(rows, has, weight)
+        for pick in greedy_cover(
+            rows, lambda row: [*row.kills, *row.edges], first=lambda item: isinstance(item, str)
+        )
     ]
 
 

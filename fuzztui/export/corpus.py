@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 GO: Final = "go"
@@ -85,12 +83,3 @@ def _unquoted(text: str) -> bytes:
         else:
             made += plain.encode()
     return bytes(made)
-
-
-def files_in(folders: Iterable[Path]) -> Iterator[Path]:
-    """Regular files in and below the folders, without hidden ones, in the order of their names."""
-    for folder in folders:
-        for file in sorted(folder.rglob("*")):
-            hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-            if not hidden and not file.is_symlink() and file.is_file():
-                yield file

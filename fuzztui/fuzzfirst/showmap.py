@@ -103,7 +103,7 @@ class Showmap:
             option = "-n" if self.subject.blind else min(nyx)
             raise SupervisorError(
                 f"{campaign.file}: engine.extra_args: with {option} coverage is unknown, so "
-                "corpora of mutants cannot be transferred; leave out the option"
+                "corpora cannot be compared; leave out the option"
             )
         tool = self.subject.tool("afl-showmap")
         if tool is None:

@@ -1,10 +1,10 @@
-"""The kill matrix as an engine prints it, and a small set of inputs that covers it."""
+"""The kill matrix as an engine prints it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 _ORACLES = ("value", "exception", "timeout", "died")
 
@@ -70,67 +70,3 @@ def _entry(row: Any, mutants: Sequence[str]) -> MatrixEntry:
         kills={mutants[n]: o for o in _ORACLES for n in row["kills"].get(o, ())},
         reached=int(row.get("reached", "0"), 16),
     )
-
-
-class _Sized(Protocol):
-    @property
-    def file(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-
-
-_Row = TypeVar("_Row", bound=_Sized)
-
-
-@dataclass(frozen=True, slots=True)
-class CoverPick(Generic[_Row]):
-    """An input of a cover, and what no earlier pick has."""
-
-    row: _Row
-    new: frozenset[object]
-
-
-def greedy_cover(
-    rows: Sequence[_Row],
-    key: Callable[[_Row], Collection[object]],
-    weight: Callable[[Collection[object]], Any] = len,
-) -> list[CoverPick[_Row]]:
-    """Return few rows that together have everything that all rows have, the best first.
-
-    The next one has the most that is new, by ``weight``; of equals, the smallest input. Picks that
-    later ones make needless are dropped at the end. The result depends on the rows only.
-    """
-    parts = {id(row): frozenset(key(row)) for row in rows}
-    left: set[object] = set().union(*parts.values()) if parts else set()
-    open_ = sorted(rows, key=lambda row: (row.size, row.file))
-    chosen: list[_Row] = []
-    while left:
-        best = max(open_, key=lambda row: weight(parts[id(row)] & left))  # the first of equals
-        left -= parts[id(best)]
-        chosen.append(best)
-    counts: dict[object, int] = {}
-    for row in chosen:
-        for item in parts[id(row)]:
-            counts[item] = counts.get(item, 0) + 1
-    for row in reversed(chosen.copy()):
-        if all(counts[item] > 1 for item in parts[id(row)]):
-            chosen.remove(row)
-            for item in parts[id(row)]:
-                counts[item] -= 1
-    return _in_best_order(chosen, parts, weight)
-
-
-def _in_best_order(
-    rows: list[_Row],
-    parts: dict[int, frozenset[object]],
-    weight: Callable[[Collection[object]], Any],
-) -> list[CoverPick[_Row]]:
-    """Order a cover greedily again, because what was dropped had a part in the first order."""
-    picks: list[CoverPick[_Row]] = []
-    seen: set[object] = set()
-    while rows:
-        best = max(rows, key=lambda row: weight(parts[id(row)] - seen))
-        rows.remove(best)
-        picks.append(CoverPick(best, parts[id(best)] - seen))
-        seen |= parts[id(best)]
-    return picks

@@ -33,6 +33,9 @@ class Progressing(Protocol):
 WAITING = ("queued", "building", "built")
 """Stages of a mutant whose turn is still to come."""
 
+NO_TURN = "no turn"
+"""For users, the progress of a mutant that still waited when the target's phase began."""
+
 AT_WORK = ("pruning", "fuzzing", "collecting")
 
 PHASES = (
@@ -54,6 +57,14 @@ def phase(mutant: Progressing) -> str:
     if mutant.stage == "dropped" and mutant.state == "equivalent":
         return "equivalent"
     return mutant.stage or "unknown"
+
+
+def shown_progress(listed_stage: str, *, mutants_phase: bool) -> str:
+    """Return the progress of a mutant for users: its listed stage, or :data:`NO_TURN`.
+
+    ``mutants_phase``: waiting mutants can still have a turn.
+    """
+    return listed_stage if mutants_phase or listed_stage not in WAITING else NO_TURN
 
 
 def verdict(mutant: Progressing) -> str:

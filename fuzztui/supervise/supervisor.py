@@ -159,6 +159,11 @@ class Supervisor:
             self._setup_messages = self._launcher.setup(
                 self._campaign, self._run_dir, self._progress
             )
+            if self._campaign.engine.get("minimise_seeds"):
+                from fuzztui.corpus.seeds import minimise_seeds  # slow to import, rarely needed
+
+                more = minimise_seeds(self._campaign, self._run_dir, self._progress)
+                self._setup_messages = [*self._setup_messages, *more]
             self._clock.start()
 
     async def run(self, ready: Callable[[], None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -44,6 +45,8 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -128,10 +131,14 @@ def test_a_shallow_clone(repository: Repository, tmp_path: Path) -> None:
     assert len(changes_since("origin/main", tmp_path / "c").files) == 1
 
 
-def test_no_repository_and_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(ChangesError, match="not a git repository"):
         changes_since("main", tmp_path)
+
+
+def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ChangesError, match="--in-diff"):
         changes_since("main", tmp_path)

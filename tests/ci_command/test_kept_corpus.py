@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.ci.corpus import MAX_INPUT_BYTES, KeptCorpus, needed
+from fuzztui.ci.corpus import MAX_INPUT_BYTES, KeptCorpus
 
 
 @pytest.fixture
@@ -50,25 +50,3 @@ def test_files_of_users_and_what_is_no_file(corpus: KeptCorpus, tmp_path: Path) 
         file.truncate(MAX_INPUT_BYTES + 1)
     assert corpus.add(large, corpus.inputs) is None
     assert KeptCorpus(tmp_path / "nowhere").files() == []
-
-
-def test_what_is_needed(tmp_path: Path) -> None:
-    small, big, same, killer = (
-        put(tmp_path, name, b"x" * size)
-        for name, size in [("small", 1), ("big", 9), ("same", 2), ("killer", 5)]
-    )
-    covers = {
-        big: frozenset({1, 2, 3}), same: frozenset({1, 2}), small: frozenset({2}),
-        killer: frozenset({9}),
-    }  # fmt: skip
-
-    def chosen(kept: list[frozenset[int]], *killers: Path) -> list[Path]:
-        return list(needed(kept, covers, killers))
-
-    assert chosen([frozenset({1, 2, 3, 9})]) == []
-    # It kills what no kept input kills, though it covers nothing new.
-    assert chosen([frozenset({1, 2, 3, 9})], killer, killer) == [killer]
-    assert chosen([frozenset({9})]) == [small, same, big]
-    assert chosen([frozenset({1, 9})]) == [small, big]
-    assert chosen([frozenset({9})], big) == [big]
-    assert chosen([frozenset({1, 2, 3, 9})], tmp_path / "a kept one") == []

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 PACKAGES = (
     (r"afl|sanitizers", "afl++"),
+    (r"\bgit\b", "git"),
     (r"C compiler", "gcc libc6-dev"),
     (r"tmux", "tmux"),
     (r"openssh|sshd", "openssh-server openssh-client"),

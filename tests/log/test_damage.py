@@ -195,6 +195,7 @@ COMMANDS = {
     "events": ["events", "RUN"],
     "metrics": ["metrics", "RUN"],
     "coverage": ["coverage", "RUN"],
+    "corpus why": ["corpus", "why", "RUN", "0"],
     "export": ["export", "RUN", "--pytest", "test_it.py"],
     "events of JSON": ["events", "RUN", "--json", "--follow"],
     "replay": ["replay", "RUN"],
@@ -224,7 +225,6 @@ READ_NO_LOG = {
     "themes",
     "config",
     "run",
-    "corpus",
     "ci",
 }
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of

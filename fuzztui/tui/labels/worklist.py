@@ -17,7 +17,7 @@ from fuzztui.model.fuzzfirst import (
     trials_of,
 )
 from fuzztui.model.mutants import score_of
-from fuzztui.model.progress import AT_WORK, WAITING, phase, tally
+from fuzztui.model.progress import AT_WORK, NO_TURN, phase, shown_progress, tally
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 
@@ -34,13 +34,10 @@ STAGES: dict[str, MutantGlyph] = {
         MutantGlyph("refused", "⊗", "×", "hang"),
         MutantGlyph("failed", "✗", "×", "failed"),
         MutantGlyph("dropped", "=", "≡", "muted"),
+        MutantGlyph(NO_TURN, "○", "░", "muted"),
     )
 }
 """Progress of a mutant: first those with a turn, last those that will never have one."""
-
-NO_TURN = MutantGlyph("no turn", "◌", "░", "muted")
-"""A mutant that still waited when the target's phase began."""
-
 _LABELS = {
     "at work": "running",
     "collecting": "transferring",
@@ -60,9 +57,7 @@ def progress_glyph(mutant: Mutant, *, mutants_phase: bool = True) -> MutantGlyph
 
     ``mutants_phase``: waiting mutants can still have a turn.
     """
-    word = mutant.listed_stage
-    if not mutants_phase and word in WAITING:
-        return NO_TURN
+    word = shown_progress(mutant.listed_stage, mutants_phase=mutants_phase)
     return STAGES.get(word) or SIGNS.get(word) or MutantGlyph(word, "?", "?", "muted")
 
 

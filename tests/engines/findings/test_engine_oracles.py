@@ -221,8 +221,8 @@ def fail(text: str) -> object:
         (lambda t: (c for c in t), str.upper, "differs @ values generator / str"),
         (lambda t: compile("y=1", "f", "exec"), lambda t: compile("y=1", "g", "exec"), ""),
         (
-            lambda t: compile("y=1", "f", "exec"),
-            lambda t: compile("y=2", "f", "exec"),
+            lambda t: compile("y=1000", "f", "exec"),
+            lambda t: compile("y=2000", "f", "exec"),
             "differs @ values int / int",
         ),
         (

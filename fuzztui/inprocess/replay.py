@@ -21,6 +21,8 @@ _MAX_CELLS: Final = 16 << 20
 _MAX_STALLS: Final = 3
 """Inputs in a row that may end the engine."""
 EDGES: Final = "edges.json"
+VALID: Final = 7
+"""The bucket that marks a valid input: zest counts the coverage of valid inputs separately."""
 
 
 @dataclass(slots=True)
@@ -28,7 +30,8 @@ class Replayed:
     """The results by the index of the input."""
 
     cells: dict[int, frozenset[int]] = field(default_factory=dict)
-    """What each input covers: twice the number of a cell; plus one if the input was valid."""
+    """What each input covers: 8 times the number of a cell, plus the bucket of its hit count, 0 to
+    6; of a valid input also plus :data:`VALID`."""
     failed: dict[int, dict[str, str]] = field(default_factory=dict)
     """The description of each failure, with the fields of ``FindingDescribed``."""
     loaded: bool = False
@@ -110,11 +113,12 @@ def _covered(text: str, *, valid: bool) -> frozenset[int]:
         cells = zlib.decompressobj().decompress(base64.b64decode(text), _MAX_CELLS)
     except (ValueError, binascii.Error, zlib.error):
         return frozenset()
-    hit = [cell for cell, bits in enumerate(cells) if bits]
-    return frozenset([2 * cell for cell in hit] + [2 * cell + 1 for cell in hit if valid])
+    hit = [(cell, bits) for cell, bits in enumerate(cells) if bits]
+    found = [8 * cell + min(bits.bit_length() - 1, VALID - 1) for cell, bits in hit]
+    return frozenset(found + [8 * cell + VALID for cell, _ in hit if valid])
 
 
-def instrumented_files(work: Path) -> set[Path]:
+def replayed_files(work: Path) -> set[Path]:
     """Return the files of the instrumented modules, which a replay in ``work`` has loaded."""
     modules = (read_json(work / EDGES) or {}).get("modules")
     rows = modules if isinstance(modules, list) else []

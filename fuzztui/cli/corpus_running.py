@@ -1,0 +1,210 @@
+"""One command that runs inputs on the target of a run: what they cover, what they kill."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.files import read_if_regular, temporary_directory
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.ci.corpus import KeptCorpus
+from fuzztui.cli.matrix import matrix_of
+from fuzztui.cli.mutants import AFL, own_campaign, python_campaign
+from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.cli.progress import Estimate
+from fuzztui.cli.score import ask_score
+from fuzztui.corpus.choose import Kills
+from fuzztui.corpus.entries import CorpusInput, CorpusInputs, directory_inputs, run_inputs
+from fuzztui.corpus.measure import OK, UNFIT, Covered, Measured, Measurer
+from fuzztui.export.corpus import name_of
+
+EDGES, KILLS, BOTH = "edges", "kills", "both"
+BY = (EDGES, KILLS, BOTH)
+_MU2 = "mu2"
+_WELL = ("success", "invalid")
+_FLAKY = "flaky"
+
+
+class Care:
+    """Context manager: one command that runs inputs on the target of a run."""
+
+    def __init__(self, run: RunDir, options: argparse.Namespace, by: str = "") -> None:
+        self.run, self._options = run, options
+        self.campaign = own_campaign(run.campaign, options.overrides)
+        is_afl = self.campaign.kind == AFL
+        self.by: str = by or options.by or (BOTH if self.campaign.kind == _MU2 else EDGES)
+        if is_afl and self.by != EDGES:
+            raise CliError(
+                f"--by {self.by}: {run.path} is a run of afl, whose inputs kill no mutants; "
+                "use --by edges",
+                USAGE,
+            )
+        self._folders = 0
+        self._progress = Estimate()
+
+    def __enter__(self) -> Care:
+        with disk():
+            self._temporary = temporary_directory()
+        self._work = Path(self._temporary.name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._temporary.cleanup()
+
+    def _folder(self, name: str) -> Path:
+        self._folders += 1
+        folder = self._work / f"{name}{self._folders}"
+        folder.mkdir()
+        return folder
+
+    # ------------------------------------------------------------------ inputs
+
+    def of(self, given: Path, run: RunDir | None) -> CorpusInputs:
+        """Return the inputs of a source."""
+        return self.of_directory(given) if run is None else self.of_run(run)
+
+    def of_run(self, run: RunDir) -> CorpusInputs:
+        """Return the queue entries of a run. Raises :class:`CliError`."""
+        with disk():
+            return run_inputs(run.path, self._folder("in"))
+
+    def of_directory(self, directory: Path) -> CorpusInputs:
+        """Return the inputs of a directory. Raises :class:`CliError`."""
+        kept = _kept(directory)
+        folder = directory if kept is None else kept.inputs
+        with disk():
+            found = directory_inputs(folder, self._folder("in"))
+        if kept is not None and found.entries:
+            self._check_constants(directory, kept.constants)
+        return found
+
+    def add(self, entries: Iterable[CorpusInput], directory: Path) -> None:
+        """Write inputs to a directory, each file as a whole. Raises :class:`CliError`."""
+        kept = _kept(directory)
+        with disk():
+            directory.mkdir(parents=True, exist_ok=True)
+            mine = _read(self.run.constants) if self.campaign.draws_constants else None
+            if kept is not None and mine is not None:
+                replace_bytes(kept.constants, mine)
+            for entry in entries:
+                if kept is not None:
+                    kept.add(entry.copy, kept.inputs)
+                else:
+                    data = entry.copy.read_bytes()
+                    file = directory / name_of(data, "libfuzzer")
+                    replace_bytes(file, data)
+                    file.chmod(0o644)
+
+    def check_alike(self, run: RunDir) -> None:
+        """Report another run whose inputs may mean something else to the target.
+
+        Raises :class:`CliError` if they do.
+        """
+        other = own_campaign(run.campaign)
+        mine, theirs = self.campaign.target, other.target
+        key = "command" if self.campaign.kind == AFL else "function"
+        if (self.campaign.kind == AFL) != (other.kind == AFL) or mine[key] != theirs.get(key):
+            say(f"{run.path}: has another target; its inputs run on the one of {self.run.path}")
+        self._check_constants(run.path, run.constants)
+
+    def _check_constants(self, path: Path, constants: Path) -> None:
+        """Raise :class:`CliError` if choices in the inputs there mean something else."""
+        if self.campaign.draws_constants and _read(constants) != _read(self.run.constants):
+            raise CliError(
+                f"{path}: the choices in its inputs select other constants than those of "
+                f"{self.run.path}: inputs of a generator can be merged only if these are the same",
+                USAGE,
+            )
+
+    # ------------------------------------------------------------------ running them
+
+    def _measurer(self) -> Measurer:
+        def show(done: int, total: int) -> None:
+            self._progress.show("running inputs", done, total)
+
+        return Measurer(
+            self.campaign,
+            self.run.instance("main"),
+            self._folder("work"),
+            self._options.jobs,
+            show,
+        )
+
+    def measured(self, sources: Sequence[CorpusInputs]) -> Measured:
+        """Run the inputs. Raises :class:`CliError`."""
+        entries = [entry for inputs in sources for entry in inputs.entries]
+        if self.by == KILLS:  # whether they fail is in the matrix
+            return Measured(inputs=[Covered(outcomes={OK}) for _ in entries])
+        return self._run([entry.copy for entry in entries])
+
+    def once(self, inputs: CorpusInputs) -> Measured:
+        """Run the inputs once. Raises :class:`CliError`."""
+        return self._run([entry.copy for entry in inputs.entries], passes=1)
+
+    def again(self, entries: Sequence[CorpusInput], measured: Measured) -> Measured:
+        """Run inputs once more, without the others. Raises :class:`CliError`."""
+        return self._run([entry.copy for entry in entries], passes=1, into=measured)
+
+    def _run(
+        self, files: Sequence[Path], *, passes: int = 2, into: Measured | None = None
+    ) -> Measured:
+        try:
+            with disk():
+                return self._measurer().measure(files, passes, into)
+        except SupervisorError as e:
+            raise CliError(str(e)) from None
+        finally:
+            self._progress.clear()
+
+    def kills(self, sources: Sequence[CorpusInputs]) -> Kills | None:
+        """Return which inputs kill which mutants; None without ``--by``. Raises CliError."""
+        if self.by == EDGES:
+            return None
+        names = {str(e.copy): str(e.path) for inputs in sources for e in inputs.entries}
+        folders = sorted({Path(copy).parent for copy in names})
+        if not folders:
+            return Kills({})
+        result = ask_score(
+            python_campaign(self.run.campaign, self._options.overrides),
+            self.run.instance("main"),
+            folders,
+            jobs=self._options.jobs,
+            within_s=0,
+            matrix=self.run.matrix,
+            names=names,
+        )
+        rows = matrix_of(result).rows
+        return Kills(
+            {row.sha256: frozenset(row.kills) for row in rows if row.outcome in _WELL},
+            frozenset(row.sha256 for row in rows if row.outcome == _FLAKY),
+            result.get("exact") is True,
+        )
+
+
+@contextmanager
+def disk() -> Iterator[None]:
+    """Context manager: raises :class:`CliError` with the file for an OSError."""
+    try:
+        yield
+    except OSError as e:
+        raise CliError(f"{e.filename or 'temporary files'}: {e.strerror or e}") from None
+
+
+def _kept(directory: Path) -> KeptCorpus | None:
+    """The kept corpus of ``fuzztui ci`` in a directory, if it is one."""
+    kept = KeptCorpus(directory)
+    return kept if kept.inputs.is_dir() and kept.findings.is_dir() else None
+
+
+def _read(file: Path) -> bytes | None:
+    return read_if_regular(file, 1 << 30)
+
+
+def why_out(covered: Covered) -> str:
+    """Return why an input is left out."""
+    if covered.fails == UNFIT:
+        return "was not run: it is empty, or too large for an input"
+    return f"fails now ({covered.fails})"

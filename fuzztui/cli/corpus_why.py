@@ -1,0 +1,268 @@
+"""``fuzztui corpus why RUN ID``: why an entry is kept, and what would be lost without it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import read_if_regular
+from fuzztui.base.text import brief, several, visible
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.cli.corpus_running import EDGES, Care, why_out
+from fuzztui.cli.mutants import AFL
+from fuzztui.cli.output import DONE, USAGE, CliError, duration, say
+from fuzztui.cli.runs import find_run, standing
+from fuzztui.corpus.entries import CorpusInput, CorpusInputs
+from fuzztui.corpus.measure import Measured
+from fuzztui.inprocess.replay import VALID
+from fuzztui.model.matrix import CorpusMatrix, MatrixError
+from fuzztui.model.selectors import lineage
+from fuzztui.model.state import Entry, Finding, State
+
+_SHOWN = 10
+_STEPS = 6
+_MAX_MATRIX_BYTES = 1 << 30
+_ID = re.compile(r"(?:([\w.-]+)/)?(?:id:)?(\d+)")
+_NAME_ID = re.compile(r"id:(\d+)")
+
+
+def why(options: argparse.Namespace) -> int:
+    """Print why an entry is kept. The inputs of the run are run once for that."""
+    run = RunDir(find_run(options.run))
+    state = standing(run.path).state
+    with Care(run, options, EDGES) as care:
+        inputs = care.of_run(run)
+        entry = _find(inputs, run, options.entry)
+        measured = care.once(inputs)
+    at = inputs.entries.index(entry)
+    known = _known(state)
+    row = known.get(entry.name)
+    lines = [f"{entry.name}  ({entry.size:,} bytes)"]
+    lines += _reasons(row, state)
+    for other in inputs.same.get(entry.sha256, ()):
+        lines.append(f"same input   {other}")
+    if measured.inputs[at].fails:
+        lines.append(f"not counted  {why_out(measured.inputs[at])}")
+    order = sorted(range(len(inputs.entries)), key=lambda n: _found(inputs.entries[n], known))
+    lines += _edges(measured, order, at, is_afl=care.campaign.kind == AFL)
+    lines += _first_kills(state, row)
+    if state.mutants and care.campaign.kind != AFL:
+        lines += _kills(run, entry, inputs)
+    lines += _relatives(state, row)
+    for line in lines:
+        print(visible(line))
+    return DONE
+
+
+# ------------------------------------------------------------------ which entry
+
+
+def _find(inputs: CorpusInputs, run: RunDir, given: str) -> CorpusInput:
+    """Return the entry of ``12``, ``main/12``, ``id:12`` or a path. Raises :class:`CliError`."""
+    if match := _ID.fullmatch(given):
+        found = [e for e in _all_names(inputs) if _number(e[0]) == int(match[2])]
+        found = [e for e in found if not match[1] or e[0].startswith(f"{match[1]}/")]
+        names = {name.partition("/")[0] for name, _ in found}
+        if len(names) > 1:
+            found = [e for e in found if e[0].startswith("main/")] or found[:1]
+            say(f"{given}: is in the queues of {', '.join(sorted(names))}; this is {found[0][0]}")
+    else:
+        path = Path(given).absolute()
+        if not path.exists() and (run.path / given).exists():
+            path = run.path / given
+        queue = [part for part in path.parents if part.name == "queue"]
+        name = f"{queue[0].parent.name}/{path.relative_to(queue[0])}" if queue else given
+        found = [e for e in _all_names(inputs) if e[0] == name]
+    if not found:
+        raise CliError(
+            f"{given}: there is no such queue entry in {run.path}; name one as 12, INSTANCE/12 "
+            "or by its file",
+            USAGE,
+        )
+    return found[0][1]
+
+
+def _all_names(inputs: CorpusInputs) -> Iterator[tuple[str, CorpusInput]]:
+    for entry in inputs.entries:
+        yield entry.name, entry
+        for name in inputs.same.get(entry.sha256, ()):
+            yield name, entry
+
+
+def _number(name: str) -> int:
+    match = _NAME_ID.match(name.partition("/")[2])
+    return int(match[1]) if match else -1
+
+
+def _known(state: State) -> dict[str, Entry]:
+    """The entries of the log by the names of their files."""
+    return {
+        f"{e.instance}/{e.file.removeprefix('queue/')}": e
+        for e in state.entries.values()
+        if e.saved
+    }
+
+
+def _found(entry: CorpusInput, known: dict[str, Entry]) -> tuple[float, int, str]:
+    """A key by which entries are ordered as they were found."""
+    row = known.get(entry.name)
+    if row is None:
+        return float("inf"), 0, entry.name
+    return row.t, row.seq, entry.name
+
+
+# ------------------------------------------------------------------ what it is for
+
+
+def _reasons(row: Entry | None, state: State) -> Iterator[str]:
+    if row is None:
+        yield "kept for     unknown: the log does not name this entry"
+        return
+    yield f"found        at {duration(row.t)}" + (f", by {row.op}" if row.op else "")
+    reasons = list(row.reasons)
+    if not reasons:
+        reasons = ["new coverage"] if row.cov else ["imported"] if row.sync else []
+    if reasons:
+        yield f"kept for     {', '.join(reasons)}"
+    if row.outcome:
+        yield f"outcome      {row.outcome}"
+    if row.steer:
+        yield f"steered      {row.steer}"
+
+
+def _edges(measured: Measured, order: Sequence[int], at: int, *, is_afl: bool) -> Iterator[str]:
+    mine = measured.edges(measured.inputs[at].all)
+    before = others = 0
+    is_before = True
+    for n in order:
+        if n == at:
+            is_before = False
+        elif not measured.inputs[n].fails:
+            others |= measured.inputs[n].all
+            before |= measured.inputs[n].all if is_before else 0
+    first = mine - measured.edges(before)
+    only = mine - measured.edges(others)
+    note = " (numbers of the instrumentation)" if is_afl and mine else ""
+    yield f"covers       {several(len(mine), 'edge')}{note}"
+    yield f"first        {several(len(first), 'edge')} that no earlier entry covers"
+    yield from _places(measured, first)
+    items = [*measured.numbers.things(measured.inputs[at].all & ~others)]
+    more = [item for item in items if isinstance(item, tuple) and item[0] not in only]
+    valid = 0 if is_afl else sum(item[1] == VALID for item in more)
+    extra = f", {several(valid, 'edge')} by a valid input" if valid else ""
+    extra += f", {several(len(more) - valid, 'count')} of edges" if len(more) > valid else ""
+    yield f"only         {several(len(only), 'edge')}{extra} would be lost without it"
+    yield from _places(measured, only)
+
+
+def _places(measured: Measured, edges: Iterable[object]) -> Iterator[str]:
+    """Yield lines with the places of edges, each line of code once."""
+    lines: dict[tuple[str, int], int] = {}
+    bare = []
+    for edge in edges:
+        place = measured.places.get(edge)
+        if place is None:
+            bare.append(str(edge))
+        else:
+            lines[place] = lines.get(place, 0) + 1
+    shown = [
+        f"{brief(file)}:{line}" + (f" ({number} edges)" if number > 1 else "")
+        for (file, line), number in sorted(lines.items())
+    ]
+    shown += sorted(bare, key=lambda text: (len(text), text))
+    for text in shown[:_SHOWN]:
+        yield f"             {text}"
+    if len(shown) > _SHOWN:
+        yield f"             and {len(shown) - _SHOWN:,} more"
+
+
+def _first_kills(state: State, row: Entry | None) -> Iterator[str]:
+    """Yield the mutants that it was the first to kill, as the campaign has recorded."""
+    if row is not None and state.mutants:
+        victims = sorted(m.id for m in state.mutants.values() if m.killer == row.key)
+        yield f"first kills  {several(len(victims), 'mutant')} that no earlier entry killed"
+        yield from _some(victims)
+
+
+def _kills(run: RunDir, entry: CorpusInput, inputs: CorpusInputs) -> Iterator[str]:
+    """Yield the number of mutants that it kills, and those that only it kills."""
+    matrix = _matrix(run)
+    known = {r.sha256 for r in matrix.rows} if matrix is not None else set()
+    missing = sum(e.sha256 not in known for e in inputs.entries)
+    if matrix is None or missing:
+        which = f"lacks {several(missing, 'entry', 'entries')}" if known else "is not computed yet"
+        yield f"only kills   unknown: the kill matrix {which}; fuzztui score {run.path} --matrix"
+        return
+    hashes = {e.sha256 for e in inputs.entries}
+    mine = next((set(r.kills) for r in matrix.rows if r.sha256 == entry.sha256), set())
+    others = {k for r in matrix.rows if r.sha256 in hashes - {entry.sha256} for k in r.kills}
+    only = sorted(mine - others)
+    yield f"kills        {several(len(mine), 'mutant')}"
+    yield f"only kills   {several(len(only), 'mutant')} would survive without it"
+    yield from _some(only)
+
+
+def _matrix(run: RunDir) -> CorpusMatrix | None:
+    """The kill matrix that a command has kept in the run; None if there is none."""
+    data = read_if_regular(run.matrix, _MAX_MATRIX_BYTES)
+    try:
+        return None if data is None else CorpusMatrix.of(loads(data))
+    except (ValueError, RecursionError, MatrixError):
+        return None
+
+
+def _some(names: Sequence[str]) -> Iterator[str]:
+    for name in names[:_SHOWN]:
+        yield f"             {brief(name)}"
+    if len(names) > _SHOWN:
+        yield f"             and {len(names) - _SHOWN:,} more"
+
+
+# ------------------------------------------------------------------ relatives
+
+
+def _relatives(state: State, row: Entry | None) -> Iterator[str]:
+    """Yield the line of its ancestors, and how many entries and findings descend from it."""
+    if row is None:
+        return
+    steps = lineage(state, row)
+    names = [row.key]
+    for step in steps[:_STEPS]:
+        names.append(step.key)
+    text = " < ".join(names)
+    if len(steps) > _STEPS:
+        text += f" < ... {len(steps) - _STEPS:,} more"
+    root = steps[-1].entry if steps else row
+    yield f"lineage      {text}" + (" (a seed)" if root is not None and not root.src else "")
+    children, entries, findings = _descendants(state, row)
+    yield (
+        f"descendants  {several(children, 'child', 'children')}, "
+        f"{several(entries, 'entry', 'entries')} and {several(findings, 'finding')} in all"
+    )
+
+
+def _descendants(state: State, row: Entry) -> tuple[int, int, int]:
+    """Numbers of children that are entries, and of all entries and findings that descend."""
+    below: dict[str, list[str]] = {}
+    rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
+    for other in rows:
+        if parents := lineage(state, other, 1):
+            below.setdefault(parents[0].key, []).append(other.key)
+    entries = findings = 0
+    seen = {row.key}
+    waiting = [row.key]
+    while waiting:
+        for key in below.get(waiting.pop(), ()):
+            if key in seen:
+                continue
+            seen.add(key)
+            if key in state.entries:
+                entries += 1
+                waiting.append(key)
+            else:
+                findings += 1
+    children = sum(key in state.entries for key in below.get(row.key, ()))
+    return children, entries, findings
