@@ -36,6 +36,7 @@ MINIMISE = ("tests/minimise", "tests/e2e/test_engine_minimise.py")
 MU2 = (
     "tests/engines/mu2", "tests/engines/mutants", "tests/property/test_mutant_*.py",
     "tests/e2e/test_mu2_*.py", "tests/e2e/test_mutants*.py", "tests/e2e/test_supervise_mutants.py",
+    "tests/e2e/test_score_matrix.py",
     "tests/e2e/test_engine_sparse.py",
 )  # fmt: skip
 TEXT = (
@@ -70,7 +71,10 @@ COMMANDS = (
 )  # fmt: skip
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
-EXPORT = ("tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py")
+EXPORT = (
+    "tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py",
+    "tests/e2e/test_score_matrix.py", "tests/cli/test_mutants_export.py",
+)  # fmt: skip
 CORPUS = ("tests/corpus", "tests/e2e/test_corpus_run.py", "tests/e2e/test_afl_corpus.py")
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 DOCS = ("tests/docs", "tests/ci")

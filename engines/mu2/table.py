@@ -422,6 +422,9 @@ def _described(m: PythonMutant) -> dict[str, object]:
     reported: dict[str, object] = {
         "id": m.id,
         "line": m.line,
+        "column": m.column,
+        "end_line": m.end_line,
+        "end_column": m.end_column,
         "function": m.function,
         "operator": m.operator,
         "before": m.before,

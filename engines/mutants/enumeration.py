@@ -10,7 +10,12 @@ from types import FunctionType
 
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.units import Census, LiveUnit
-from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant, before_and_after
+from fuzztui.engines.mutants.mutant import (
+    PointInfo,
+    PythonMutant,
+    before_and_after,
+    region_of,
+)
 from fuzztui.engines.mutants.operators import Mutation, MutationOperator
 from fuzztui.engines.mutants.recompile import UnitPosition
 from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes
@@ -137,6 +142,7 @@ class Enumeration:
             if unit is not None:
                 unit.points.append(number)
             sites: dict[str, int] = {}
+            region = region_of(source.text, point)
             for i, (operator, change) in enumerate(point.changes if wanted else ()):
                 first = ordinals.get(operator.name, 0)
                 sites[operator.name] = max(sites.get(operator.name, 0), change.site + 1)
@@ -148,7 +154,10 @@ class Enumeration:
                     module=source.module,
                     file=source.file,
                     path=source.path,
-                    line=point.node.lineno,
+                    line=region.line,
+                    column=region.column,
+                    end_line=region.end_line,
+                    end_column=region.end_column,
                     function=point.function,
                     operator=operator.name,
                     before=before,

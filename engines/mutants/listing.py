@@ -89,6 +89,6 @@ def _strings(spec: Spec, key: str) -> list[str]:
 
 def described(mutant: PythonMutant) -> dict[str, Any]:
     """A mutant as a JSON object."""
-    keys = ("id", "module", "file", "path", "line", "function", "operator")
-    more = ("before", "after", "static", "hash")
+    keys = ("id", "module", "file", "path", "line", "column", "end_line", "end_column")
+    more = ("function", "operator", "before", "after", "static", "hash")
     return {key: getattr(mutant, key) for key in (*keys, *more)}

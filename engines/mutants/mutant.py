@@ -12,7 +12,7 @@ from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.operators import Mutation
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
-from fuzztui.engines.mutants.text import Cut, ModuleText, one_line
+from fuzztui.engines.mutants.text import Cut, ModuleText, Region, one_line
 from fuzztui.engines.mutants.units import Unit
 
 _F_STRINGS_HAVE_POSITIONS = sys.version_info >= (3, 12)
@@ -31,6 +31,11 @@ class PythonMutant:
     """The file as shown to users: ``package/module.py``."""
     path: str
     line: int
+    column: int
+    """From 1, in characters."""
+    end_line: int
+    end_column: int
+    """The column after the expression."""
     function: str
     """The innermost function or class around the expression, or ``<module>``."""
     operator: str
@@ -78,6 +83,13 @@ class PointInfo:
 def mutated_node(change: Mutation, node: ast.AST) -> ast.AST:
     """The mutated node, with the source position of the original node."""
     return placed(change.make(), node)
+
+
+def region_of(text: ModuleText, point: Point) -> Region:
+    """The place of the expression; of the whole f-string if its parts have no positions."""
+    if point.text is not None and not _F_STRINGS_HAVE_POSITIONS:
+        return text.region(point.text)
+    return text.region(point.node)
 
 
 def before_and_after(text: ModuleText, point: Point, change: Mutation) -> tuple[str, str]:

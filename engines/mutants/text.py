@@ -23,14 +23,24 @@ class Cut(NamedTuple):
     new: str
 
 
+class Region(NamedTuple):
+    """Where a node is: lines and columns from 1. The end column is the one after the node."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
 class ModuleText:
     """A module's source as UTF-8 with newlines only, which is what the tree's positions mean."""
 
-    __slots__ = ("_starts", "data")
+    __slots__ = ("_ascii", "_starts", "data")
 
     def __init__(self, source: bytes) -> None:
         """Raises SyntaxError or UnicodeDecodeError if the source cannot be decoded."""
         self.data = decode_source(source).encode("utf-8", "surrogatepass")
+        self._ascii = self.data.isascii()
         self._starts = [0, *(m.end() for m in re.finditer(b"\n", self.data))]
 
     def span(self, node: ast.AST) -> tuple[int, int]:
@@ -40,6 +50,22 @@ class ModuleText:
             self._starts[at.lineno - 1] + at.col_offset,
             self._starts[at.end_lineno - 1] + at.end_col_offset,
         )
+
+    def region(self, node: ast.AST) -> Region:
+        """The node's first and last line, and the columns there, in characters."""
+        at: Any = node
+        return Region(
+            at.lineno,
+            self._column(at.lineno, at.col_offset),
+            at.end_lineno,
+            self._column(at.end_lineno, at.end_col_offset),
+        )
+
+    def _column(self, line: int, offset: int) -> int:
+        if self._ascii:  # else lines of a megabyte would be decoded for each expression
+            return offset + 1
+        start = self._starts[line - 1]
+        return len(self.data[start : start + offset].decode("utf-8", "replace")) + 1
 
     def of(self, node: ast.AST) -> str:
         """The text of the node."""

@@ -193,6 +193,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 ("show FILE|RUN ID", "show one mutant with its state and diff"),
                 ("rank SOURCE...", "rank mutants of C, C++, Rust, ... files"),
                 ("matrix RUN", "fuzz-first: list which inputs kill which mutants"),
+                ("export FILE|RUN", "write a report for Stryker's viewers"),
             ),
             (
                 "mutants list runs/tomllib-mu2 state=alive",

@@ -15,8 +15,9 @@ from typing import Any
 from fuzztui.base.suggest import near
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, summary_line
+from fuzztui.cli.mutants_export import write_report
 from fuzztui.cli.mutants_rank import rank_mutants
 from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import (
@@ -71,13 +72,15 @@ MAX_LINES = 20
 
 
 def mutants(options: argparse.Namespace) -> int:
-    """Carry out ``list``, ``show``, ``rank`` or ``matrix``."""
+    """Carry out ``list``, ``show``, ``rank``, ``matrix`` or ``export``."""
     if options.csv and options.what != "matrix":
         raise CliError(f"--csv is for matrix, not for {options.what}", USAGE)
     if options.survivors and options.what != "list":
         raise CliError(f"--survivors is for list, not for {options.what}", USAGE)
     if options.what in ("show", "matrix") and (options.since or options.in_diff):
-        raise CliError(f"--since and --in-diff are for list and rank, not {options.what}", USAGE)
+        raise CliError(f"--since and --in-diff are not for {options.what}", USAGE)
+    if options.output and options.what != "export":
+        raise CliError(f"-o is for export, not for {options.what}", USAGE)
     if options.what == "rank":
         return rank_mutants(options)
     if options.what == "matrix":
@@ -85,14 +88,15 @@ def mutants(options: argparse.Namespace) -> int:
             raise CliError("mutants matrix takes only a run as argument", USAGE)
         run = find_run(options.path)
         return kill_matrix(run, as_json=options.json, as_csv=options.csv)
-    return _list(options) if options.what == "list" else _show(options)
+    return {"list": _list, "show": _show, "export": _export}[options.what](options)
 
 
-def _list(options: argparse.Namespace) -> int:
-    """List the selected mutants, or all."""
+def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
+    """Return what :func:`_look_up` does, and the selected mutants, or all."""
     selections = [selection(text) for text in options.selections]
     code = code_changes(options)
-    state, _, doubt = _look_up(options)
+    looked_up = _look_up(options)
+    state, _, _ = looked_up
     rows = list(state.mutants.values())
     if code is not None:
         rows = [m for m in rows if code.in_changed_code(m.path, m.line)]
@@ -102,6 +106,22 @@ def _list(options: argparse.Namespace) -> int:
         rows = [m for m in rows if any(s.matches(m) for s in selections)]
         if not rows:
             raise no_mutants(" ".join(options.selections), state)
+    return looked_up, rows
+
+
+def _export(options: argparse.Namespace) -> int:
+    """Write the selected mutants, or all, as a report for Stryker's viewers."""
+    (state, file, doubt), rows = _chosen(options)
+    if doubt:
+        say(doubt)
+    run = file.parent if options.path.is_dir() else None
+    write_report(options.output, state, rows, None if run is None else RunDir(run))
+    return _code(rows)
+
+
+def _list(options: argparse.Namespace) -> int:
+    """List the selected mutants, or all."""
+    (state, _, doubt), rows = _chosen(options)
     width = shutil.get_terminal_size().columns if at_terminal() else 0
     if doubt and not options.json:
         print(doubt)
@@ -119,7 +139,7 @@ def _list(options: argparse.Namespace) -> int:
         return _code(rows)
     for line in table(rows, width) if groups is None else survivors_table(groups, width):
         print(line)
-    if selections or options.survivors or code is not None:
+    if options.selections or options.survivors or options.since or options.in_diff:
         print(f"{len(rows):,} of {several(summary.total, 'mutant')}")
     else:
         print(summary_line(summary) + (", of the known mutants" if state.lost else ""))
@@ -271,7 +291,10 @@ def own_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
         raise CliError(str(e), USAGE) from None
 
 
-def _look_up(options: argparse.Namespace) -> tuple[State, Path, str]:
+_LookUp = tuple[State, Path, str]
+
+
+def _look_up(options: argparse.Namespace) -> _LookUp:
     """Return a state with the mutants of a campaign file or run, and the campaign file.
 
     The third item is a warning that mutants or their states may be missing, or an empty string.
@@ -355,7 +378,10 @@ def mutant_dict(m: Mutant) -> dict[str, Any]:
         "module": m.module,
         "file": m.file,
         "path": m.path,
-        "line": m.line if m.line >= 0 else None,
+        **{
+            name: number if (number := getattr(m, name)) >= 0 else None
+            for name in ("line", "column", "end_line", "end_column")
+        },
         "function": m.function,
         "operator": m.operator,
         "before": m.before,

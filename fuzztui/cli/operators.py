@@ -1,10 +1,10 @@
-"""``fuzztui operators``: a table of text mutators; the rows of ``status`` about the mixture."""
+"""``fuzztui operators``: tables of mutators; the rows of ``status`` about the mixture."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fuzztui.base.text import brief, clock, several
@@ -13,6 +13,7 @@ from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.runs import find_run, none_left, standing
 from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, arms, mixture_summary, operators_dict
 from fuzztui.model.state import State
+from fuzztui.model.yields import KINDS, Yields, campaign_yields, rate_number, yields_dict
 from fuzztui.wire.mixture import CLASSES, percentage
 
 _ORDER: dict[str, Callable[[MutatorRow], Any]] = {
@@ -37,22 +38,57 @@ def operators(options: argparse.Namespace) -> int:
     now = standing(run)
     state = now.state
     rows = ordered(arms(state).values(), options.sort)
+    yields = campaign_yields(state)
+    named = dict(sorted(yields.mutators.items(), key=lambda item: item[1].order, reverse=True))
     if options.json:
         objects = {row["name"]: row for row in operators_dict(state)}
-        print(json.dumps([objects[mutator.name] for mutator in rows], indent=1))
+        answer = [objects[mutator.name] for mutator in rows]
+        answer += [{"name": name} for name in named if name not in objects]
+        for row in answer:
+            row["yield"] = yields_dict(named.get(row["name"]) or yields.without_finds)
+        print(json.dumps(answer, indent=1))
     if not rows and now.is_lower_bound:
         raise none_left(run, now, "text mutators")
     if options.json:
         return DONE
-    if not rows:
+    if not rows and not named:
         raise CliError(f"{run}: no engine of the campaign has reported text mutators")
-    for line in table(rows):
+    for line in table(rows) if rows else ():
         print(line)
     if any(_uncertain(mutator) for mutator in rows):
         print(f"(in brackets: uncertain, fewer than {FEW} saved inputs or {FEW_USES} uses)")
     for name, text in mixture_rows(state):
         print(f"{name:<8} {brief(text)}")
+    if rows:
+        print()
+    for line in yields_table(yields.campaign, named):
+        print(line)
     return DONE
+
+
+def yields_table(campaign: Yields, mutators: Mapping[str, Yields]) -> Iterator[str]:
+    """Yield a table of finds per CPU hour of the campaign, by mutator."""
+    whole, late = campaign.whole, campaign.late
+    if whole.cpu_s < 0:
+        yield "per CPU hour: unknown, because the log has no CPU times"
+        return
+    cpu = f"{several(round(whole.cpu_s), 'second')} of CPU time"
+    if not whole.known:
+        yield f"per CPU hour: unknown, only {cpu} yet"
+        return
+    yield f"new per CPU hour, over {cpu}; lately, over {several(round(late.cpu_s), 'second')}"
+    rows = [(brief(name), yields) for name, yields in mutators.items()]
+    wide = max(len("mutator"), *(len(name) for name, _ in rows)) if rows else len("mutator")
+    kinds = [kind for kind in KINDS if kind != "kills" or whole.kills >= 0]
+    heads = "".join(f"{kind:>11} {'lately':>8}" for kind in kinds)
+    yield f"{'mutator':<{wide}}{heads}"
+    for name, yields in [*rows, ("all", campaign)]:
+        numbers = "".join(
+            f"{rate_number(yields.whole.per_hour(kind)):>11} "
+            f"{rate_number(yields.late.per_hour(kind)):>8}"
+            for kind in kinds
+        )
+        yield f"{name:<{wide}}{numbers}"
 
 
 def ordered(rows: Any, column: str) -> list[MutatorRow]:

@@ -237,9 +237,10 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
 
     parser.add_argument(
         "what",
-        choices=["list", "show", "rank", "matrix"],
+        choices=["list", "show", "rank", "matrix", "export"],
         help="list: all mutants; show: one mutant with its diff; rank: those of source files, the "
-        "most different first; matrix: which inputs of a run kill which mutants",
+        "most different first; matrix: which inputs of a run kill which mutants; export: a report "
+        "in the format of Stryker's viewers (mutation-testing-elements)",
     )
     parser.add_argument(
         "path",
@@ -256,6 +257,9 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
     )
     parser.add_argument("--json", action="store_true", help="print a list of objects; show: one")
     parser.add_argument("--csv", action="store_true", help="with matrix: print a line per kill")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="with export: the file (default: stdout)"
+    )
     parser.add_argument(
         "--survivors",
         action="store_true",

@@ -48,6 +48,7 @@ from fuzztui.model.selectors import (
 from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
 from fuzztui.model.verdicts import verdict_of
+from fuzztui.model.yields import Yields, campaign_yields, rate_words
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.watch.directories import Trees, WatchError
 from fuzztui.wire.finding_kinds import CRASH, CRASHES, KINDS
@@ -218,7 +219,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
     per_second = f"  at {speed(throughput(state))}{average}" if whole_time else ""
     least = "at least " if now.is_lower_bound else ""
     known = ", of the known mutants" if least else ""  # a ratio may be higher or lower
-    discovery = discovery_rate(state)
+    discovery, yields = discovery_rate(state), campaign_yields(state).campaign
     about_mutants = stage_rows(state) if state.stage else status_rows(state)
     return [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
@@ -230,6 +231,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("corpus", f"{least}{t.stats.corpus:,}{_for_comparisons(state)}"),
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
         *([("discovery", discovery_text(discovery))] if discovery else []),
+        *([("CPU hour", _yields(yields))] if yields.whole.known else []),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *targeting_rows(state),
@@ -332,3 +334,7 @@ def _cover(t: Totals) -> str:
     if t.stats.edges_third_party >= 0:
         cover += f"; {t.stats.edges_third_party:,} in libraries"
     return cover
+
+
+def _yields(yields: Yields) -> str:
+    return f"{rate_words(yields.whole)}; lately {rate_words(yields.late)}"

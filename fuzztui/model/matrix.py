@@ -25,6 +25,8 @@ class MatrixEntry:
     edges: frozenset[int]
     kills: dict[str, str]
     """The kind of kill by the mutant's id."""
+    reached: int = 0
+    """Bit n: whether the input reaches mutant n of :attr:`CorpusMatrix.mutants`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class CorpusMatrix:
     first_only: frozenset[str]
     """Killed mutants of which only the first input that kills them is known: static ones, and
     others that run in a process of their own."""
+    mutants: tuple[str, ...] = ()
+    """The ids of all mutants, also of those that live."""
 
     @property
     def killed(self) -> set[str]:
@@ -53,7 +57,7 @@ class CorpusMatrix:
             first_only = frozenset(mutants[n] for n, killer in data["first_only"] if killer)
         except (LookupError, TypeError, ValueError, AttributeError) as e:
             raise MatrixError(f"{type(e).__name__}: {e}") from None
-        return cls(rows, cells, first_only)
+        return cls(rows, cells, first_only, tuple(mutants))
 
 
 def _entry(row: Any, mutants: Sequence[str]) -> MatrixEntry:
@@ -64,4 +68,5 @@ def _entry(row: Any, mutants: Sequence[str]) -> MatrixEntry:
         outcome=str(row["outcome"]),
         edges=frozenset(map(int, row["edges"])),
         kills={mutants[n]: o for o in _ORACLES for n in row["kills"].get(o, ())},
+        reached=int(row.get("reached", "0"), 16),
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from fuzztui.model.state import MUTANT_STATES
+from fuzztui.model.yields import KINDS
 from fuzztui.wire.finding_kinds import kind_of
 
 Labels = Mapping[str, str]
@@ -31,6 +32,15 @@ METRICS: Final = {
         "gauge",
         "Upper 95% bound of discoveries in the next 100,000 executions, by what is discovered",
     ),
+    "fuzztui_cpu_seconds_total": ("counter", "CPU seconds of all instances that are measured"),
+    "fuzztui_late_yield_per_cpu_hour": (
+        "gauge",
+        "Finds per CPU hour in the last hour, or half of a shorter campaign, by what is found",
+    ),
+    "fuzztui_mutator_late_yield_per_cpu_hour": (
+        "gauge",
+        "The same for what each mutator has found, per CPU hour of all instances",
+    ),
     "fuzztui_findings": ("gauge", "Saved files of findings, by category"),
     "fuzztui_finding_groups": ("gauge", "Findings with different signatures, by category"),
     "fuzztui_open_finding_groups": (
@@ -47,6 +57,8 @@ METRICS: Final = {
     "fuzztui_instance_covered_edges": ("gauge", "Edges or cells that an instance has covered"),
     "fuzztui_instance_restarts_total": ("counter", "Restarts of an instance"),
     "fuzztui_instance_statistics_age_seconds": ("gauge", "Age of an instance's statistics"),
+    "fuzztui_instance_cpu_seconds_total": ("counter", "CPU seconds of an instance's processes"),
+    "fuzztui_instance_late_yield_per_cpu_hour": ("gauge", "The same for what an instance found"),
     "fuzztui_instance_memory_bytes": ("gauge", "Resident memory of an instance's processes"),
 }
 """Type and help of each metric."""
@@ -100,6 +112,11 @@ def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
     for what in ("edges", "kills") if status["discovery"] else ():
         bound = status["discovery"][f"{what}_per_100k_at_most"]
         yield from _known({**own, "of": what}, {"fuzztui_discoveries_per_100k_at_most": bound})
+    yields = status["yield"]
+    yield from _known(own, {"fuzztui_cpu_seconds_total": yields["whole"]["cpu_s"]})
+    yield from _late("fuzztui_late_yield_per_cpu_hour", own, yields)
+    for name, of in yields["mutators"].items():
+        yield from _late("fuzztui_mutator_late_yield_per_cpu_hour", {**own, "mutator": name}, of)
     if mutants := status["mutants"]:
         for state in MUTANT_STATES:
             yield "fuzztui_mutants", {**own, "state": state}, mutants[state]
@@ -120,6 +137,16 @@ def _of_instance(labels: Labels, instance: Mapping[str, Any]) -> Iterator[Sample
         "fuzztui_instance_memory_bytes": instance["rss"],
     }
     yield from _known(labels, figures)
+    if yields := instance["yield"]:
+        figures = {"fuzztui_instance_cpu_seconds_total": yields["whole"]["cpu_s"]}
+        yield from _known(labels, figures)
+        yield from _late("fuzztui_instance_late_yield_per_cpu_hour", labels, yields)
+
+
+def _late(name: str, labels: Labels, yields: Mapping[str, Any]) -> Iterator[Sample]:
+    for kind in KINDS:
+        rate = yields["late"][f"{kind}_per_cpu_hour"]
+        yield from _known({**labels, "of": kind}, {name: rate})
 
 
 def _known(labels: Labels, figures: Mapping[str, float | None]) -> Iterator[Sample]:

@@ -30,6 +30,7 @@ _values = attrgetter(*_names)
 _index = {name: i for i, name in enumerate(_names)}
 
 _KILLED: Final = "killed"
+_REGION: Final = ("line", "column", "end_line", "end_column")
 NEARNESS: Final = ("ran", "infected", "reached")
 """How near an entry came to killing a mutant, the nearest first: the mutant ran on it and made no
 difference; the entry infected it; or only reached it."""
@@ -84,6 +85,11 @@ def _text(item: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _number(item: dict[str, Any], name: str) -> int:
+    value = item.get(name)
+    return count(value) if type(value) is int else -1
+
+
 def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> None:
     """Add mutants; reported again (the target was edited), they may have another location."""
     if e.instance:
@@ -93,12 +99,11 @@ def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> Non
         if not isinstance(key, str) or not key:
             continue
         before = state.mutants.get(key)
-        line = item.get("line")
         place = {
             "module": e.module,
             "file": e.file,
             "path": e.path,
-            "line": count(line) if type(line) is int else -1,
+            **{name: _number(item, name) for name in _REGION},
             "function": _text(item, "function"),
             "operator": _text(item, "operator"),
             "before": _text(item, "before"),

@@ -193,6 +193,12 @@ class MutatorRow:
         return self.significant, first, self.applied
 
 
+def named_by(op: str) -> list[str]:
+    """Return the mutators that an entry's ``op`` names: ``text-swap-args+havoc,rep:4``."""
+    names = op.partition(",rep:")[0].split("+")
+    return [name.removeprefix("text-") for name in names if name]
+
+
 def _every(state: State) -> list[MutatorStats]:
     """The figures of all instances; those of finished turns are one sum."""
     return [*filter(None, (state.finished_turns,)), *list(state.operators.values())]

@@ -24,6 +24,9 @@ FIRST_WIDTH = 0.25
 RECENT = ((2.0, 160), (16.0, 240))
 """Seconds per bucket, and buckets: what a series keeps of the last 5 minutes and the last hour."""
 
+LAST_HOUR = (64.0, 64)
+"""The same for a number whose growth in the last hour is of interest, but not its course."""
+
 BRIEF_LIMIT = 48
 """Maximum number of points of a series for a sparkline."""
 
@@ -77,6 +80,11 @@ class Series:
     def brief(cls) -> Series:
         """Return an empty series with few points, for a sparkline."""
         return cls(limit=BRIEF_LIMIT, recent=[])
+
+    @classmethod
+    def of_last_hour(cls) -> Series:
+        """Return an empty series with few points, and one for each minute of the last hour."""
+        return cls(limit=BRIEF_LIMIT, recent=[Recent(*LAST_HOUR)])
 
     def add(self, t: float, value: float) -> None:
         """Add ``value`` at campaign time ``t``, which must not be before the last point."""

@@ -65,6 +65,10 @@ class Instance:
     cpu: float = 0.0
     rss: int = 0
     processes: int = 0
+    cpu_s: float = -1.0
+    """CPU seconds used since the first measurement; -1: none yet."""
+    cpu_t: float = -1.0
+    """Campaign time of the last measurement of ``cpu``; -1: none yet."""
     last_find_t: float = -1.0
     """Campaign time of the last entry that was not imported; -1: none yet."""
     entry_files: int = 0
@@ -260,6 +264,11 @@ class Mutant:
     reached, infected, ran."""
     accepted: bool = False
     """Whether a user has accepted that it survives (``State.accepted_mutants``)."""
+    column: int = -1
+    """Column of its expression on ``line``: from 1, in characters; -1: not known."""
+    end_line: int = -1
+    end_column: int = -1
+    """The column after the expression on ``end_line``."""
 
     @property
     def survives(self) -> bool:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from operator import attrgetter, le
 from typing import Any
@@ -26,7 +27,10 @@ IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished
 GONE_STATES = frozenset({"restarting", "stopped", "finished", "failed"})
 """Instance states without a process: the CPU use is 0, too."""
 
-MAX_SERIES = 300
+CPU_SERIES = "cpu_s"
+"""Name of the series of an instance's CPU seconds."""
+
+MAX_SERIES = 450
 """Number of series of instances from which on further instances get none."""
 
 _LARGE = 2**62
@@ -50,12 +54,14 @@ def series(state: State, name: str) -> Series:
     return found
 
 
-def own_series(state: State, i: Instance, name: str) -> Series | None:
-    """Return the series ``name`` of one instance, for a sparkline; None if it has none."""
+def own_series(
+    state: State, i: Instance, name: str, make: Callable[[], Series] = Series.brief
+) -> Series | None:
+    """Return the series ``name`` of one instance, made if it is new; None if it has none."""
     key = f"{name}/{i.id}"
     found = state.instance_series.get(key)
     if found is None and not i.mutant and len(state.instance_series) < MAX_SERIES:
-        found = state.instance_series[key] = Series.brief()
+        found = state.instance_series[key] = make()
     return found
 
 
@@ -202,5 +208,10 @@ def resources(state: State, e: Resources, touched: ChangesBuilder) -> None:
     cpu = max(0.0, round(finite(e.cpu), 3))
     shift(state, "cpu", i.cpu, cpu)
     i.cpu = cpu
+    # ``cpu`` is the mean since the measurement before, and 0 in the first one after a start.
+    since = state.t - i.cpu_t if i.cpu_t >= 0 else 0.0
+    i.cpu_s, i.cpu_t = round(max(0.0, i.cpu_s) + cpu * since, 3), state.t
+    if (own := own_series(state, i, CPU_SERIES, Series.of_last_hour)) is not None:
+        own.add(state.t, i.cpu_s)
     i.rss, i.processes = max(count(e.rss), 0), max(count(e.processes), 0)
     touched.campaign = True

@@ -29,13 +29,14 @@ from fuzztui.model.selectors import (
 from fuzztui.model.state import Instance, State
 from fuzztui.model.targeting import targeting_dict
 from fuzztui.model.verdicts import given_about, verdict_of
+from fuzztui.model.yields import Yields, campaign_yields, yields_dict
 from fuzztui.wire.events import Stats
 from fuzztui.wire.finding_kinds import kind_of
 
 
 def status_dict(state: State) -> dict[str, Any]:
     """The object of ``fuzztui status --json``: JSON data. ``null`` is what nobody reports."""
-    t, found = totals(state), tallies(state)
+    t, found, yields = totals(state), tallies(state), campaign_yields(state)
     return {
         "name": state.name,
         "engine": state.engine,
@@ -65,9 +66,16 @@ def status_dict(state: State) -> dict[str, Any]:
         "groups": {name: of.groups for name, of in found.items()},
         "open_groups": {name: of.open for name, of in found.items()},
         "discovery": discovery_dict(state),
+        "yield": {
+            **yields_dict(yields.campaign),
+            "mutators": {name: yields_dict(of) for name, of in yields.mutators.items()},
+        },
         "comparisons": comparisons_dict(state),
         "findings": [_group_dict(g, state) for g in groups(state)],
-        "instances": [_instance_dict(i, state, found) for i in state.instances.values()],
+        "instances": [
+            _instance_dict(i, state, found, yields.instances.get(i.id))
+            for i in state.instances.values()
+        ],
         "pending_commands": pending_commands(state),
         "at_least": state.lost > 0,
         "lost_records": state.lost,
@@ -116,7 +124,9 @@ def _group_dict(group: Group, state: State) -> dict[str, Any]:
     }
 
 
-def _instance_dict(i: Instance, state: State, found: Mapping[str, FindingTally]) -> dict[str, Any]:
+def _instance_dict(
+    i: Instance, state: State, found: Mapping[str, FindingTally], yields: Yields | None
+) -> dict[str, Any]:
     over = state.state in ENDED or i.state in ENDED
     per_second = instance_throughput(
         i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost
@@ -135,6 +145,7 @@ def _instance_dict(i: Instance, state: State, found: Mapping[str, FindingTally])
         "stability": _or_none(i.stats.stability),
         "cpu": i.cpu,
         "rss": i.rss,
+        "yield": None if yields is None else yields_dict(yields),
         "stats_s": _or_none(i.stats_t),
         "age_s": None if over else _age(i.stats_t, state.t),
         "slow_age_s": None if over else _age(i.slow_t, state.t),

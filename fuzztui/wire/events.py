@@ -430,7 +430,9 @@ class MutantsFound(Event):
     """Mutants of one module of the target; at most some hundreds per event.
 
     ``file``: the path as shown (``tomllib/_parser.py``); ``path``: the path on disk. Each of
-    ``mutants`` is ``{"id", "line", "function", "operator", "before", "after"}``, with
+    ``mutants`` is ``{"id", "line", "function", "operator", "before", "after"}``, also ``"column"``,
+    ``"end_line"`` and ``"end_column"`` if the engine knows them (from 1, in characters; the last is
+    the column after the expression), with
     ``"static": true`` if the mutant cannot be swapped into the running target (module and class
     level code, defaults); such mutants run in a child process that re-imports the target.
     Every instance reports the same mutants. In a fuzz-first campaign ``instance`` is empty, and

@@ -61,6 +61,27 @@ def test_each_figure_is_read_back(run, capsys):
     assert {name for name, *_ in samples(text)} <= METRICS.keys()
 
 
+def test_finds_per_cpu_hour(tmp_path, monkeypatch, run, capsys):
+    assert main(["metrics", str(run)]) == 0
+    names = {name for name, *_ in samples(capsys.readouterr().out)}
+    assert not any("cpu" in name for name in names)  # no CPU time, no rate
+    (tmp_path / "other" / "supervisor").mkdir(parents=True)
+    writer = LogWriter(tmp_path / "other" / "log")
+    writer.append(ev.CampaignStarted("c", "zest", "lib:f", instances=["main"]), 0.0)
+    writer.append(ev.InstanceState("main", "running"), 0.0)
+    writer.append(ev.Resources("main"), 0.0)
+    writer.append(ev.EntrySaved("main", 1, "queue/id:000001", op="havoc", cov=True), 1700.0)
+    writer.append(ev.Resources("main", 0.5), 1800.0)
+    writer.close()
+    assert main(["metrics", str(tmp_path / "other")]) == 0
+    text = capsys.readouterr().out
+    assert figures(text, "fuzztui_cpu_seconds_total") == [900]
+    assert figures(text, "fuzztui_instance_cpu_seconds_total") == [900]
+    for prefix in ("", "instance_", "mutator_"):
+        found = figures(text, f"fuzztui_{prefix}late_yield_per_cpu_hour")
+        assert found == [4, 0], prefix  # edges, signatures; kills are unknown
+
+
 def test_types_follow_the_names(run, capsys):
     assert main(["metrics", str(run)]) == 0
     for family in text_string_to_metric_families(capsys.readouterr().out):

@@ -20,9 +20,11 @@ from fuzztui.wire.events import (
     CampaignStarted,
     CommandApplied,
     CommandIssued,
+    EntrySaved,
     InstanceState,
     MutatorStats,
     Record,
+    Resources,
 )
 
 HOSTILE = "[/x]\x1b[31m\u202e"
@@ -224,6 +226,7 @@ def test_sorted_by_any_column(stands, capsys, column):
 
 def test_as_json(stands, capsys):
     rows = {row["name"]: row for row in json.loads(listed(capsys, "--json"))}
+    assert rows["eq-to-ne"].pop("yield")["whole"]["cpu_s"] is None
     assert rows["eq-to-ne"] == {
         "name": "eq-to-ne", "class": "text", "tried": 1000, "applied": 900, "found": 1,
         "crashes": 2, "found_per_million": 1111.111, "weight": 0.3,
@@ -231,6 +234,36 @@ def test_as_json(stands, capsys):
     assert rows["fragment"]["found_per_million"] is None
     stands(campaign())
     assert json.loads(listed(capsys, "--json")) == []
+
+
+def found_by(*ops):
+    """A campaign with an hour of CPU time, in which each operation has found an entry."""
+    saved = [EntrySaved("main", n, f"queue/id:{n:06}", op=op, cov=True)
+             for n, op in enumerate(ops)]  # fmt: skip
+    state = campaign(Resources("main", 0.0), *saved)
+    apply(state, [Record(state.seq + 1, state.t + 3600, Resources("main", 1.0))])
+    return state
+
+
+def test_finds_per_cpu_hour_of_any_engine(stands, capsys):
+    stands(found_by("havoc,rep:2", "compare", "havoc,rep:4", "orig:seed", "[/x]\x1b[31m"))
+    rows = {row["name"]: row["yield"]["whole"] for row in json.loads(listed(capsys, "--json"))}
+    assert {name: round(of["edges_per_cpu_hour"], 1) for name, of in rows.items()} == {
+        "havoc": 2.0, "compare": 1.0, "[/x]\x1b[31m": 1.0,
+    }  # fmt: skip
+    text = listed(capsys)
+    numbers = {words[0]: words[1:] for line in text.splitlines() if (words := line.split())}
+    assert numbers["havoc"] == ["2.0", "2.0", "0", "0"]  # edges, signatures; no mutants
+    assert numbers["all"][0] == "4.0"
+    assert "\x1b" not in text
+
+
+def test_without_cpu_times_no_rate_is_printed(stands, capsys):
+    stands(campaign(EntrySaved("main", 0, "queue/id:000000", op="havoc", cov=True)))
+    (row,) = json.loads(listed(capsys, "--json"))
+    assert row["yield"]["whole"]["edges"] == 1
+    assert row["yield"]["whole"]["edges_per_cpu_hour"] is None
+    assert "unknown" in listed(capsys)
 
 
 def test_where_there_are_none_it_says_so(stands):

@@ -61,6 +61,7 @@ def test_list_and_diff(lab: Lab) -> None:
     assert helper == {
         **{"id": "prog.core:helper:boundary:0:<=", "module": "prog.core"},
         **{"file": "prog/core.py", "path": str(lab.src / "prog/core.py"), "line": 8},
+        **{"column": 23, "end_line": 8, "end_column": 32},
         **{"function": "helper", "operator": "boundary", "static": False},
         **{"before": "n < LIMIT", "after": "n <= LIMIT", "hash": helper["hash"]},
     }

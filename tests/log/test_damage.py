@@ -205,6 +205,7 @@ COMMANDS = {
     "compare --json": ["compare", "WHOLE", "RUN", "--json"],
     "mutants show": ["mutants", "show", "RUN", "m60"],
     "mutants matrix": ["mutants", "matrix", "RUN"],
+    "mutants export": ["mutants", "export", "RUN"],
     "status --json": ["status", "RUN", "--json"],
     "types --json": ["types", "RUN", "--json"],
     "replay --json": ["replay", "RUN", "--json"],

@@ -192,6 +192,16 @@ def test_what_is_no_mutant_is_passed_over():
     assert (a.line, a.before, a.static) == (-1, "", False)
 
 
+def test_the_place_of_a_mutant_may_be_unknown():
+    """Logs of earlier versions have the line only, and an edited program has other places."""
+    known = {"id": "a", "line": 3, "column": 5, "end_line": 4, "end_column": 2}
+    state = fold(MutantsFound("main", mutants=[known, {"id": "b", "line": 3, "column": "x"}]))
+    places = [(m.line, m.column, m.end_line, m.end_column) for m in state.mutants.values()]
+    assert places == [(3, 5, 4, 2), (3, -1, -1, -1)]
+    fold(MutantsFound("main", mutants=[{**known, "column": 7}]), state=state)
+    assert state.mutants["a"].column == 7
+
+
 def test_the_event_list_has_kills_and_no_lists():
     runs, stats = MutantRuns("main", {"a": [1, 1, 1]}), MutationStats("main")
     state = fold(FOUND, runs, stats, says("main", "alive"), says("main", "killed"))

@@ -11,13 +11,12 @@ from mixed import figures, mixed
 
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.table import ARMS, NAMES
-from fuzztui.model.mutators import MutatorRow
+from fuzztui.model.mutators import MutatorRow, named_by
 from fuzztui.model.state import Changes
 from fuzztui.tui.base.canvas import width_of
 from fuzztui.tui.labels.events import STATS, command_text, describe
 from fuzztui.tui.labels.mutators import effect_of, mixture_bar
 from fuzztui.tui.screens.mutators.columns import columns, rate_cell, rate_text
-from fuzztui.tui.screens.mutators.detail import named_by
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
 from fuzztui.tui.screens.overview.lines import MixtureLine
 from fuzztui.wire import events as ev

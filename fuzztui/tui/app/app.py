@@ -32,6 +32,7 @@ from fuzztui.tui.app.attention import Attention, announcement
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.help import HelpScreen
+from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.palette_commands import ActionProvider
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.app.theme_picker import ThemeScreen
@@ -179,6 +180,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self._requested_rows: dict[str, str] = {}
         self._last_kill_t = -1.0
         self._found: Mapping[str, FindingTally] = {}
+        self._yields = KeptYields()
         self._attention = Attention()
         self._unseen = 0
         self._alive: bool | None = None
@@ -418,6 +420,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             ended=self._outline.ended,
             end_t=self.end_t,
             found=self._found,
+            yields=self._yields.of(self.campaign),
             unseen=self._unseen,
         )
 

@@ -9,6 +9,7 @@ from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import ENDED, groups_of, instance_throughput, own_time
 from fuzztui.model.series import Series
 from fuzztui.model.state import Instance
+from fuzztui.model.yields import Yields, rate_number
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars, resample
 from fuzztui.tui.base.columns import Cell, Column
@@ -78,6 +79,9 @@ def columns(
             "right", spare=True, descending=True,
         )  # fmt: skip
 
+    def yields(instance: Instance) -> Yields:
+        return status().yields.instances.get(instance.id) or Yields()
+
     def last_find(instance: Instance) -> Cell:
         return last_new_cell(instance, status())
 
@@ -144,7 +148,19 @@ def columns(
             "right", drop=True, spare=True, descending=True,
         ),
         spark("edges_trend", "edges trend", "edges", "soft edge"),
+        Column(
+            "yield", "edges/CPU h", lambda i: yield_cell(yields(i)), lambda i: yields(i).order,
+            "right", drop=True, spare=True, descending=True,
+        ),
     )  # fmt: skip
+
+
+def yield_cell(yields: Yields) -> Cell:
+    """Return new edges per CPU hour lately, or until now if there is no rate lately."""
+    lately, whole = yields.late.per_hour("edges"), yields.whole.per_hour("edges")
+    if lately >= 0:
+        return rate_number(lately), "edge" if lately else "muted"
+    return (rate_number(whole), "muted") if whole >= 0 else ("", "")
 
 
 def sparkline(series: Series | None, *, mean: bool = False) -> str:

@@ -13,6 +13,7 @@ from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, groups_of, known_total, other_text
 from fuzztui.model.state import Instance, Mutant
+from fuzztui.model.yields import rate_words
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import fit, plain
@@ -75,6 +76,10 @@ def facts(
         found.append(Fact("imports from", _peers(instance, known, renewed=renewed)))
     if age := slow_age(instance, status):
         found.append(_fact("stability and map size", f"{age} old", "muted"))
+    yields = status.yields.instances.get(instance.id)
+    if yields is not None and yields.whole.known:
+        words = f"{rate_words(yields.whole)}; lately {rate_words(yields.late)}"
+        found.append(_fact("per CPU hour", words))
     about = [engine_text(instance.engine, instance.version)]
     about += [f"python {instance.python}"] if instance.python else []
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []

@@ -21,6 +21,7 @@ from fuzztui.model.selectors import (
 from fuzztui.model.stall import advice, quiet_s, stall_after
 from fuzztui.model.state import NO_STATS, Instance, State
 from fuzztui.model.targeting import TargetingSummary, targeting_summary
+from fuzztui.model.yields import CampaignYields, campaign_yields
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.worklist import FuzzfirstSummary
 from fuzztui.wire.events import MutationStats, Stats
@@ -74,6 +75,8 @@ class Status:
     """The fewest and the most cycles of any instance."""
     found: Mapping[str, FindingTally] = field(default_factory=dict)
     """Findings by category."""
+    yields: CampaignYields = field(default_factory=CampaignYields)
+    """Finds per CPU hour."""
     unseen: int = 0
     """Number of groups of findings since the user last looked at them."""
     quiet_s: float = 0.0
@@ -195,12 +198,13 @@ def status_of(
     ended: str = "",
     end_t: float = 0.0,
     found: Mapping[str, FindingTally] | None = None,
+    yields: CampaignYields | None = None,
     unseen: int = 0,
 ) -> Status:
     """Return the totals of ``state`` at campaign time ``now``.
 
-    The caller passes ``last_kill_t``, ``first`` and ``found``, because computing them from 100,000
-    mutants or findings four times a second would be slow.
+    The caller passes ``last_kill_t``, ``first``, ``found`` and ``yields``, because computing them
+    from 100,000 mutants, entries or findings four times a second would be slow.
     """
     sums = totals(state)
     instances = list(state.instances.values())
@@ -225,6 +229,7 @@ def status_of(
         execs_per_sec=throughput(state),
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
         found=tallies(state) if found is None else found,
+        yields=campaign_yields(state) if yields is None else yields,
         unseen=unseen,
         quiet_s=quiet,
         advice=advice(state) if quiet else "",

@@ -596,3 +596,31 @@ def test_a_module_that_runs_twice_has_its_mutants_in_both() -> None:
     with subject.mutated(mutant):
         assert (subject.f(1), again.f(1)) == (0, 0)
     assert (subject.f(1), again.f(1)) == (2, 2)
+
+
+PLACES = """# coding: utf-8
+def one(n, größe):
+    text, size = f"{n + 1}ß{größe - 2}", len("äöü𝄞") + größe
+    return (
+        n *
+        größe
+    ) + len(text)
+"""
+
+
+def test_the_place_of_a_mutant_is_that_of_its_expression() -> None:
+    """Lines and columns select the very text that the mutant replaces."""
+    lines = PLACES.splitlines()
+    spans = {}
+    for mutant in Subject(PLACES, ["math"]).mutants():
+        cut = lines[mutant.line - 1 : mutant.end_line]
+        cut[-1] = cut[-1][: mutant.end_column - 1]  # first: it may be the same line
+        cut[0] = cut[0][mutant.column - 1 :]
+        text = " ".join(" ".join(cut).split())
+        assert mutant.before in text
+        spans[mutant.before] = mutant.line, mutant.end_line, text == mutant.before
+    assert spans['len("äöü𝄞") + größe'] == (3, 3, True)
+    assert spans["n * größe"] == (5, 6, True)
+    assert spans["( n * größe ) + len(text)"] == (4, 7, True)
+    # Parts of an f-string have a place from Python 3.12 on; before, that of the whole string.
+    assert spans["n + 1"] == (3, 3, sys.version_info >= (3, 12))

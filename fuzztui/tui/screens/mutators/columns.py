@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fuzztui.model.mutators import MutatorRow
+from fuzztui.model.yields import Yields
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.labels.instance_columns import yield_cell
 from fuzztui.tui.labels.mutators import SIGNS, effect_of
 
 BAR = 6
@@ -17,10 +19,12 @@ PAYS = "pays"
 """The column by which the table is sorted at first."""
 
 
-def columns(alike: Callable[[str], bool]) -> Sequence[Column[MutatorRow]]:
+def columns(
+    alike: Callable[[str], bool], yields: Callable[[MutatorRow], Yields] = lambda _: Yields()
+) -> Sequence[Column[MutatorRow]]:
     """Return the columns; ``alike`` returns whether all weights of a class are equal.
 
-    Equal bars would only repeat the share of the class.
+    Equal bars would only repeat the share of the class. ``yields`` returns those of a mutator.
     """
 
     def weight(arm: MutatorRow) -> Cell:
@@ -42,6 +46,8 @@ def columns(alike: Callable[[str], bool]) -> Sequence[Column[MutatorRow]]:
                spare=True, drop=True),
         Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,
                descending=True),
+        Column("yield", "edges/CPU h", lambda a: yield_cell(yields(a)), lambda a: yields(a).order,
+               "right", descending=True, spare=True, drop=True),
         Column("does", "does", lambda a: (effect_of(a.name).does, "muted"),
                lambda a: effect_of(a.name).does, min=20, max=60,
                needs=126),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fuzztui.base.text import several
 from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, shares
 from fuzztui.model.state import Entry, Finding, State
+from fuzztui.model.yields import Yields, rate_words
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
@@ -17,14 +18,13 @@ from fuzztui.tui.labels.mutators import SIGNS, effect_of
 from fuzztui.tui.screens.mutators.columns import rate_text
 
 
-def named_by(op: str) -> list[str]:
-    """Return the mutators that an entry's ``op`` names: ``text-swap-args+havoc,rep:4``."""
-    names = op.partition(",rep:")[0].split("+")
-    return [name.removeprefix("text-") for name in names if name]
-
-
 def mutator_lines(
-    arm: MutatorRow, state: State, finds: Sequence[Entry | Finding], *, tight: bool = False
+    arm: MutatorRow,
+    state: State,
+    finds: Sequence[Entry | Finding],
+    yields: Yields | None = None,
+    *,
+    tight: bool = False,
 ) -> list[Line]:
     """Return effect, statistics, statistics by instance, and the latest entries and findings."""
     words = effect_of(arm.name)
@@ -40,6 +40,9 @@ def mutator_lines(
             [TextSpan("+ ", "added"), TextSpan(words.after, side_style("added"))],
         ]
     lines += ([] if tight else [[]]) + _figures(arm)
+    if yields is not None and yields.whole.known:
+        lines.append(pair("CPU hour", rate_words(yields.whole)))
+        lines.append(pair("lately", rate_words(yields.late)))
     return lines + _instances(arm, state) + latest_lines(finds)
 
 

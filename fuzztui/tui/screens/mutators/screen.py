@@ -15,8 +15,10 @@ from fuzztui.model.mutators import (
     arms,
     changed,
     mean_of,
+    named_by,
     settings,
 )
+from fuzztui.model.yields import Yields
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.frame.action_context import ActionContext, shared_context
@@ -26,7 +28,7 @@ from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.screens.mutators.columns import PAYS, columns
-from fuzztui.tui.screens.mutators.detail import mutator_lines, named_by, no_mutators_lines
+from fuzztui.tui.screens.mutators.detail import mutator_lines, no_mutators_lines
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
 from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.events import MutatorStats
@@ -67,7 +69,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
 
     def make_table(self) -> BigTable[MutatorRow]:
         """Return the table, the best mutators first."""
-        every = columns(lambda cls: cls not in self._weighted)
+        every = columns(lambda cls: cls not in self._weighted, self._yields_of)
         table: BigTable[MutatorRow] = BigTable(every, empty="no mutators")
         table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
         table.keeps_line = True  # on the best mutator, whichever it is
@@ -104,7 +106,11 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
     def details(self, row: MutatorRow, preview: None, size: Size) -> Sequence[Line]:
         """Return the details of a mutator."""
         latest = self._latest_saved.latest(self.campaign, row.name)[:FINDS]
-        return mutator_lines(row, self.campaign, latest, tight=size.height < 10)
+        yields = self._yields_of(row)
+        return mutator_lines(row, self.campaign, latest, yields, tight=size.height < 10)
+
+    def _yields_of(self, arm: MutatorRow) -> Yields:
+        return self.host.status.yields.mutators.get(arm.name) or Yields()
 
     def do_mutator_find(self) -> None:
         """Go to the latest entry or finding of this mutator."""

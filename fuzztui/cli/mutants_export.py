@@ -1,0 +1,188 @@
+"""``fuzztui mutants export``: the mutants of a campaign or run, for Stryker's report viewers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import read_if_regular, read_regular
+from fuzztui.base.text import brief, listed, several, visible
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.cli.output import CliError, say
+from fuzztui.cli.since import tree
+from fuzztui.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
+from fuzztui.model.matrix import CorpusMatrix, MatrixError
+from fuzztui.model.mutants import is_reach_known, nearest
+from fuzztui.model.state import Mutant, State
+
+_MAX_SOURCE: Final = 16 << 20
+_MAX_MATRIX: Final = 1 << 30
+
+
+def write_report(
+    output: Path | None, state: State, mutants: Sequence[Mutant], run: RunDir | None
+) -> None:
+    """Write the report to a file, or print it. Raises :class:`CliError`.
+
+    ``run``: None if the mutants are those of a campaign file.
+    """
+    files = _files(mutants, run)
+    tests = TestsOfMutants() if run is None else _tests(run, state, mutants)
+    report = mutation_report(
+        files, mutants, tests, has_run=bool(state.instances), reach_known=is_reach_known(state)
+    )
+    text = json.dumps(report, indent=1) + "\n"
+    if output is None:
+        print(text, end="")
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise CliError(f"-o {output}: {e.strerror or e}") from None
+    shown = sum(len(file["mutants"]) for file in report["files"].values())
+    print(visible(f"{output}: {several(shown, 'mutant')} of {several(len(files), 'file')}"))
+
+
+# ------------------------------------------------------------------ the sources
+
+
+def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSource]:
+    """The sources by path. Raises :class:`CliError` for one that cannot be read."""
+    root = tree().resolve()
+    known = {} if run is None else _instrumented(run)
+    found: dict[str, MutatedSource] = {}
+    edited = []
+    nameless = 0
+    for mutant in mutants:
+        if not mutant.path:
+            nameless += 1  # the record that lists the mutant was lost
+        if not mutant.path or mutant.path in found:
+            continue
+        path = Path(mutant.path)
+        try:
+            data = read_regular(path.resolve(), _MAX_SOURCE)
+        except OSError as e:
+            raise CliError(
+                f"{path}: {e.strerror or e}; a report has the source of each mutated file"
+            ) from None
+        if path.as_posix() in known and _sha(data) not in known[path.as_posix()]:
+            edited.append(mutant.file or path.name)
+        name = path.resolve().relative_to(root) if path.resolve().is_relative_to(root) else None
+        inside = name is not None and "site-packages" not in name.parts
+        shown = name.as_posix() if name is not None and inside else mutant.file or path.as_posix()
+        if any(file.name == visible(shown) for file in found.values()):
+            shown = path.as_posix()  # modules of two trees with the same name
+        found[mutant.path] = MutatedSource(visible(shown), _language(path), _text(path, data))
+    if edited:
+        say(f"edited since the campaign, so that places may be wrong: {brief(listed(edited))}")
+    if nameless:
+        say(f"{several(nameless, 'mutant')} left out: the log has lost where they are")
+    return found
+
+
+def _sha(data: bytes) -> str:
+    """As in ``edges.json`` of an engine."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _instrumented(run: RunDir) -> dict[str, set[str]]:
+    """Hashes of the sources that the engines have instrumented, by path."""
+    found: dict[str, set[str]] = {}
+    for table in run.out.glob("*/edges.json"):
+        try:
+            for module in loads(table.read_bytes())["modules"]:
+                found.setdefault(str(module["file"]), set()).add(str(module["sha"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+    return found
+
+
+def _text(path: Path, data: bytes) -> str:
+    if path.suffix == ".py":
+        try:
+            return decode_source(data)
+        except (SyntaxError, UnicodeDecodeError):
+            pass
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _language(path: Path) -> str:
+    """The name of a language as Prism, the viewers' highlighter, has it."""
+    from fuzztui.fuzzfirst.source_mutants.generate import language_of  # reads rules: slow
+
+    return language_of(path)
+
+
+# ------------------------------------------------------------------ the tests
+
+
+def _tests(run: RunDir, state: State, mutants: Sequence[Mutant]) -> TestsOfMutants:
+    """What the log knows of entries and mutants, and the kill matrix if the run has one."""
+    tests = TestsOfMutants()
+    wanted = {m.id: m for m in mutants}
+    for mutant in mutants:
+        if mutant.state == "killed" and mutant.killer:
+            tests.killers.setdefault(mutant.id, {})[mutant.killer] = mutant.oracle
+        if mutant.survives and (near := nearest(mutant)) is not None:
+            tests.reached_by.setdefault(mutant.id, []).append(near[0])
+    matrix = _matrix(run)
+    for row in () if matrix is None else matrix.rows:
+        id_, folder, name = _test(Path(row.file), run)
+        tests.names[id_] = folder, name
+        for mutant_id, how in row.kills.items():
+            if mutant_id in wanted:
+                tests.killers.setdefault(mutant_id, {})[id_] = how
+        for mutant_id in _reached(row.reached, matrix.mutants if matrix else ()):
+            if mutant_id in wanted:
+                tests.reached_by.setdefault(mutant_id, []).append(id_)
+    _name_tests(tests, state)
+    return tests
+
+
+def _matrix(run: RunDir) -> CorpusMatrix | None:
+    """The matrix that ``score --matrix`` has kept; None if there is none, or it is damaged."""
+    data = read_if_regular(run.matrix, _MAX_MATRIX)
+    if data is None:
+        return None
+    try:
+        return CorpusMatrix.of(loads(data))
+    except (ValueError, MatrixError):
+        say(f"{run.matrix}: is damaged and not used; 'fuzztui score RUN --matrix' makes it again")
+        return None
+
+
+def _test(file: Path, run: RunDir) -> tuple[str, str, str]:
+    """Id, folder and name of an entry's file: ``main/12``, as the log names it, if it is the run's.
+
+    ``run``: the run to whose directory the folder is relative.
+    """
+    folder = file.parent
+    match = re.match(r"id:(\d+)", file.name)
+    if match and folder.name == "queue" and folder.parent.parent == run.out:
+        return f"{folder.parent.name}/{int(match[1])}", f"out/{folder.parent.name}/queue", file.name
+    return visible(str(file)), str(folder), file.name
+
+
+def _reached(bits: int, mutants: Sequence[str]) -> Iterator[str]:
+    text = f"{bits:b}"[::-1]
+    at = text.find("1")
+    while 0 <= at < len(mutants):
+        yield mutants[at]
+        at = text.find("1", at + 1)
+
+
+def _name_tests(tests: TestsOfMutants, state: State) -> None:
+    """Name the entries that only the log mentions."""
+    for ids in (*tests.killers.values(), *tests.reached_by.values()):
+        for id_ in ids:
+            if id_ not in tests.names:
+                instance, _, number = id_.partition("/")
+                entry = state.entries.get(id_)
+                name = entry.file.rpartition("/")[2] if entry and entry.file else f"id:{number}"
+                tests.names[id_] = f"out/{instance}/queue", name
