@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
+from pathlib import Path
 
 from fuzztui.base.cpus import usable_cpus
+from fuzztui.campaign.units import parse_duration
 
 RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
 
@@ -41,3 +44,74 @@ def count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return number
+
+
+def add_corpus_folders(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--corpus DIR``; ``what``: what the directories contain."""
+    parser.add_argument(
+        "--corpus",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help=f"{what} (may be repeated); default: the queues of the run",
+    )
+
+
+def add_theme(parser: argparse.ArgumentParser) -> None:
+    """Add ``--theme``."""
+    parser.add_argument("--theme", help="a colour theme (fuzztui themes lists them)")
+
+
+def add_optional_run(parser: argparse.ArgumentParser) -> None:
+    """Add a run that may be left out."""
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        type=Path,
+        nargs="?",
+        help=f"{RUN_HELP}; default: the only or latest one in ./runs",
+    )
+
+
+def seconds(text: str) -> float:
+    """Parse a duration. Raises :class:`argparse.ArgumentTypeError`."""
+    try:
+        return parse_duration(float(text) if text.replace(".", "", 1).isdigit() else text)
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def moment(text: str) -> float:
+    """Parse a campaign time, also as screens show it: ``0:20``, ``1:05:09``, ``2d 03:04:05``."""
+    match = _CLOCK.fullmatch(text.strip())
+    if not match:
+        return seconds(text)
+    days, hours, minutes, rest = (float(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + rest
+
+
+_CLOCK = re.compile(r"(?:(\d{1,6})d\s*)?(?:(\d{1,6}):)?(\d{1,6}):([0-5]?\d(?:\.\d+)?)")
+
+
+def percent(text: str) -> float:
+    """Parse a percentage. Raises :class:`argparse.ArgumentTypeError`."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100, such as 80")
+    return number
+
+
+def add_campaign(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Add the campaign file; ``optional``: it may be left out."""
+    project = "; default: the nearest pyproject.toml, with [tool.fuzztui]" if optional else ""
+    parser.add_argument(
+        "file",
+        metavar="CAMPAIGN.toml",
+        type=Path,
+        nargs="?" if optional else None,
+        help=f"the campaign file{project}",
+    )

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from fuzztui.cli.arguments import moment
+
 Run = Callable[[argparse.Namespace], int]
 
 FORMATS: Final = ("html", "md", "json")
@@ -33,8 +35,8 @@ def add_report(parser: argparse.ArgumentParser) -> Run:
     return report.report
 
 
-def add_compare(parser: argparse.ArgumentParser, moment: Callable[[str], float]) -> Run:
-    """Add the options of ``fuzztui compare``; ``moment``: parses a campaign time."""
+def add_compare(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui compare``; return the command."""
     from fuzztui.cli import compare
 
     parser.add_argument(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fuzztui.cli import corpus, corpus_care, corpus_why
-from fuzztui.cli.corpus_parser import WORDS
+from fuzztui.cli.corpus_options import WORDS
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 

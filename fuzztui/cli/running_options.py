@@ -1,0 +1,188 @@
+"""The options of commands that start, show and steer a run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from fuzztui import __version__
+from fuzztui.cli.arguments import (
+    RUN_HELP,
+    add_campaign,
+    add_optional_run,
+    add_set,
+    add_theme,
+    moment,
+    seconds,
+)
+from fuzztui.cli.since import add_changes
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def add_run(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui FILE``; return the command."""
+    add_campaign(parser)
+    return _how_to_run(parser)
+
+
+def _how_to_run(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import run
+
+    add_set(parser)
+    parser.add_argument(
+        "--new", action="store_true", help="start another run, in a separate directory"
+    )
+    add_changes(parser, "mutants of mutants.sources on lines")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--headless",
+        action="store_true",
+        help="no screen: print progress; exit code 10 if the campaign ends with "
+        "findings that are new or regressions",
+    )
+    how.add_argument("--detach", action="store_true", help="start the campaign and return at once")
+    parser.add_argument("--json", action="store_true", help="with --headless: print JSON lines")
+    add_theme(parser)
+    parser.add_argument("--version", action="version", version=f"fuzztui {__version__}")
+    return run.run
+
+
+def add_run_project(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui run``; return the command."""
+    add_campaign(parser, optional=True)
+    return _how_to_run(parser)
+
+
+def add_attach(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui attach``; return the command."""
+    from fuzztui.cli import attach
+
+    add_optional_run(parser)
+    add_theme(parser)
+    return attach.attach
+
+
+def add_watch(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui watch``; return the command."""
+    from fuzztui.cli import watch
+
+    parser.add_argument(
+        "directories",
+        metavar="DIR",
+        nargs="+",
+        type=Path,
+        help="the directory of afl-fuzz -o, or one instance in it; only read, never changed",
+    )
+    parser.add_argument(
+        "--keep", metavar="DIR", type=Path, help="keep the log in DIR, for fuzztui replay"
+    )
+    add_theme(parser)
+    return watch.watch
+
+
+def add_status(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui status``; return the command."""
+    from fuzztui.cli import status
+
+    parser.add_argument(
+        "run",
+        metavar="RUN|DIR",
+        type=Path,
+        nargs="?",
+        help="a run directory, a campaign file, or an AFL output directory; "
+        "default: the only or latest run in ./runs",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return status.status
+
+
+def add_ctl(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui ctl``; return the command."""
+    from fuzztui.cli import ctl
+
+    parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
+    parser.add_argument(
+        "action", metavar="COMMAND", choices=list(ctl.ACTIONS), help=", ".join(ctl.ACTIONS)
+    )
+    parser.add_argument(
+        "id",
+        metavar="ID",
+        nargs="?",
+        default="",
+        help="a queue entry: 12, id:000012 or INSTANCE/12; add-seed: a file or a directory; "
+        "minimise, judge: a finding, INSTANCE/crashes/NAME; judge: or a signature; skip-frames, "
+        "count-frames: rules, FUNCTION or FILE in FUNCTION, with * and ?; mutants: an "
+        "ID, or a selection by file=, function=, operator=, line=, state= (a comma means and, * "
+        "matches anything); "
+        "mixture: probabilities, havoc=0.2 text=0.8; weigh: a type and 3, x2 or x0.5; ban and "
+        "unban: a type; pin, ignore and unignore: a branch, package/module.py:12:then; "
+        "targeted: a share, 70%%; undo: nothing (your last command), or a command, c17",
+    )
+    parser.add_argument(
+        "more",
+        metavar="PART",
+        nargs="*",
+        default=[],
+        help="mixture: more probabilities; weigh: 3, x2; judge: new, known, fixed, wont-fix; "
+        "skip-frames, count-frames: more rules",
+    )
+    parser.add_argument(
+        "--to",
+        choices=["first", "last", "up", "down"],
+        help="with move-mutants: the new position (default: first); up, down: by one",
+    )
+    parser.add_argument(
+        "--because",
+        metavar="TEXT",
+        help="with mark-equivalent: why the mutant is equivalent; with accept-mutants: why it may "
+        "survive",
+    )
+    parser.add_argument(
+        "--note", metavar="TEXT", help="with judge: the reason, or the number of an issue"
+    )
+    parser.add_argument(
+        "--adaptive",
+        action="store_true",
+        help="with mixture: mutators that find more become more probable",
+    )
+    parser.add_argument(
+        "--fixed", action="store_true", help="with mixture: keep each instance's mixture as it is"
+    )
+    parser.add_argument("--instance", default="", help="send the command to this instance only")
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        help="time to wait for the answer (default: 10s; queue entries 40s, minimise 15m)",
+    )
+    return ctl.ctl
+
+
+def add_replay(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui replay``; return the command."""
+    from fuzztui.cli import replay
+
+    parser.add_argument(
+        "path",
+        metavar="RUN|LOG",
+        type=Path,
+        help="a run directory, a campaign file (the newest of its runs), or a log",
+    )
+    parser.add_argument("--speed", type=_speed, default=1.0, help="multiple of real time (1)")
+    parser.add_argument(
+        "--at", metavar="TIME", type=moment, help="campaign time to start at: 90s or 1:30:00"
+    )
+    parser.add_argument("--json", action="store_true", help="print the status at --at, or the end")
+    add_theme(parser)
+    return replay.replay
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, such as 10 or 0.5")
+    return speed
