@@ -12,21 +12,21 @@ from fuzztui.cli.since import add_changes
 Run = Callable[[argparse.Namespace], int]
 
 
-def add_operators(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui operators``; return the command."""
-    from fuzztui.cli import operators
+def add_mutators(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui mutators``; return the command."""
+    from fuzztui.cli import mutators
 
     add_optional_run(parser)
     parser.add_argument("--json", action="store_true", help="print a list of objects")
     parser.add_argument(
         "--sort",
         metavar="COLUMN",
-        choices=operators.COLUMNS,
+        choices=mutators.COLUMNS,
         default="pays",
-        help=f"sort by this column, largest first: {', '.join(operators.COLUMNS)} (pays: saved "
+        help=f"sort by this column, largest first: {', '.join(mutators.COLUMNS)} (pays: saved "
         "inputs per million uses; mutators with fewer than 3 saved inputs or 200 uses come last)",
     )
-    return operators.operators
+    return mutators.mutators
 
 
 def add_types(parser: argparse.ArgumentParser) -> Run:

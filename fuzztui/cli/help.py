@@ -85,9 +85,9 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("types runs/thumbnails --all",),
         ),
         CommandHelp(
-            "operators",
+            "mutators",
             (("[RUN]", "text: list mutators with uses and saved inputs"),),
-            ("operators runs/mujs-text --sort found",),
+            ("mutators runs/mujs-text --sort found",),
         ),
     ),
     "steer": (

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from fuzztui.base.suggest import meant, near
 from fuzztui.cli import corpus_options
-from fuzztui.cli.engine_options import add_comparisons, add_operators, add_targets, add_types
+from fuzztui.cli.engine_options import add_comparisons, add_mutators, add_targets, add_types
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
 from fuzztui.cli.input_options import add_minimise, add_repro
 from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
@@ -53,8 +53,8 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """Parse the arguments; ``options.command`` is the function that carries out the command."""
-    if argv and argv[0] in _COMMANDS:
-        name, rest = argv[0], argv[1:]
+    if argv and (name := _FORMER.get(argv[0], argv[0])) in _COMMANDS:
+        rest = argv[1:]
         prog, add = f"fuzztui {name}", _COMMANDS[name]
         if rest and rest[0] in (words := _WORDS.get(name, {})):
             prog, add, rest = f"{prog} {rest[0]}", words[rest[0]], rest[1:]
@@ -112,7 +112,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "coverage": add_coverage,
     "corpus": corpus_options.corpus,
     "mutate": add_mutate,
-    "operators": add_operators,
+    "mutators": add_mutators,
     "targets": add_targets,
     "types": add_types,
     "comparisons": add_comparisons,
@@ -133,3 +133,6 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
 
 _WORDS = {"corpus": corpus_options.WORDS}
 """Commands whose second word has options of its own."""
+
+_FORMER = {"operators": "mutators"}
+"""Commands by their former names."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fuzztui.base.signals import is_by_signal, signal_name
 from fuzztui.base.text import ago, brief, several
 from fuzztui.cli.mutant_lines import found_rows, status_rows
-from fuzztui.cli.operators import mixture_rows
+from fuzztui.cli.mutators import mixture_rows
 from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import (
     DONE,

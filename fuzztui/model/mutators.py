@@ -419,8 +419,8 @@ def _parts(mixture: Iterable[float]) -> dict[str, float]:
     return {name: round(part, 6) for name, part in zip(CLASSES, mixture, strict=True)}
 
 
-def operators_dict(state: State) -> list[dict[str, Any]]:
-    """``fuzztui operators --json``: the arms, in the order in which they were first reported."""
+def mutators_dict(state: State) -> list[dict[str, Any]]:
+    """``fuzztui mutators --json``: the arms, in the order in which they were first reported."""
     return [
         {
             "name": arm.name,

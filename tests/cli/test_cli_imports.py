@@ -20,7 +20,7 @@ HEAVY = {"textual", "rich", "psutil", "watchdog", "Levenshtein", "hypothesis", "
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "words", [["status"], ["status", "--json"], ["mutants", "list"], ["operators"], ["types"]],
+    "words", [["status"], ["status", "--json"], ["mutants", "list"], ["mutators"], ["types"]],
     ids=" ".join,
 )  # fmt: skip
 def test_commands_that_print_load_no_screen(words, tmp_path):

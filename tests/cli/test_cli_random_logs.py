@@ -13,7 +13,7 @@ from fuzztui.cli import main
 COMMANDS = [
     ["status", "RUN"], ["status", "RUN", "--json"],
     ["replay", "RUN", "--json"], ["replay", "RUN", "--json", "--at", "30s"],
-    ["operators", "RUN"], ["operators", "RUN", "--json"],
+    ["mutators", "RUN"], ["mutators", "RUN", "--json"],
     ["types", "RUN"], ["types", "RUN", "--json"],
     ["comparisons", "RUN"], ["comparisons", "RUN", "--json"],
     ["mutants", "list", "RUN"], ["mutants", "list", "RUN", "--json"],

@@ -57,7 +57,7 @@ def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "argv", [["status"], ["ctl", "run", "pause"], ["replay", "run"], ["operators"], ["c.toml"]]
+    "argv", [["status"], ["ctl", "run", "pause"], ["replay", "run"], ["mutators"], ["c.toml"]]
 )
 def test_a_command_loads_only_what_it_needs(argv):
     """Half of what a command costs is loading: Textual, launchers, asyncio are for others."""

@@ -197,7 +197,7 @@ def test_a_mistyped_command_is_told_its_neighbour(home):
     for args, meant in (
         (["ctl", "runs/x", "wiegh", "x"], "weigh"),
         (["mutants", "lits", "x"], "list"),
-        (["operators", "--sort", "pay"], "pays"),
+        (["mutators", "--sort", "pay"], "pays"),
         (["types", "--jsno"], "--json"),
     ):
         home(*args, code=2)

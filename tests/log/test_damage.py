@@ -189,7 +189,7 @@ COMMANDS = {
     "ctl": ["ctl", "RUN", "mixture", "--adaptive"],
     "mutants": ["mutants", "list", "RUN"],
     "score": ["score", "RUN"],
-    "operators": ["operators", "RUN"],
+    "mutators": ["mutators", "RUN"],
     "types": ["types", "RUN"],
     "comparisons": ["comparisons", "RUN"],
     "events": ["events", "RUN"],
@@ -385,7 +385,7 @@ def lose_the_log(run):
     (run / "log" / SEALED).write_bytes(bytes(5000))
 
 
-WITHOUT_ROWS = [["types"], ["comparisons"], ["operators"], ["mutants", "matrix"]]
+WITHOUT_ROWS = [["types"], ["comparisons"], ["mutators"], ["mutants", "matrix"]]
 
 
 @pytest.mark.parametrize("words", WITHOUT_ROWS)

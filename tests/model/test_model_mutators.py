@@ -18,7 +18,7 @@ from fuzztui.model.mutators import (
     changed,
     mixture_dict,
     mixture_for_all,
-    operators_dict,
+    mutators_dict,
     settings,
 )
 from fuzztui.model.mutators import (
@@ -79,7 +79,7 @@ def test_arms_are_summed_over_instances():
     assert (arm.share, arm.bar, arm.pays) == (0.5, 1.0, 100_000)
     assert rows["balanced"].pays == -1
     assert [class_of(n) for n in NAMES] == ["text", "text", "splice", "splice", "havoc"]
-    assert operators_dict(state)[3]["found_per_million"] is None
+    assert mutators_dict(state)[3]["found_per_million"] is None
 
 
 def test_who_is_over_draws_no_more_but_has_found_what_it_has():
@@ -110,7 +110,7 @@ def test_shares_of_a_class_add_to_1_whatever_its_weights_add_to():
     weights = [100_000, 300_000, 1_000_000, 0, 1_000_000]  # of text some arms are left out
     state = fold(told(weights=weights))
     assert [round(arm.share, 6) for arm in arms(state).values()] == [0.25, 0.75, 1.0, 0.0, 1.0]
-    assert [arm["weight"] for arm in operators_dict(state)] == [0.25, 0.75, 1.0, 0.0, 1.0]
+    assert [arm["weight"] for arm in mutators_dict(state)] == [0.25, 0.75, 1.0, 0.0, 1.0]
 
 
 def test_what_is_never_drawn_is_no_row():

@@ -1,4 +1,4 @@
-"""``ctl RUN mixture``, ``operators`` and what ``status`` says of text mutators."""
+"""``ctl RUN mixture``, ``mutators`` and what ``status`` says of text mutators."""
 
 import json
 from dataclasses import replace
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fuzztui.cli import ctl, operators
+from fuzztui.cli import ctl, mutators
 from fuzztui.cli.output import FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
@@ -50,7 +50,7 @@ def stands(monkeypatch, tmp_path):
     """What the run's log says."""
 
     def so(state):
-        for module in (ctl, operators):
+        for module in (ctl, mutators):
             monkeypatch.setattr(module, "standing", lambda run: RunStatus(state, 1))
             monkeypatch.setattr(module, "find_run", lambda path: path)
 
@@ -195,7 +195,7 @@ def test_what_goes_with_mixture_only(argv, words):
 
 
 def listed(capsys, *argv):
-    options = parse(["operators", "RUN", *argv])
+    options = parse(["mutators", "RUN", *argv])
     assert options.command(options) == 0
     return capsys.readouterr().out
 
@@ -215,7 +215,7 @@ def test_a_table_of_operators_those_that_pay_first(stands, capsys):
     assert lines[8] == "pays     best havoc (30 in 3,000 uses)"
 
 
-@pytest.mark.parametrize("column", operators.COLUMNS)
+@pytest.mark.parametrize("column", mutators.COLUMNS)
 def test_sorted_by_any_column(stands, capsys, column):
     rows = json.loads(listed(capsys, "--json", "--sort", column))
     key = {"pays": None, "weight": "weight"}.get(column, column)
@@ -269,7 +269,7 @@ def test_without_cpu_times_no_rate_is_printed(stands, capsys):
 def test_where_there_are_none_it_says_so(stands):
     stands(campaign())
     with pytest.raises(CliError, match="no engine of the campaign has reported"):
-        operators.operators(SimpleNamespace(run=None, json=False, sort="pays"))
+        mutators.mutators(SimpleNamespace(run=None, json=False, sort="pays"))
 
 
 def test_the_status_names_the_mixture_and_who_finds_most(tmp_path):
@@ -287,3 +287,7 @@ def test_the_status_names_the_mixture_and_who_finds_most(tmp_path):
     text = status_text(tmp_path, RunStatus(campaign(replace(later, havoc=0.25, text=0.5)), 1))
     assert "mixture   havoc 25% (did 50%), text 50%, splice 25%, fixed\n" in text
     assert "mixture" not in status_text(tmp_path, RunStatus(campaign(), 1))
+
+
+def test_the_former_name_of_the_command_still_works():
+    assert parse(["operators", "RUN"]).command is mutators.mutators

@@ -1,4 +1,4 @@
-"""``fuzztui operators``: tables of mutators; the rows of ``status`` about the mixture."""
+"""``fuzztui mutators``: tables of mutators; the rows of ``status`` about the mixture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzztui.base.text import brief, clock, several
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, arms, mixture_summary, operators_dict
+from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, arms, mixture_summary, mutators_dict
 from fuzztui.model.state import State
 from fuzztui.model.yields import KINDS, Yields, campaign_yields, rate_number, yields_dict
 from fuzztui.wire.mixture import CLASSES, percentage
@@ -32,7 +32,7 @@ BEST = 3
 """Number of mutators that ``status`` lists."""
 
 
-def operators(options: argparse.Namespace) -> int:
+def mutators(options: argparse.Namespace) -> int:
     """Print the table, or a list of JSON objects in the same order."""
     run = find_run(options.run)
     now = standing(run)
@@ -41,7 +41,7 @@ def operators(options: argparse.Namespace) -> int:
     yields = campaign_yields(state)
     named = dict(sorted(yields.mutators.items(), key=lambda item: item[1].order, reverse=True))
     if options.json:
-        objects = {row["name"]: row for row in operators_dict(state)}
+        objects = {row["name"]: row for row in mutators_dict(state)}
         answer = [objects[mutator.name] for mutator in rows]
         answer += [{"name": name} for name in named if name not in objects]
         for row in answer:
