@@ -111,7 +111,7 @@ class FrameList(Canvas):
     def _line(self, n: int, frame: StackFrame, counted: Sequence[StackFrame], width: int) -> Line:
         rule = skipping_rule(frame, self.rules)
         gives = frame in counted
-        word = "gives it" if gives else "skipped" if rule else "counts"
+        word = "signature" if gives else "skipped" if rule else "counts"
         style = "bold primary" if gives else "hang" if rule else ""
         if not gives and not rule and frame.kind != OWN:
             word, style = frame.kind, "muted"
