@@ -323,7 +323,7 @@ def _mutants(command: MutantCommand, before: State, now: State) -> Inverse:
 def _renumbered(selection: Selection, before: State, now: State) -> list[Mutant]:
     """Return the other waiting mutants of a worklist that got another number.
 
-    Positions are numbered anew if there was no number left between two of them.
+    Positions are numbered again if there was no number left between two of them.
     """
     return [
         old
