@@ -44,6 +44,8 @@ def _commands(level: str, what: str, rows: list[tuple[CodeLocation | None, str]]
         place = ""
         if location:
             place = f"file={_property(location.file)},line={location.line},"
+            if location.end_line > location.line:
+                place += f"endLine={location.end_line},"
         yield f"::{level} {place}title=fuzztui {what}::{_data(text)}"
     if left := len(rows) - len(shown):
         yield f"::{level} title=fuzztui {what}::and {several(left, what)} more: see the summary"

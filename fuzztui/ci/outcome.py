@@ -27,6 +27,11 @@ class CodeLocation:
 
     file: str
     line: int
+    column: int = 0
+    """In characters, from 1; 0: the place is the line. The end is then unknown, too."""
+    end_line: int = 0
+    end_column: int = 0
+    """The column after the last character."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,9 @@ def survivor_message(survivor: ReportedSurvivor) -> str:
 def _place(location: CodeLocation) -> dict[str, Any]:
     artifact = {"uri": _uri(location.file), "uriBaseId": _ROOT}
     region = {"startLine": location.line}
+    if location.column:
+        region |= {"startColumn": location.column, "endLine": location.end_line,
+                   "endColumn": location.end_column}  # fmt: skip
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from fuzztui.base.text import several
@@ -126,7 +128,7 @@ class CiJudge:
             outcome.survivors.append(
                 ReportedSurvivor(
                     id=m.id,
-                    location=located(m.path, m.line, outcome.root) if m.path else None,
+                    location=_location(m, outcome.root),
                     function=m.function,
                     operator=m.operator,
                     before=m.before,
@@ -145,3 +147,11 @@ class CiJudge:
 
     def _gate(self, name: str, text: str, code: int = 0) -> None:
         self._outcome.gates.append(Gate(name, text, code))
+
+
+def _location(m: Mutant, root: Path) -> CodeLocation | None:
+    """The place of a mutated expression in the repository, with its columns if known."""
+    found = located(m.path, m.line, root) if m.path else None
+    if found is None or m.column < 1 or m.end_line < m.line or m.end_column < 1:
+        return found
+    return replace(found, column=m.column, end_line=m.end_line, end_column=m.end_column)

@@ -208,3 +208,15 @@ def test_calls_of_a_traceback(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_code_of_the_repository(tmp_path: Path, name: str, inside: bool) -> None:
     assert (located(str(tmp_path / name), 1, tmp_path) is not None) == inside
+
+
+def test_a_survivor_marks_its_expression(tmp_path: Path) -> None:
+    place = CodeLocation("src/m.py", 3, column=5, end_line=4, end_column=9)
+    made = outcome(tmp_path, survivors=[survivor(location=place)])
+    log = sarif(made)
+    jsonschema.validate(log, SCHEMA)
+    (result,) = log["runs"][0]["results"]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 3, "startColumn": 5, "endLine": 4, "endColumn": 9}
+    (line,) = github(made)
+    assert "line=3,endLine=4," in line
