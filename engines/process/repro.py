@@ -106,8 +106,8 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
     wall = spec.target.timeout_wall
     guard = Guard(spec.target.timeout_s, wall=wall)
     guard.arm()
-    # A hang in C: print the stack and exit 1.
-    faulthandler.dump_traceback_later(wall * spec.target.timeout_s + 2, exit=True)
+    # A hang in C: print the stack and exit 1. Later than the guard, also on a busy machine.
+    faulthandler.dump_traceback_later(wall * spec.target.timeout_s + 10, exit=True)
     invalid: tuple[type[BaseException], ...] = (Rejected, *target.expected)
     when = UNMADE
     try:

@@ -218,7 +218,7 @@ def test_what_would_start(room, target, kind, types, capsys):
 
 def without_progress(said: str) -> str:
     """What stderr has besides the line that announces a slow import: machines may be slow."""
-    return re.sub(r"^fuzztui: importing the target; it is given .*\n", "", said, flags=re.M)
+    return re.sub(r"^fuzztui: importing the target; the limit is .*\n", "", said, flags=re.M)
 
 
 def lines(said: str, room: Path) -> list[str]:
