@@ -28,8 +28,8 @@ def changed_sources(loaded: FrozenCampaign, options: argparse.Namespace) -> list
     campaign = loaded.campaign
     if not campaign.mutants:
         raise CliError(
-            f"{options.file}: --since and --in-diff limit mutants.sources, and the campaign has no "
-            f"[mutants]; fuzztui ci {options.file} --since REF scores the changed code of others",
+            f"{campaign.file}: --since and --in-diff limit mutants.sources, and the campaign has "
+            "no [mutants]; 'fuzztui ci' mutates the changed code of such a campaign",
             USAGE,
         )
     found = [
