@@ -117,5 +117,5 @@ def matrix_lines(result: dict[str, Any], file: Path) -> Iterator[str]:
     sums = [total := total + len(pick.new) for pick in picks]
     for n in sorted({n for n in _SHOWN if n < len(sums)} | {len(sums)} - {0}):
         share = 100 * sums[n - 1] / len(killed)
-        yield f"        {several(n, 'input')} of the cover: {sums[n - 1]:,} killed ({share:.0f}%)"
+        yield f"        the best {several(n, 'input')}: {sums[n - 1]:,} killed ({share:.0f}%)"
     yield f"        {brief(str(file))}"
