@@ -131,18 +131,32 @@ def _tests(of: RunComparison) -> Iterator[Part]:
         for t in found
     ]  # fmt: skip
     yield Table(("", "groups", "n", "p", "A12", "effect"), rows, frozenset({2, 3, 4}))
-    fewest = min(min(t.n, t.m) for t in found)
-    least = max(smallest_p(t.n, t.m) for t in found)
-    if least > 0.05:
-        yield Note(
-            f"With so few runs p cannot be below {least:.2g}, whatever the fuzzers do.",
-            is_warning=True,
-        )
-    elif fewest < _FEW:
-        yield Note(f"A group has {several(fewest, 'run')} only.", is_warning=True)
+    yield from _limits(found)
     if len(found) > 1:
         yield Note(f"{len(found)} tests: by chance one in 20 has a p below 0.05.")
     yield Note(_METHOD)
+
+
+def _limits(tests: Sequence[RankTest]) -> Iterator[Note]:
+    """What so few runs mean for p, for each pair of groups."""
+    pairs: dict[tuple[int, int], dict[str, None]] = {}
+    for t in tests:  # a figure that some runs lack has sizes of its own
+        pairs.setdefault((t.m, t.n), {})[t.b] = None
+    fewest = _FEW
+    for (m, n), groups in pairs.items():
+        least, with_ties = smallest_p(m, n), smallest_p(m, n, ties=True)
+        if least <= 0.05:
+            fewest = min(fewest, m, n)
+            continue
+        names = brief(f"{listed(list(groups))} against {tests[0].a}", 200)
+        or_less = "" if with_ties == least else f" ({with_ties:.2g} if some values are equal)"
+        yield Note(
+            f"{names}, {m:,} and {several(n, 'run')}: with so few runs p cannot be below "
+            f"{least:.2g}{or_less}, whatever the fuzzers do.",
+            is_warning=True,
+        )
+    if fewest < _FEW:
+        yield Note(f"A group has {several(fewest, 'run')} only.", is_warning=True)
 
 
 def p_text(p: float) -> str:

@@ -22,6 +22,7 @@ from fuzztui.report.compared import (
 )
 from fuzztui.report.html import html_page
 from fuzztui.report.markdown import markdown_page
+from fuzztui.report.parts import Note
 from fuzztui.report.plain import plain_page
 from fuzztui.wire import events as ev
 
@@ -124,6 +125,29 @@ def test_so_few_runs_that_no_test_can_tell_are_named():
         9.0, runs_of(*[state_of(n) for n in (1, 2, 3, 4)], groups=[0, 0, 1, 1]), "ab"
     )
     assert "p cannot be below 0.33" in plain_page(compare_page(of, ""))
+
+
+def limits_of(*groups):
+    """The limits of p on the page of groups with these edges."""
+    states = [state_of(n) for group in groups for n in group]
+    numbers = [number for number, group in enumerate(groups) for _ in group]
+    of = RunComparison(9.0, runs_of(*states, groups=numbers), "abcdef"[: len(groups)])
+    (figures,) = [s for s in compare_page(of, "").sections if s.title == "Figures"]
+    texts = [part.text for part in figures.parts if isinstance(part, Note)]
+    return list(rank_tests(of)), [text for text in texts if "p cannot be below" in text]
+
+
+def test_the_limit_of_p_is_that_of_each_pair_of_groups():
+    _, limits = limits_of(range(1, 11), range(11, 21), [30])
+    assert len(limits) == 1
+    assert "c against a" in limits[0] and "below 0.18" in limits[0] and "0.091" in limits[0]
+    assert limits_of(range(1, 11), range(11, 21))[1] == []
+
+
+def test_no_p_is_below_the_limit_that_is_stated():
+    tests, (limit,) = limits_of([1, 1], [2])
+    assert min(t.p for t in tests) == pytest.approx(1 / 3)
+    assert "0.33 if some values are equal" in limit
 
 
 def test_other_targets_are_refused():
