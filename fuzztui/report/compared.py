@@ -118,7 +118,8 @@ class RunComparison:
         stats = totals(run.state).stats
         match name:
             case "execs" | "corpus":
-                return float(getattr(stats, name))
+                value = getattr(stats, name)
+                return float(value) if value > 0 or _has_stats(run.state) else None
             case "edges" | "edges_valid":
                 value = getattr(stats, name)
                 return float(value) if value >= 0 else None
@@ -252,6 +253,11 @@ def _by_side(
         when = tuple(median(some) if some else math.nan for some in had)
         found.append(FoundBy(key, titles.get(key, key), when, tuple(map(len, had))))
     return sorted(found, key=lambda f: (len(f.sides), sorted(f.sides), f.key))
+
+
+def _has_stats(state: State) -> bool:
+    """Whether an engine has reported statistics, so that a 0 is a number and not a gap."""
+    return any(i.stats_t >= 0 for i in state.instances.values())
 
 
 def check(runs: Sequence[ComparedRun]) -> None:

@@ -150,6 +150,17 @@ def test_no_p_is_below_the_limit_that_is_stated():
     assert "0.33 if some values are equal" in limit
 
 
+def test_what_no_statistics_have_told_yet_is_unknown_and_not_0():
+    early = State()
+    apply(early, [ev.Record(1, 0.0, ev.CampaignStarted("c", "mu2", "l:f", 3, version="1")),
+                  ev.Record(2, 0.1, ev.InstanceState("main", "running"))])  # fmt: skip
+    of = RunComparison(1.0, runs_of(early, state_of(mutants=0), groups=[0, 1]), "ab")
+    assert [of.figure(of.runs[0], name) for name in ("execs", "corpus")] == [None, None]
+    assert [t.figure for t in rank_tests(of)] == ["findings"]
+    none = state_of(0, mutants=0)
+    assert of.figure(runs_of(none)[0], "execs") == 0
+
+
 def test_other_targets_are_refused():
     with pytest.raises(CannotCompare, match=r"'l:f' in r0; 'x:g' in r1"):
         check(runs_of(state_of(), state_of(target="x:g")))
