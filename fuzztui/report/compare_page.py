@@ -184,12 +184,13 @@ def _charts(of: RunComparison) -> Iterator[PageChart]:
     ):
         if name in of.not_compared:
             continue
-        lines = [line for run in of.runs if (line := _line(of, name, run)) is not None]
+        lines = [line for run in of.runs if (line := figure_line(of, name, run)) is not None]
         if lines:
             yield PageChart(title, lines, of.at_s, legend=legend)
 
 
-def _line(of: RunComparison, name: str, run: ComparedRun) -> ChartLine | None:
+def figure_line(of: RunComparison, name: str, run: ComparedRun) -> ChartLine | None:
+    """The line of a figure in one run, kills of the common mutants only; None without a value."""
     label = brief(run.name, 60)
     match name:
         case "findings":
