@@ -80,7 +80,7 @@ def parsed(words: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
 
     Without groups each run has a number of its own. Raises :class:`CliError`.
     """
-    matches = [None if Path(word).exists() else _GROUP.fullmatch(word) for word in words]
+    matches = [None if _exists(word) else _GROUP.fullmatch(word) for word in words]
     if not any(matches):
         paths = [path for word in words for path in _expanded(word)]
         if len(paths) < 2:
@@ -102,9 +102,17 @@ def parsed(words: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
     return names, found
 
 
+def _exists(word: str) -> bool:
+    """Whether a word is a path; a list of runs may be longer than the name of a file may be."""
+    try:
+        return Path(word).exists()
+    except OSError:
+        return False
+
+
 def _expanded(word: str) -> Iterator[str]:
     """The runs that a word names: a pattern names several."""
-    if Path(word).exists() or not glob.has_magic(word):
+    if _exists(word) or not glob.has_magic(word):
         yield word
         return
     found = sorted(path for path in glob.glob(word) if Path(path).is_dir())  # noqa: PTH207

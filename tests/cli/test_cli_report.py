@@ -169,3 +169,5 @@ def test_words_are_runs_or_groups(here):
     assert parsed(["A=x", "y"]) == ([], [("A=x", 0), ("y", 1)])
     with pytest.raises(CliError):
         parsed(["A=x"])
+    many = [f"fuzzed-{n:03}" for n in range(60)]  # no file has so long a name
+    assert len(parsed(["A=" + ",".join(many), "B=z"])[1]) == 61
