@@ -43,6 +43,8 @@ _FEW: Final = 10
 """Runs in a group below which a note says that they are few."""
 _LISTED: Final = 200
 """Causes, or mutants, that are listed."""
+_MAX_SETS: Final = 20
+"""Combinations of sides that are listed: each has a table of its own."""
 
 _METHOD: Final = (
     "p: two-sided Mann-Whitney U test. A12 (Vargha and Delaney): how often a run of the group that "
@@ -220,12 +222,18 @@ def _who(of: RunComparison, rows: Sequence[FoundBy], what: str) -> Iterator[Part
     if not only:
         yield Note(f"Every {what} is in all of them.")
         return
-    for sides in dict.fromkeys(row.sides for row in only):
-        those = [row for row in only if row.sides == sides]
+    of_sides: dict[frozenset[int], list[FoundBy]] = {}
+    for row in only:
+        of_sides.setdefault(row.sides, []).append(row)
+    for sides, those in list(of_sides.items())[:_MAX_SETS]:
         names = listed([brief(of.sides[n], 60) for n in sorted(sides)], 6)
         title = f"only in {names}: {len(those):,}"
         table = _table(of, those, what)
         yield Item(title, [table]) if what == "finding" else Folded(title, [table])
+    if (left := len(of_sides) - _MAX_SETS) > 0:
+        rest = sum(len(those) for those in list(of_sides.values())[_MAX_SETS:])
+        where = several(left, "other combination")
+        yield Note(f"and {several(rest, what)} more, in {where}: --format json lists all.")
 
 
 def _counts(of: RunComparison, rows: Sequence[FoundBy]) -> Table:

@@ -22,7 +22,7 @@ from fuzztui.report.compared import (
 )
 from fuzztui.report.html import html_page
 from fuzztui.report.markdown import markdown_page
-from fuzztui.report.parts import Note
+from fuzztui.report.parts import Folded, Note
 from fuzztui.report.plain import plain_page
 from fuzztui.wire import events as ev
 
@@ -93,6 +93,21 @@ def test_who_had_it_first_and_alone():
     text = markdown_page(compare_page(of, ""))
     assert "only in r0: 1" in text
     assert "&lt;T&gt;" in text and "<T>" not in text
+
+
+def test_of_many_combinations_of_runs_the_first_are_listed():
+    runs = [state_of(mutants=30, killed={m: 2 for m in range(30) if m % 9 == n or m % 7 == n})
+            for n in range(9)]  # fmt: skip
+    of = RunComparison(9.0, runs_of(*runs))
+    sets = {row.sides for row in who_killed(of)}
+    (mutants,) = [s for s in compare_page(of, "").sections if s.title.startswith("Mutants")]
+    listed = [part for part in mutants.parts if isinstance(part, Folded)]
+    assert len(sets) > len(listed) == 20
+    shown = [row[0].text for part in listed for table in part.parts for row in table.rows]
+    assert len(set(shown)) == len(shown)
+    (note,) = [part.text for part in mutants.parts if isinstance(part, Note)]
+    assert f"{len(who_killed(of)) - len(shown)} mutant" in note
+    assert f"{len(sets) - 20} other" in note
 
 
 def test_groups_have_spread_and_tests():
