@@ -217,7 +217,7 @@ def _found_sections(of: RunComparison) -> Iterator[Section]:
 
 
 def _who(of: RunComparison, rows: Sequence[FoundBy], what: str) -> Iterator[Part]:
-    yield _counts(of, rows)
+    yield _counts(of, rows, "found" if what == "finding" else "killed")
     only = [row for row in rows if not row.is_common]
     if not only:
         yield Note(f"Every {what} is in all of them.")
@@ -236,7 +236,7 @@ def _who(of: RunComparison, rows: Sequence[FoundBy], what: str) -> Iterator[Part
         yield Note(f"and {several(rest, what)} more, in {where}: --format json lists all.")
 
 
-def _counts(of: RunComparison, rows: Sequence[FoundBy]) -> Table:
+def _counts(of: RunComparison, rows: Sequence[FoundBy], had: str) -> Table:
     first = Counter(row.first for row in rows)
     alone = Counter(next(iter(row.sides)) for row in rows if len(row.sides) == 1)
     lines = [
@@ -248,7 +248,7 @@ def _counts(of: RunComparison, rows: Sequence[FoundBy]) -> Table:
         )
         for n, name in enumerate(of.sides)
     ]
-    return Table(("", "in all", "nowhere else", "here first"), lines, frozenset({1, 2, 3}))
+    return Table(("", had, "nowhere else", "here first"), lines, frozenset({1, 2, 3}))
 
 
 def _table(of: RunComparison, rows: Sequence[FoundBy], what: str) -> Table:

@@ -288,7 +288,7 @@ def notes(of: RunComparison) -> Iterator[tuple[str, bool]]:
         )
     with_mutants = [run for run in of.runs if run.mutants]
     every = {m[0] for run in with_mutants for m in run.mutants}
-    if 0 < len(of.common_mutants) < len(every):
+    if 0 < len(of.common_mutants) < len(every) and "killed" not in of.not_compared:
         yield (
             f"The mutants differ: kills and score are of the {len(of.common_mutants):,} that all "
             f"runs have, of {len(every):,}.",

@@ -92,6 +92,9 @@ def test_who_had_it_first_and_alone():
     assert kills["m0"].sides == {0} and kills["m1"].first == 1
     text = markdown_page(compare_page(of, ""))
     assert "only in r0: 1" in text
+    page = compare_page(of, "")
+    counts = [s.parts[0] for s in page.sections if s.title.startswith(("Findings", "Mutants"))]
+    assert [table.heads[1] for table in counts] == ["found", "killed"]
     assert "&lt;T&gt;" in text and "<T>" not in text
 
 
@@ -194,6 +197,9 @@ def test_only_common_mutants_count():
     assert of.figure(of.runs[1], "score") == pytest.approx(1 / 3)
     assert [row.key for row in who_killed(of)] == ["m0"]
     assert "the 3 that all runs have, of 5" in told(of)
+    with_zest = [*of.runs, *runs_of(state_of(mutants=0, engine="zest"))]
+    of = RunComparison(9.0, with_zest)
+    assert "r0 runs no mutants" in told(of) and "that all runs have" not in told(of)
 
 
 def test_figures_that_cannot_be_compared_are_left_out_with_the_reason():
