@@ -56,8 +56,7 @@ _METHOD: Final = (
 def compare_page(of: RunComparison, end: str) -> Page:
     """Return the page; ``end``: what has written it, and when."""
     target = brief(short_target(of.runs[0].state.target) or "a target", 200)
-    time = moment(of.at_s, of.at_s)
-    about = f"{target} · {several(len(of.runs), 'run')} · after {time} of campaign time"
+    about = f"{target} · {several(len(of.runs), 'run')} · {_when(of)}"
     sections = [
         Section("Figures", list(_figures(of))),
         Section("Over time", list(_charts(of))),
@@ -66,6 +65,15 @@ def compare_page(of: RunComparison, end: str) -> Page:
     ]
     title = f"Comparison of {brief(listed(list(of.sides), 4), 200)}"
     return Page(title, about, [s for s in sections if s.parts], end)
+
+
+def _when(of: RunComparison) -> str:
+    """At which campaign time the runs are compared."""
+    if not of.at_ends:
+        return f"after {moment(of.at_s, of.at_s)} of campaign time"
+    first = min(run.end_s for run in of.runs)
+    times = " to ".join(dict.fromkeys(moment(t, of.at_s) for t in (first, of.at_s)))
+    return f"each at its end ({times} of campaign time): all have used the same budget"
 
 
 def shown(name: str, value: float | None) -> str:
@@ -86,8 +94,9 @@ def _figures(of: RunComparison) -> Iterator[Part]:
     if of.groups:
         yield from _tests(of)
     if "killed" in of.figures():
+        then = "their ends, with their exact passes" if of.at_ends else "then"
         yield Note(
-            "Kills are those that the campaigns had made by then, while they fuzzed. "
+            f"Kills are those that the campaigns had made by {then}. "
             "'fuzztui score RUN' runs all mutants on a corpus."
         )
 
@@ -309,7 +318,7 @@ def compare_json(of: RunComparison, problems: Sequence[str]) -> dict[str, Any]:
 
     names = of.figures()
     return {
-        "at_s": of.at_s,
+        "at_s": None if of.at_ends else of.at_s,
         "target": of.runs[0].state.target,
         "runs": [
             {
@@ -318,6 +327,7 @@ def compare_json(of: RunComparison, problems: Sequence[str]) -> dict[str, Any]:
                 "path": run.path,
                 "engine": run.state.engine,
                 "seed": run.state.seed,
+                "at_s": run.end_s if of.at_ends else of.at_s,
                 "end_s": run.end_s,
                 "at_least": bool(run.damage),
                 "figures": {name: of.figure(run, name) for name in names},

@@ -54,7 +54,8 @@ class CompareHeader(Canvas):
         target = plain(short_target(self._of.runs[0].state.target) or "a target")
         left = [TextSpan("fuzztui", "bold primary"), TextSpan(" compare  ", "bold"),
                 TextSpan(target, "muted")]  # fmt: skip
-        return [spread(left, [TextSpan(f"both at {format.clock(self._of.at_s)}", "bold")], width)]
+        at = "each at its end" if self._of.at_ends else f"both at {format.clock(self._of.at_s)}"
+        return [spread(left, [TextSpan(at, "bold")], width)]
 
 
 class CompareKeys(Canvas):
