@@ -94,7 +94,7 @@ def _figures(of: RunComparison) -> Iterator[Part]:
     if of.groups:
         yield from _tests(of)
     if "killed" in of.figures():
-        then = "their ends, with their exact passes" if of.at_ends else "then"
+        then = "their ends, after any exact pass" if of.at_ends else "then"
         yield Note(
             f"Kills are those that the campaigns had made by {then}. "
             "'fuzztui score RUN' runs all mutants on a corpus."
@@ -162,7 +162,7 @@ def _limits(tests: Sequence[RankTest]) -> Iterator[Note]:
         names = brief(f"{listed(list(groups))} against {tests[0].a}", 200)
         or_less = "" if with_ties == least else f" ({with_ties:.2g} if some values are equal)"
         yield Note(
-            f"{names}, {m:,} and {several(n, 'run')}: with so few runs p cannot be below "
+            f"{names}, {m:,} and {n:,} runs: with so few p cannot be below "
             f"{least:.2g}{or_less}, whatever the fuzzers do.",
             is_warning=True,
         )

@@ -1,11 +1,13 @@
 """Two runs side by side on a screen."""
 
+from dataclasses import replace
+
 import pytest
 
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.report.compared import ComparedRun, RunComparison
-from fuzztui.tui.app.compare import CompareApp, _curves, pane_lines
+from fuzztui.tui.app.compare import CompareApp, CompareHeader, _curves, pane_lines
 from fuzztui.tui.base.chart import Chart
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.wire import events as ev
@@ -97,6 +99,13 @@ def test_what_cannot_be_compared_is_no_curve(of: RunComparison) -> None:
     app = CompareApp(again)
     assert "edges" not in [name for name, _ in app._charts]
     assert pane_lines(again, 0, [], [])
+
+
+def test_the_header_has_no_common_time_for_runs_at_their_ends(of: RunComparison) -> None:
+    def header(shown: RunComparison) -> str:
+        return "".join(span.text for line in CompareHeader(shown).paint(80, 1) for span in line)
+
+    assert "0:09" in header(of) and "0:09" not in header(replace(of, at_ends=True))
 
 
 def test_the_curve_of_kills_ends_at_the_figure() -> None:
