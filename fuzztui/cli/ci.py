@@ -76,6 +76,8 @@ def ci(options: argparse.Namespace) -> int:
     except VerdictsError as e:
         raise CliError(str(e), USAGE) from None
     output: Path = options.output.absolute()
+    if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
+        raise CliError(f"--corpus {options.corpus}: is not a directory", USAGE)
     corpus = KeptCorpus((options.corpus or output / "corpus").absolute())
     try:
         output.mkdir(parents=True, exist_ok=True)
