@@ -62,7 +62,7 @@ def described(value, above=()):
     elif not parts:
         text = repr(value)
         if len(text) <= 1000 and not re.search("0x[0-9a-fA-F]{6,}|/tmp/", text):
-            parts["repr"] = text
+            return {"class": name, "repr": text}
     return {"class": name, **parts}
 
 
