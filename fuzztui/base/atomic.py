@@ -38,12 +38,16 @@ def replace_bytes(
 def publish_text(path: Path, text: str) -> None:
     """Write a file for other programs and users: replaced as a whole, with the mode of a new file.
 
-    A pipe or a device, such as /dev/stdout, is written to. Raises OSError.
+    A pipe or a device, such as /dev/stdout, is written to, whatever it leads to. Of another
+    symbolic link the target is replaced. Raises OSError.
     """
     data = text.encode("utf-8", "surrogateescape")
+    if path.is_symlink():
+        path = path.parent.resolve() / path.readlink()
+        if path.is_symlink() or path.is_relative_to("/proc"):
+            return _append(path, data)  # /dev/stdout -> /proc/self/fd/1 -> a file
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
-        return
+        return _append(path, data)
     mask = os.umask(0o077)
     os.umask(mask)
     with replacing(path) as fd:
@@ -51,6 +55,11 @@ def publish_text(path: Path, text: str) -> None:
         view = memoryview(data)
         while view:
             view = view[os.write(fd, view) :]
+
+
+def _append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
 
 
 @contextlib.contextmanager

@@ -5,16 +5,39 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
+from types import FrameType
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
+    before = signal.getsignal(signal.SIGTERM)
+    if before == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # an ASCII terminal gets escapes, not an error
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:
         return 130
+    except _TerminatedError:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise
+    finally:
+        if before == signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, before)
+
+
+class _TerminatedError(BaseException):
+    """SIGTERM: temporary files are removed on the way out, and then the process dies of it."""
+
+
+def _terminate(_signum: int, _frame: FrameType | None) -> None:
+    raise _TerminatedError
 
 
 def _run(argv: list[str]) -> int:

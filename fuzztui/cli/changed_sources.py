@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
+from fuzztui.base.text import listed
 from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
@@ -28,8 +29,8 @@ def changed_sources(loaded: FrozenCampaign, options: argparse.Namespace) -> list
     campaign = loaded.campaign
     if not campaign.mutants:
         raise CliError(
-            f"{options.file}: --since and --in-diff limit mutants.sources, and the campaign has no "
-            f"[mutants]; fuzztui ci {options.file} --since REF scores the changed code of others",
+            f"{campaign.file}: --since and --in-diff limit mutants.sources, and the campaign has "
+            "no [mutants]; 'fuzztui ci' mutates the changed code of such a campaign",
             USAGE,
         )
     found = [
@@ -62,10 +63,19 @@ def _file(campaign: Campaign, name: str) -> Path | None:
 
 
 def _module(files: Iterable[Path], name: str) -> Path | None:
-    """The changed file of a module, which the target's interpreter has not located yet."""
+    """The changed file of a module, which the target's interpreter has not located yet.
+
+    Raises :class:`CliError` if several may be meant.
+    """
     tail = PurePosixPath(*name.split("."))
     endings = tail.with_suffix(".py").parts, (*tail.parts, "__init__.py")
-    return next((p for p in files if any(p.parts[-len(e) :] == e for e in endings)), None)
+    found = [p for p in files if any(p.parts[-len(e) :] == e for e in endings)]
+    if len(found) > 1:
+        which = listed([str(path) for path in sorted(found)])
+        raise CliError(
+            f"mutants.sources: {name} may be {which}, which have all changed; name the file", USAGE
+        )
+    return found[0] if found else None
 
 
 def _within(changed: Lines, given: str) -> str:

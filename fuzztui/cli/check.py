@@ -13,15 +13,14 @@ from fuzztui.afl.build import build_target
 from fuzztui.base.text import several
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import SupervisorError, Unfit
-from fuzztui.cli.output import DONE, USAGE, CliError, say
+from fuzztui.cli.output import DONE, CliError, say
 from fuzztui.cli.progress import Waiting
-from fuzztui.cli.run import load_file, refuse_idle, refuse_missing_packages, unfit
+from fuzztui.cli.run import load_file, refuse_idle, refuse_missing_packages, refuse_verdicts, unfit
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.inprocess.ask import Ready, ready
 from fuzztui.model.state import State
 from fuzztui.notify.command import run_command
 from fuzztui.notify.news import news_object, test_news
-from fuzztui.verdicts.file import VerdictsError, read_verdicts
 
 
 def check(options: argparse.Namespace) -> int:
@@ -30,7 +29,7 @@ def check(options: argparse.Namespace) -> int:
     loaded = load_file(file, options.overrides)
     refuse_idle(loaded)
     refuse_missing_packages(loaded)
-    _read_verdicts(loaded)
+    refuse_verdicts(loaded)
     if options.notify:
         _notify(loaded)
     imported = options.run and bool(loaded.campaign.target.get("function"))
@@ -65,16 +64,6 @@ def _build(loaded: FrozenCampaign) -> None:
     except SupervisorError as e:
         raise CliError(f"{loaded.origin('target.build')}: {e}") from None
     shutil.rmtree(output, ignore_errors=True)
-
-
-def _read_verdicts(loaded: FrozenCampaign) -> None:
-    """Read the verdicts file, if there is one. Raises :class:`CliError`."""
-    named = loaded.campaign.verdicts
-    try:
-        if named:
-            read_verdicts(Path(named))
-    except VerdictsError as e:
-        raise CliError(str(e), USAGE) from None
 
 
 def _import_target(loaded: FrozenCampaign) -> Ready:

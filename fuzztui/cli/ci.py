@@ -66,7 +66,7 @@ def ci(options: argparse.Namespace) -> int:
             USAGE,
         )
     # All that may be wrong on the command line is looked at before anything runs.
-    baseline = None if options.baseline is None else read_baseline(options.baseline)
+    baseline = None if options.baseline is None else read_baseline(options.baseline, "--baseline")
     _default_since(options)
     code = None if options.all else code_changes(options)
     verdicts = Path(campaign.verdicts)
@@ -76,6 +76,8 @@ def ci(options: argparse.Namespace) -> int:
     except VerdictsError as e:
         raise CliError(str(e), USAGE) from None
     output: Path = options.output.absolute()
+    if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
+        raise CliError(f"--corpus {options.corpus}: is not a directory", USAGE)
     corpus = KeptCorpus((options.corpus or output / "corpus").absolute())
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -280,6 +282,12 @@ class _Ci:
             reason = f": {brief(state.reason)}" if state.reason else ""
             text = f"the campaign {state.state}{reason}"
             self.outcome.gates.append(Gate("campaign", text, FAILED))
+        elif not self.outcome.executions:
+            text = "no input was fuzzed: --budget must be longer than the target's import"
+            if self.outcome.replayed:
+                self._note(text)
+            else:  # nothing has been judged
+                self.outcome.gates.append(Gate("campaign", text, FAILED))
         elif state.state == "stopped":
             self._note("the campaign was stopped before its budget was used up")
         made = run / "constants.json"
@@ -309,7 +317,11 @@ class _Ci:
         folders = [self.corpus.inputs, *self._seeds, *self._queues()]
         folders = [folder for folder in folders if any(files_in([folder]))]
         if not folders:
-            self._note("no score: the corpus has no input yet")
+            text = "no score: the corpus has no input yet"
+            if self.baseline is None and self.options.fail_under is None:
+                self._note(text)
+            else:  # a gate that cannot be judged must not pass
+                self.outcome.gates.append(Gate("score", text, FAILED))
             return None
         campaign = self._campaign(selected.overrides)
         within = max(self.options.budget, _SCORE_AT_LEAST_S)

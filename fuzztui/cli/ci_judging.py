@@ -25,7 +25,7 @@ from fuzztui.cli.score import accepted_ids, state_of
 from fuzztui.model.state import Finding, Mutant, State
 from fuzztui.model.verdicts import verdict_of
 from fuzztui.wire.finding_kinds import kind_of
-from fuzztui.wire.verdicts import OPEN, label
+from fuzztui.wire.verdicts import OPEN, REGRESSION, label
 
 
 class CiJudge:
@@ -76,6 +76,13 @@ class CiJudge:
         others = len(self._outcome.findings) - number
         known = f" ({several(others, 'known one')})" if others else ""
         text = several(number, "new finding") if number else "no new findings"
+        back = sum(f.verdict == label(REGRESSION) for f in self._outcome.open_findings)
+        if back:
+            text += (
+                f", {several(back, 'regression')} among them"
+                if back < number
+                else (f": {several(back, 'regression')}")
+            )
         self._gate("findings", text + known, FINDINGS if number else 0)
 
     def judge_mutants(
@@ -101,7 +108,9 @@ class CiJudge:
             text = several(new, "new survivor") if new else "no new survivors"
             self._gate("survivors", f"{text} {where}", BELOW_THRESHOLD if new else 0)
         elif outcome.mutants:
-            text = f"{several(new, 'mutant')} {where} not killed (no gate)"
+            noted = len(outcome.noted_survivors)
+            few = f", {noted:,} of them on changed lines" if noted < new else ""
+            text = f"{several(new, 'mutant')} {where} not killed{few} (no gate)"
             every = f"every mutant {where} is killed"
             self._gate("survivors", text if new else every)
         if fail_under is not None:

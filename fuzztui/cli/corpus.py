@@ -77,5 +77,5 @@ def _write(
         say(line)
     if len(wrong) > _SHOWN:
         say(f"and {len(wrong) - _SHOWN:,} more without an input")
-    print(visible(f"{target}: {several(written, 'new file')}, {known:,} known"))
+    print(visible(f"{target}: {several(written, 'new file')}, {several(known, 'duplicate')}"))
     return FAILED if wrong and not seen else DONE

@@ -74,14 +74,14 @@ def _check_new(output: Path, run: Path) -> None:
 
 def _refuse_run(what: str, directory: Path) -> None:
     """Raise :class:`CliError` if a directory to write to is in a run."""
-    real = directory.resolve()
+    real = Path(os.path.realpath(directory))  # Path.resolve() raises RuntimeError for a loop
     if run := next((path for path in (real, *real.parents) if is_run(path)), None):
         raise CliError(f"{what}: is in the run {run}, which is never changed", USAGE)
 
 
 def _write_new(output: Path, entries: Sequence[CorpusInput]) -> None:
     """Write the directory as a whole: in a temporary one, which is then renamed."""
-    place = output.resolve()
+    place = Path(os.path.realpath(output))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with temporary_directory(f".{place.name[:40]}-", place.parent) as temporary:

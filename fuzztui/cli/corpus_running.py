@@ -77,7 +77,7 @@ class Care:
         folder = directory if kept is None else kept.inputs
         with disk():
             found = directory_inputs(folder, self._folder("in"))
-        if kept is not None and found.entries:
+        if kept is not None and kept.files():
             self._check_constants(directory, kept.constants)
         return found
 
@@ -87,8 +87,10 @@ class Care:
         with disk():
             directory.mkdir(parents=True, exist_ok=True)
             mine = _read(self.run.constants) if self.campaign.draws_constants else None
-            if kept is not None and mine is not None:
-                replace_bytes(kept.constants, mine)
+            if kept is not None:
+                kept.make()
+                if mine is not None and not kept.constants.exists():
+                    replace_bytes(kept.constants, mine)
             for entry in entries:
                 if kept is not None:
                     kept.add(entry.copy, kept.inputs)
@@ -194,9 +196,15 @@ def disk() -> Iterator[None]:
 
 
 def _kept(directory: Path) -> KeptCorpus | None:
-    """The kept corpus of ``fuzztui ci`` in a directory, if it is one."""
+    """The kept corpus of ``fuzztui ci`` in a directory, if it is one.
+
+    One that was committed may be without ``findings``: git keeps no empty directory.
+    """
     kept = KeptCorpus(directory)
-    return kept if kept.inputs.is_dir() and kept.findings.is_dir() else None
+    if not kept.inputs.is_dir():
+        return None
+    is_one = kept.findings.is_dir() or kept.constants.is_file()
+    return kept if is_one or [*directory.iterdir()] == [kept.inputs] else None
 
 
 def _read(file: Path) -> bytes | None:

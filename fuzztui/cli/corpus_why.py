@@ -7,26 +7,23 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from fuzztui.base.bounds import loads
-from fuzztui.base.files import read_if_regular
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.corpus_running import EDGES, Care, why_out
+from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.mutants import AFL
 from fuzztui.cli.output import DONE, USAGE, CliError, duration, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.corpus.measure import Measured
 from fuzztui.inprocess.replay import VALID
-from fuzztui.model.matrix import CorpusMatrix, MatrixError
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Entry, Finding, State
 
 _SHOWN = 10
 _STEPS = 6
-_MAX_MATRIX_BYTES = 1 << 30
-_ID = re.compile(r"(?:([\w.-]+)/)?(?:id:)?(\d+)")
-_NAME_ID = re.compile(r"id:(\d+)")
+_ID = re.compile(r"(?:([\w.-]+)/)?(?:id:)?(\d{1,18})")
+_NAME_ID = re.compile(r"id:(\d{1,18})")
 
 
 def why(options: argparse.Namespace) -> int:
@@ -189,7 +186,7 @@ def _first_kills(state: State, row: Entry | None) -> Iterator[str]:
 
 def _kills(run: RunDir, entry: CorpusInput, inputs: CorpusInputs) -> Iterator[str]:
     """Yield the number of mutants that it kills, and those that only it kills."""
-    matrix = _matrix(run)
+    matrix = kept_matrix(run)
     known = {r.sha256 for r in matrix.rows} if matrix is not None else set()
     missing = sum(e.sha256 not in known for e in inputs.entries)
     if matrix is None or missing:
@@ -203,15 +200,6 @@ def _kills(run: RunDir, entry: CorpusInput, inputs: CorpusInputs) -> Iterator[st
     yield f"kills        {several(len(mine), 'mutant')}"
     yield f"only kills   {several(len(only), 'mutant')} would survive without it"
     yield from _some(only)
-
-
-def _matrix(run: RunDir) -> CorpusMatrix | None:
-    """The kill matrix that a command has kept in the run; None if there is none."""
-    data = read_if_regular(run.matrix, _MAX_MATRIX_BYTES)
-    try:
-        return None if data is None else CorpusMatrix.of(loads(data))
-    except (ValueError, RecursionError, MatrixError):
-        return None
 
 
 def _some(names: Sequence[str]) -> Iterator[str]:

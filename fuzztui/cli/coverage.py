@@ -33,7 +33,10 @@ def coverage(options: argparse.Namespace) -> int:
     if campaign.kind == AFL:
         raise CliError(f"{run.path}: coverage is for Python targets, not for afl", USAGE)
     entry = options.entry
-    inputs = [CoveredInput(_entry(run, entry), entry)] if entry else corpus_inputs(run, state)
+    inputs = corpus_inputs(run, state)
+    if entry:
+        file = _entry(run, entry)
+        inputs = [i for i in inputs if i.file == file] or [CoveredInput(file, entry)]
     found = _measured(campaign, run, inputs, options)
     text = formatted(found, options.format) if options.format else None
     if text is None:

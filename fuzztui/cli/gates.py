@@ -31,8 +31,11 @@ Baseline = Counter[_Change]
 """How many mutants with each change were not killed."""
 
 
-def read_baseline(file: Path) -> Baseline:
-    """Read the survivors in a file that ``score --json`` has printed. Raises :class:`CliError`."""
+def read_baseline(file: Path, option: str) -> Baseline:
+    """Read the survivors in a file of ``score --json``, given by ``option``.
+
+    Raises :class:`CliError`.
+    """
     try:
         raw = read_regular(file, MAX_BASELINE_BYTES + 1)
         if len(raw) > MAX_BASELINE_BYTES:
@@ -44,8 +47,8 @@ def read_baseline(file: Path) -> Baseline:
     except (ValueError, KeyError, TypeError) as e:
         why = f"{type(e).__name__}: {e}"
     raise CliError(
-        f"--fail-new {file}: is not a baseline ({brief(why)}); "
-        f"make one with 'fuzztui score RUN --json > {file.name}'",
+        f"{option} {file}: is not a baseline ({brief(why)}); "
+        "make one with 'fuzztui score RUN --json > FILE', or take score.json of 'fuzztui ci'",
         USAGE,
     )
 

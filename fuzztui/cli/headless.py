@@ -63,8 +63,16 @@ def exit_code(now: RunStatus) -> int:
     """Return the exit code of a command that has followed a campaign to its end."""
     if now.state_name in ("failed", "interrupted", "empty"):
         return FAILED
+    if now.state.state == "finished" and not executed(now.state):
+        say("no input was executed: campaign.budget must be longer than the target's import")
+        return FAILED
     # The crash of a mutant is not a finding.
     return FINDINGS if any(found.open for found in tallies(now.state).values()) else DONE
+
+
+def executed(state: State) -> bool:
+    """Whether any instance has executed an input, also on a mutant."""
+    return any(i.stats.execs > 0 for i in state.instances.values())
 
 
 def _progress(run: Path, now: RunStatus, style: str) -> None:

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import read_if_regular
 from fuzztui.base.text import brief, several
+from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.output import CliError, say
 from fuzztui.model.cover import greedy_cover
 from fuzztui.model.matrix import CorpusMatrix, MatrixError
 
+_MAX_BYTES = 1 << 30
 _SHOWN = (1, 3, 5, 10, 20, 50)
 """Numbers of inputs for which the summary lists how many mutants they kill."""
 
@@ -31,6 +35,17 @@ def keep_matrix(file: Path, result: dict[str, Any], names: Mapping[str, str]) ->
             replace_text(file, json.dumps(matrix))
         except OSError as e:
             say(f"{file}: {e.strerror or e}; the matrix is not kept for the next time")
+
+
+def kept_matrix(run: RunDir) -> CorpusMatrix | None:
+    """Return the matrix that a command has kept in the run; None if there is none, or damaged."""
+    if (data := read_if_regular(run.matrix, _MAX_BYTES)) is None:
+        return None
+    try:
+        return CorpusMatrix.of(loads(data))
+    except (ValueError, RecursionError, MatrixError):
+        say(f"{run.matrix}: is damaged; 'fuzztui score {run.path} --matrix' makes it again")
+        return None
 
 
 def matrix_of(result: dict[str, Any]) -> CorpusMatrix:
@@ -102,5 +117,5 @@ def matrix_lines(result: dict[str, Any], file: Path) -> Iterator[str]:
     sums = [total := total + len(pick.new) for pick in picks]
     for n in sorted({n for n in _SHOWN if n < len(sums)} | {len(sums)} - {0}):
         share = 100 * sums[n - 1] / len(killed)
-        yield f"        {several(n, 'input')} of the cover: {sums[n - 1]:,} killed ({share:.0f}%)"
+        yield f"        the best {several(n, 'input')}: {sums[n - 1]:,} killed ({share:.0f}%)"
     yield f"        {brief(str(file))}"

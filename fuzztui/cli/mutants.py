@@ -127,6 +127,13 @@ def _list(options: argparse.Namespace) -> int:
         print(doubt)
     if state.stage and options.survivors:
         raise CliError("--survivors is for mu2; with fuzz-first select state=alive", USAGE)
+    have_run = (m.state in ("alive", "killed") for m in state.mutants.values())
+    if options.survivors and not any(have_run):
+        raise CliError(
+            f"{options.path}: no mutant has run, so there are no survivors; "
+            "'fuzztui score RUN' runs them on a corpus",
+            USAGE,
+        )
     if state.stage:
         return _list_worklist(state, worklist_rows(rows), width, as_json=options.json)
     summary = mutants_summary(state)

@@ -10,19 +10,19 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.bounds import loads
-from fuzztui.base.files import read_if_regular, read_regular
+from fuzztui.base.atomic import publish_text
+from fuzztui.base.files import read_regular
 from fuzztui.base.text import brief, listed, several, visible
 from fuzztui.campaign.rundir import RunDir
+from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.output import CliError, say
 from fuzztui.cli.since import tree
 from fuzztui.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
-from fuzztui.model.matrix import CorpusMatrix, MatrixError
+from fuzztui.inprocess.executed import instrumented_sources
 from fuzztui.model.mutants import is_reach_known, nearest
 from fuzztui.model.state import Mutant, State
 
 _MAX_SOURCE: Final = 16 << 20
-_MAX_MATRIX: Final = 1 << 30
 
 
 def write_report(
@@ -42,7 +42,7 @@ def write_report(
         print(text, end="")
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        publish_text(output, text)
     except OSError as e:
         raise CliError(f"-o {output}: {e.strerror or e}") from None
     shown = sum(len(file["mutants"]) for file in report["files"].values())
@@ -55,7 +55,7 @@ def write_report(
 def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSource]:
     """The sources by path. Raises :class:`CliError` for one that cannot be read."""
     root = tree().resolve()
-    known = {} if run is None else _instrumented(run)
+    known = {} if run is None else instrumented_sources(run)
     found: dict[str, MutatedSource] = {}
     edited = []
     nameless = 0
@@ -91,18 +91,6 @@ def _sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _instrumented(run: RunDir) -> dict[str, set[str]]:
-    """Hashes of the sources that the engines have instrumented, by path."""
-    found: dict[str, set[str]] = {}
-    for table in run.out.glob("*/edges.json"):
-        try:
-            for module in loads(table.read_bytes())["modules"]:
-                found.setdefault(str(module["file"]), set()).add(str(module["sha"]))
-        except (OSError, ValueError, LookupError, TypeError):
-            continue
-    return found
-
-
 def _text(path: Path, data: bytes) -> str:
     if path.suffix == ".py":
         try:
@@ -131,7 +119,7 @@ def _tests(run: RunDir, state: State, mutants: Sequence[Mutant]) -> TestsOfMutan
             tests.killers.setdefault(mutant.id, {})[mutant.killer] = mutant.oracle
         if mutant.survives and (near := nearest(mutant)) is not None:
             tests.reached_by.setdefault(mutant.id, []).append(near[0])
-    matrix = _matrix(run)
+    matrix = kept_matrix(run)
     for row in () if matrix is None else matrix.rows:
         id_, folder, name = _test(Path(row.file), run)
         tests.names[id_] = folder, name
@@ -143,18 +131,6 @@ def _tests(run: RunDir, state: State, mutants: Sequence[Mutant]) -> TestsOfMutan
                 tests.reached_by.setdefault(mutant_id, []).append(id_)
     _name_tests(tests, state)
     return tests
-
-
-def _matrix(run: RunDir) -> CorpusMatrix | None:
-    """The matrix that ``score --matrix`` has kept; None if there is none, or it is damaged."""
-    data = read_if_regular(run.matrix, _MAX_MATRIX)
-    if data is None:
-        return None
-    try:
-        return CorpusMatrix.of(loads(data))
-    except (ValueError, MatrixError):
-        say(f"{run.matrix}: is damaged and not used; 'fuzztui score RUN --matrix' makes it again")
-        return None
 
 
 def _test(file: Path, run: RunDir) -> tuple[str, str, str]:

@@ -68,7 +68,7 @@ def _of_run(
         now.state_name,
         status_rows_of(path, now),
         damage=now.damage,
-        inputs=_inputs(now.state, run),
+        inputs=_inputs(now.state, run) if run is not None else {},
         keys=_keys(run / "campaign.toml") if run is not None else [],
         source=source,
         written=_now(),
@@ -120,7 +120,12 @@ def _input(finding: Finding, state: State, run: Path | None) -> FindingInput | N
     place = place_of(finding, state, run)
     if place is None:
         return None
-    file = settled(place).path
+    found = settled(place)
+    file = found.path
+    # A log can name any file, and a report is for others to read.
+    root = found.root.resolve() if run is None else run.resolve()
+    if not file.resolve().is_relative_to(root):
+        return None
     shown = short_path(file)
     command = ""
     if run is not None and (run / "campaign.toml").is_file():  # not a log that watch has kept

@@ -20,6 +20,35 @@ from fuzztui.model.state import State
 from fuzztui.report.source import ReportedSource
 from fuzztui.wire.frames import LIBRARY, parse_frames
 
+SUFFIXES: Final = frozenset(
+    [
+        ".py",
+        ".pyi",
+        ".pyx",
+        ".c",
+        ".cc",
+        ".cpp",
+        ".cxx",
+        ".h",
+        ".hh",
+        ".hpp",
+        ".hxx",
+        ".inc",
+        ".y",
+        ".l",
+        ".m",
+        ".rs",
+        ".go",
+        ".java",
+        ".js",
+        ".ts",
+        ".swift",
+        ".zig",
+        ".v",
+        ".sol",
+    ]
+)
+"""What source files end in. A log can name any file, and a report is for others to read."""
 MAX_FILES: Final = 500
 MAX_BYTES: Final = 4 << 20
 """Size of a file; larger ones are left out."""
@@ -39,6 +68,8 @@ def reported_source(
     files: dict[str, SourceText] = {}
     changed = []
     for path in sorted(names)[:MAX_FILES]:
+        if Path(path).suffix.lower() not in SUFFIXES:
+            continue
         text = read_if_regular(path, MAX_BYTES + 1)
         if text is None or len(text) > MAX_BYTES:
             continue

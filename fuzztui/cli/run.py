@@ -27,6 +27,7 @@ from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running
 from fuzztui.supervise.daemon import start
 from fuzztui.supervise.limits import spent
+from fuzztui.verdicts.file import VerdictsError, read_verdicts
 
 SETTLED_S = 5.0
 """Seconds for which ``--detach`` waits for the instances to start or to fail."""
@@ -141,9 +142,19 @@ def refuse_missing_packages(loaded: FrozenCampaign) -> None:
         raise CliError(str(e)) from None
 
 
+def refuse_verdicts(loaded: FrozenCampaign) -> None:
+    """Raise :class:`CliError` if the file with the user's verdicts is wrong."""
+    try:
+        if named := loaded.campaign.verdicts:
+            read_verdicts(Path(named))
+    except VerdictsError as e:
+        raise CliError(str(e), USAGE) from None
+
+
 def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
     """Start a supervisor. Returns whether this process did so, not another one simultaneously."""
     refuse_missing_packages(loaded)
+    refuse_verdicts(loaded)
     where = loaded.campaign.output
     say(f"{word} {loaded.campaign.name} in {where}")
     try:

@@ -51,7 +51,7 @@ def score(options: argparse.Namespace) -> int:
     # First, because scoring may take minutes.
     if options.output is not None and not options.matrix:
         raise CliError("-o is for the kill matrix: give --matrix too", USAGE)
-    baseline = None if options.fail_new is None else read_baseline(options.fail_new)
+    baseline = None if options.fail_new is None else read_baseline(options.fail_new, "--fail-new")
     run = find_run(options.run)
     now = standing(run)
     # A damaged log may have lost the engine; the run's copy of the campaign file has it.

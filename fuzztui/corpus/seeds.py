@@ -89,7 +89,10 @@ def _minimised(
     seen: set[str] = set()
     left = 0
     for file in files_in([run_dir.seeds]):
-        sha = hashlib.sha256(read_if_regular(file, MAX_INPUT_BYTES + 1) or b"").hexdigest()
+        data = read_if_regular(file, MAX_INPUT_BYTES + 1)
+        if data is None or len(data) > MAX_INPUT_BYTES:  # no entry: it was not run
+            continue
+        sha = hashlib.sha256(data).hexdigest()
         if sha in needless or sha in seen:
             file.unlink(missing_ok=True)
         else:

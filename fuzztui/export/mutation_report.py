@@ -13,6 +13,8 @@ from fuzztui.model.progress import phase, verdict
 from fuzztui.model.state import Mutant
 
 SCHEMA_VERSION: Final = "2.0"
+MAX_COVERING: Final = 100
+"""Entries that reach a mutant, but do not kill it, that are listed: all would be gigabytes."""
 _THRESHOLDS: Final = {"high": 80, "low": 60}
 """Percentages below which viewers colour a score yellow and red: Stryker's own defaults."""
 
@@ -86,7 +88,7 @@ def mutation_report(
         if killers:
             item["killedBy"] = sorted(killers)
         if killers or reached:
-            item["coveredBy"] = sorted({*killers, *reached})
+            item["coveredBy"] = sorted({*killers, *sorted(reached)[:MAX_COVERING]})
         shown[file.name]["mutants"].append(item)
     report = {
         "schemaVersion": SCHEMA_VERSION,

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fuzztui.base.bounds import loads
+from fuzztui.base.files import read_regular
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.export.coverage import Coverage, Growth, coverage_of
 from fuzztui.inprocess.ask import ask
 
 LinesByFile = dict[str, set[int]]
+_MAX_TABLE: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +63,21 @@ class ExecutedLines:
         return coverage_of(lines, self.statements, self.first, root)
 
 
-def instrumented_files(run: RunDir) -> list[str]:
-    """Return the files that the engines have instrumented. Raises :class:`SupervisorError`."""
-    files: set[str] = set()
+def instrumented_sources(run: RunDir) -> dict[str, set[str]]:
+    """Return hashes of the sources that the engines have instrumented, by path."""
+    found: dict[str, set[str]] = {}
     for table in run.out.glob("*/edges.json"):
         try:
-            files |= {str(module["file"]) for module in loads(table.read_bytes())["modules"]}
-        except (OSError, ValueError, LookupError, TypeError):
+            for module in loads(read_regular(table, _MAX_TABLE))["modules"]:
+                found.setdefault(str(module["file"]), set()).add(str(module["sha"]))
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             continue
-    found = sorted(f for f in files if Path(f).is_file())
+    return found
+
+
+def instrumented_files(run: RunDir) -> list[str]:
+    """Return the files that the engines have instrumented. Raises :class:`SupervisorError`."""
+    found = sorted(f for f in instrumented_sources(run) if Path(f).is_file())
     if not found:
         raise SupervisorError(
             f"{run.path}: no engine has instrumented a file yet; start the campaign"

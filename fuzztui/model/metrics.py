@@ -1,8 +1,8 @@
 """The figures of campaigns in the text format of Prometheus (text/plain; version=0.0.4).
 
 Names end with the unit, or with ``_total`` for what only grows. A figure that no engine reports has
-no line. Figures that are at least so large, because records of the log were lost, are marked by
-``fuzztui_log_lost_records`` above 0.
+no line. Figures that are at least so large, because records of the log are lost or cannot be read,
+are marked by ``fuzztui_at_least`` 1.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ METRICS: Final = {
     ),
     "fuzztui_mutants": ("gauge", "Mutants of the program, by state"),
     "fuzztui_mutation_score_ratio": ("gauge", "Killed of all mutants, 0 to 1; a lower bound"),
-    "fuzztui_log_lost_records": ("gauge", "Records of the log that cannot be read"),
+    "fuzztui_log_lost_records": ("gauge", "Records that a repair of the log has given up"),
+    "fuzztui_at_least": ("gauge", "1: the log is damaged, each figure is at least so large"),
     "fuzztui_instance_state": ("gauge", "1; the label names the state that the instance is in"),
     "fuzztui_instance_executions_total": ("counter", "Executions of an instance"),
     "fuzztui_instance_executions_per_second": ("gauge", "Executions per second of an instance"),
@@ -97,6 +98,7 @@ def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
         "fuzztui_covered_edges": status["coverage"]["covered"],
         "fuzztui_last_find_seconds": status["last_find_s"],
         "fuzztui_log_lost_records": status["lost_records"],
+        "fuzztui_at_least": int(bool(status["at_least"])),
     }
     yield from _known(own, figures)
     for category, groups in status["groups"].items():

@@ -191,3 +191,17 @@ def test_a_published_file_is_for_others_and_a_pipe_is_written_to(tmp_path: Path)
     assert os.read(reader, 100) == b"text"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_a_link_to_a_file_stays_and_dev_stdout_is_written_to(tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("old")
+    link.symlink_to(file)
+    publish_text(link, "new")
+    assert link.is_symlink() and file.read_text() == "new"
+    # As "> out" makes it: a link into /proc that leads to a regular file.
+    with (tmp_path / "out").open("w") as out:
+        stdout = tmp_path / "stdout"
+        stdout.symlink_to(f"/proc/self/fd/{out.fileno()}")
+        publish_text(stdout, "text")
+    assert stdout.is_symlink() and (tmp_path / "out").read_text() == "text"

@@ -101,3 +101,13 @@ def test_without_the_options_nothing_is_overridden(tree: Path) -> None:
     )
     options = Namespace(file=tree / "fuzz.toml", since=None, in_diff=None)
     assert changed_sources(load(tree / "fuzz.toml"), options) == []
+
+
+def test_a_module_that_may_be_two_changed_files_is_refused(tree: Path) -> None:
+    (tree / "other/pkg").mkdir(parents=True)
+    (tree / "other/pkg/mod.py").write_text(PYTHON)
+    diff = (tree / "c.diff").read_text()
+    (tree / "c.diff").write_text(diff + diff.replace("pkg/mod.py", "other/pkg/mod.py"))
+    with pytest.raises(CliError, match="name the file"):
+        sources(tree, "pkg.mod")
+    assert sources(tree, "pkg/mod.py") == ["pkg/mod.py:4-5"]

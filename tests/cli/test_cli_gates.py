@@ -43,13 +43,13 @@ def test_survivors_that_are_not_in_the_baseline(tmp_path: Path) -> None:
             ]
         }
     )
-    new = new_survivors(now.mutants.values(), read_baseline(old))
+    new = new_survivors(now.mutants.values(), read_baseline(old, "--fail-new"))
     assert [m.after for m in new] == ["c", "e"]
-    assert judge(now, gates(), read_baseline(old)) == BELOW_THRESHOLD
+    assert judge(now, gates(), read_baseline(old, "--fail-new")) == BELOW_THRESHOLD
 
 
 def test_an_accepted_survivor_is_not_new(tmp_path: Path) -> None:
-    old = read_baseline(baseline(tmp_path))
+    old = read_baseline(baseline(tmp_path), "--fail-new")
     now = state_of({"mutants": [row(0, "alive"), row(1, "equivalent", "c")]})
     assert judge(now, gates(), old) == BELOW_THRESHOLD
     now = state_of({"mutants": [{**row(0, "alive"), "accepted": True}]})
@@ -57,18 +57,18 @@ def test_an_accepted_survivor_is_not_new(tmp_path: Path) -> None:
 
 
 def test_a_second_mutant_with_the_same_change_is_new(tmp_path: Path) -> None:
-    old = read_baseline(baseline(tmp_path, row(0, "alive")))
+    old = read_baseline(baseline(tmp_path, row(0, "alive")), "--fail-new")
     now = state_of({"mutants": [row(0, "alive"), row(1, "alive"), row(0, "alive", function="g")]})
     assert [m.line for m in new_survivors(now.mutants.values(), old)] == [1, 0]
 
 
 def test_fewer_survivors_pass(tmp_path: Path) -> None:
-    old = read_baseline(baseline(tmp_path, row(0, "alive"), row(1, "alive", "c")))
+    old = read_baseline(baseline(tmp_path, row(0, "alive"), row(1, "alive", "c")), "--fail-new")
     assert judge(state_of({"mutants": [row(1, "alive", "c")]}), gates(), old) == DONE
 
 
 def test_a_harness_that_breaks_mutants_does_not_pass(tmp_path: Path) -> None:
-    old = read_baseline(baseline(tmp_path, row(0, "alive")))
+    old = read_baseline(baseline(tmp_path, row(0, "alive")), "--fail-new")
     broken = state_of({"mutants": [row(0, "killed"), *(row(n, "invalid") for n in range(1, 9))]})
     assert judge(broken, gates(), old) == FAILED
     assert judge(broken, gates(fail_under=80.0), None) == FAILED
@@ -86,7 +86,7 @@ def test_a_file_that_is_no_baseline(tmp_path: Path, text: str) -> None:
     file = tmp_path / "baseline.json"
     file.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(CliError) as caught:
-        read_baseline(file)
+        read_baseline(file, "--fail-new")
     assert caught.value.code == USAGE
 
 
@@ -94,7 +94,7 @@ def test_a_baseline_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monk
     os.mkfifo(tmp_path / "pipe")
     for file in (tmp_path / "pipe", tmp_path / "nowhere", tmp_path):
         with pytest.raises(CliError):
-            read_baseline(file)
+            read_baseline(file, "--fail-new")
     monkeypatch.setattr("fuzztui.cli.gates.MAX_BASELINE_BYTES", 10)
     with pytest.raises(CliError):
-        read_baseline(baseline(tmp_path, row(0, "alive")))
+        read_baseline(baseline(tmp_path, row(0, "alive")), "--fail-new")

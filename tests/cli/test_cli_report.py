@@ -169,3 +169,23 @@ def test_words_are_runs_or_groups(here):
     assert parsed(["A=x", "y"]) == ([], [("A=x", 0), ("y", 1)])
     with pytest.raises(CliError):
         parsed(["A=x"])
+
+
+def test_a_hostile_log_brings_no_other_file_into_a_report(here, capsys):
+    (here / "secret.txt").write_text("SECRET")
+    (here / "secret").symlink_to(here / "secret.txt")
+    for name in ("log", "supervisor"):
+        (here / "runs" / "evil" / name).mkdir(parents=True)
+    writer = LogWriter(here / "runs" / "evil" / "log")
+    writer.append(ev.CampaignStarted("evil", "zest", "lib:f", wall=1e9), 0.0)
+    writer.append(ev.InstanceState("main", "running"), 0.1)
+    frames = [{"function": "f", "file": str(here / "secret.txt"), "line": 1}]
+    for n, file in enumerate(("../../../../secret.txt", str(here / "secret.txt"))):
+        writer.append(ev.FindingSaved("main", "crash", file), 1.0)
+        writer.append(
+            ev.FindingDescribed("main", "crash", file, f"sig{n}", "t", frames=frames), 1.0
+        )
+    writer.close(at_rest=True)
+    for format_ in ("md", "json", "html"):
+        assert main(["report", "runs/evil", "--format", format_]) == DONE
+        assert "SECRET" not in capsys.readouterr().out

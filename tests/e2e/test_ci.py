@@ -219,3 +219,13 @@ def test_choices_of_a_generator_keep_their_meaning(project: Project) -> None:
     project.ci("--budget", "2s")
     assert constants.read_text() == before
     assert (project.path / "fuzztui-ci/run/constants.json").read_text() == before
+
+
+def test_a_gate_without_a_score_does_not_pass(project: Project) -> None:
+    for name in ("a", "b"):
+        (project.path / "fuzztui-ci/corpus/inputs" / name).unlink()
+    project.ci("--budget", "0", "--fail-under", "50", code=FAILED)
+    project.ci("--budget", "0", code=DONE)  # no gate
+    project.write("prog.py", "import time\ntime.sleep(4)\n" + PROGRAM)
+    project.ci("--budget", "1s", code=FAILED)
+    assert "--budget" in project.output("summary.md")

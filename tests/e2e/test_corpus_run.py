@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import signal
+import subprocess
 import time
 
 import pytest
-from homes import GENERATED, eventually
+from homes import FUZZTUI, GENERATED, eventually
 
 from fuzztui.cli.mutants import own_campaign, python_campaign
 from fuzztui.cli.score import ask_score
@@ -138,7 +140,8 @@ def test_a_run_of_zest(home):
 
     out = home("corpus", "why", str(home.run), "main/0")
     assert "tomllib/_parser.py:" in out
-    assert re.search(r"descendants +[1-9]", out)
+    said = (home("corpus", "why", str(home.run), f"main/{n}") for n in range(12))
+    assert any(re.search(r"descendants +[1-9]", out) for out in said)
     home("corpus", "why", str(home.run), "99999", code=2)
 
 
@@ -193,6 +196,15 @@ def test_what_each_source_brought(harness):
     home("corpus", "merge", str(home.file), "one", code=2)
 
 
+def test_a_kept_corpus_that_was_committed_is_one_without_findings(harness):
+    kept = harness.path / "committed"
+    (kept / "inputs").mkdir(parents=True)  # git stores no empty directory
+    (kept / "inputs" / "a").write_bytes(b"w")
+    harness("corpus", "merge", "committed", str(harness.run))
+    assert [path.name for path in kept.iterdir() if path.is_file()] == []
+    assert len([*(kept / "inputs").iterdir()]) > 1
+
+
 def test_entries_that_kill_hang_and_flicker(harness):
     queue = harness.run / "out/main/queue"
     hostile = "id:000904\n$(touch pwned)'\""
@@ -214,6 +226,17 @@ def test_entries_that_kill_hang_and_flicker(harness):
     assert "in one run and not in another" in harness.stderr
     assert "fails now" in harness("corpus", "why", str(harness.run), "main/900")
     assert "wx" not in harness("corpus", "why", str(harness.run), str(queue / hostile))
+
+
+def test_sigterm_leaves_no_copies_behind(harness):
+    harness.env["TMPDIR"] = str(harness.path / "tmp")
+    (harness.path / "tmp").mkdir()
+    words = [FUZZTUI, "corpus", "minimise", str(harness.run), "-o", "small"]
+    process = subprocess.Popen(words, cwd=harness.path, env=harness.env, stderr=subprocess.DEVNULL)
+    eventually(lambda: any((harness.path / "tmp").iterdir()))
+    process.terminate()
+    assert process.wait(60) == -signal.SIGTERM
+    assert [*(harness.path / "tmp").iterdir()] == []
 
 
 def test_a_live_run_and_one_without_an_entry(home):

@@ -51,6 +51,15 @@ def test_findings_of_a_headless_campaign(home):
 
 
 @pytest.mark.slow
+def test_a_campaign_that_executed_nothing_has_failed(home):
+    words = [str(home.file), "--headless", *program(home, "import time; time.sleep(3)\n" + SLOW)]
+    for _ in range(2):  # also when it is asked again
+        home(*words, "--set", "campaign.budget=1s", code=FAILED)
+        assert home.status()["execs"] == 0
+        assert "campaign.budget" in home.stderr
+
+
+@pytest.mark.slow
 def test_a_campaign_that_is_left_to_itself_has_no_result_yet(home):
     words = [str(home.file), *program(home, BUG)]
     home(*words, "--detach", "--set", "campaign.budget=100 trials", code=DONE)

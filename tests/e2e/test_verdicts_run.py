@@ -116,8 +116,9 @@ def test_a_broken_file_does_not_start_a_campaign(home: Home) -> None:
     (home.path / "e2e.verdicts.toml").write_text("[[finding]\n")
     home("check", str(home.file), "--no-run", code=USAGE)
     assert "e2e.verdicts.toml:1:" in home.stderr
-    home(str(home.file), "--headless", code=FAILED)
+    home(str(home.file), "--headless", code=USAGE)
     assert "e2e.verdicts.toml:1:" in home.stderr
+    assert not home.run.exists()
 
 
 def test_words_that_are_none(home: Home) -> None:
