@@ -398,7 +398,7 @@ class _Ci:
         print(f"{several(outcome.kept, 'kept input')} (+{outcome.added:,}); {parts}", flush=True)
         say(f"reports: {self.output}")
         if outcome.open_findings:
-            say(f"{SUMMARY} has a verdict for each, to be added to {outcome.verdicts}")
+            say(f"{SUMMARY}: a verdict for each new finding, to be added to {outcome.verdicts}")
 
 
 class _Lines:

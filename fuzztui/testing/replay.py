@@ -56,7 +56,7 @@ class Replay:
         if campaign.kind == "afl":
             raise CannotReplay(f"{file}: the target of engine afl is a program, not Python code")
         rng = random.Random(0)
-        instance = _instance_of(directory)
+        instance = instance_of(directory)
         with tempfile.TemporaryDirectory() as folder:
             spec_file = Path(folder) / "spec.json"
             write_spec(spec_file, campaign, instance)
@@ -134,7 +134,7 @@ def is_constants(file: Path, directory: Path) -> bool:
     return file == kept.constants and (kept.inputs.is_dir() or kept.findings.is_dir())
 
 
-def _instance_of(directory: Path) -> Path:
+def instance_of(directory: Path) -> Path:
     """The instance whose run has the constants for a corpus; it need not exist."""
     for kept in (directory, directory.parent):
         constants = KeptCorpus(kept).constants

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.testing.replay import instance_of
+
 CAMPAIGN = """\
 [campaign]
 name = "c"
@@ -138,12 +141,25 @@ def test_verdicts_about_a_kept_corpus_are_expected_failures(kept: Path) -> None:
     assert "FAILED corpus/findings/two" in said
     code, said = run(kept, "--fuzz-corpus", "corpus/findings")
     assert "1 failed, 2 xfailed" in said
+    # Rules about frames hold here, too: without inner() both errors are one group.
+    rules = '[signatures]\nskip = ["places.py in inner"]\n'
+    file.write_text(rules + verdict("KeyError @ places.py:8 in parse", "known"))
+    assert "1 failed, 1 passed, 2 xfailed" in run(kept, "--fuzz-corpus", "corpus")[1]
     # "fixed" explains nothing.
     file.write_text(one.replace("known", "fixed"))
     assert "3 failed, 1 passed" in run(kept, "--fuzz-corpus", "corpus")[1]
     file.write_text(one + "[[finding]]\n")
     code, said = run(kept, "--fuzz-corpus", "corpus")
     assert (code, "fuzztui.verdicts.toml:" in said) == (pytest.ExitCode.USAGE_ERROR, True)
+
+
+def test_a_kept_corpus_has_its_constants(kept: Path) -> None:
+    corpus = kept / "corpus"
+    for directory in (corpus, corpus / "findings", corpus / "inputs"):
+        run_dir = RunDir(instance_of(directory).parent.parent)
+        assert run_dir.constants == corpus / "constants.json"
+    queue = kept / "run/out/main/queue"
+    assert RunDir(instance_of(queue).parent.parent).constants == kept / "run/constants.json"
 
 
 @pytest.mark.slow
