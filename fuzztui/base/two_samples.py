@@ -27,9 +27,15 @@ def rank_p(a: Sequence[float], b: Sequence[float]) -> float:
     return exact_p(a, b) if len(a) + len(b) <= MAX_EXACT else mann_whitney(a, b)
 
 
-def smallest_p(n: int, m: int) -> float:
-    """The smallest p that samples of ``n`` and ``m`` different values can have."""
-    return min(1.0, 2 / math.comb(n + m, n))
+def smallest_p(n: int, m: int, *, ties: bool = False) -> float:
+    """Return the smallest p that samples of ``n`` and ``m`` values can have.
+
+    Without ties the division with all low values in one sample is as far from the mean as that
+    with all high values in it. ``ties``: values may be equal; then one of the two may be nearer,
+    except between samples of one size, where each division has its mirror image.
+    """
+    ways = 1 if ties and n != m else 2
+    return min(1.0, ways / math.comb(n + m, n))
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:

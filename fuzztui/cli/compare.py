@@ -1,4 +1,4 @@
-"""``fuzztui compare``: runs of one target, or groups of runs, at the same campaign time."""
+"""``fuzztui compare``: runs of one target, or groups of runs, at one time or at their ends."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ from fuzztui import __version__
 from fuzztui.base.text import brief, listed
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, duration, say
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import find_log, no_records, open_session, short_path, standing_of
+from fuzztui.cli.runs import (
+    RunStatus,
+    find_log,
+    no_records,
+    open_session,
+    short_path,
+    standing_of,
+)
 from fuzztui.cli.written import TEXT, chosen_format, write_page
 from fuzztui.report.compare_page import compare_json, compare_page
-from fuzztui.report.compared import CannotCompare, ComparedRun, RunComparison, check
+from fuzztui.report.compared import CannotCompare, ComparedRun, RunComparison, check, used_budget
 
 MAX_RUNS = 500
 PANES = 2
@@ -40,21 +47,21 @@ def compare(options: argparse.Namespace) -> int:
     runs = _located(paths)
     ends = {run: _end(run) for run, _ in runs}
     at = _time(options.at, ends)
+    read = _at_their_ends([*ends]) if options.at is None else []
+    if at_ends := bool(read):
+        at = max(ends.values())
+    else:
+        read = [*_read([*ends], at)]
     names = _names([run for run, _ in runs])
     compared, problems = [], []
-    progress = Estimate()
-    for n, ((run, group), name) in enumerate(zip(runs, names, strict=True)):
-        progress.show("reading the logs: run", n, len(runs))
-        progress.clear()  # a long log has a progress line of its own
-        session = open_session(run, at=at)
-        now = standing_of(session, None)
+    for (run, group), name, now in zip(runs, names, read, strict=True):
         compared.append(ComparedRun(name, short_path(run), now.state, group, ends[run], now.damage))
         problems += [*now.problems]
     try:
         check(compared)
     except CannotCompare as e:
         raise CliError(f"{e}; name runs of one target", USAGE) from None
-    of = RunComparison(at, compared, groups)
+    of = RunComparison(at, compared, groups, at_ends)
     if options.screen:
         return _on_screen(of, problems)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -80,7 +87,7 @@ def parsed(words: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
 
     Without groups each run has a number of its own. Raises :class:`CliError`.
     """
-    matches = [None if Path(word).exists() else _GROUP.fullmatch(word) for word in words]
+    matches = [None if _exists(word) else _GROUP.fullmatch(word) for word in words]
     if not any(matches):
         paths = [path for word in words for path in _expanded(word)]
         if len(paths) < 2:
@@ -102,9 +109,17 @@ def parsed(words: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
     return names, found
 
 
+def _exists(word: str) -> bool:
+    """Whether a word is a path; a list of runs may be longer than the name of a file may be."""
+    try:
+        return Path(word).exists()
+    except OSError:
+        return False
+
+
 def _expanded(word: str) -> Iterator[str]:
     """The runs that a word names: a pattern names several."""
-    if Path(word).exists() or not glob.has_magic(word):
+    if _exists(word) or not glob.has_magic(word):
         yield word
         return
     found = sorted(path for path in glob.glob(word) if Path(path).is_dir())  # noqa: PTH207
@@ -129,6 +144,26 @@ def _end(run: Path) -> float:
     if not session.end_seq:
         raise no_records(run, session.problems)
     return session.end_t
+
+
+def _read(runs: Sequence[Path], at: float | None) -> Iterator[RunStatus]:
+    """Yield the runs as they were at a campaign time; None: at their ends."""
+    progress = Estimate()
+    for n, run in enumerate(runs):
+        progress.show("reading the logs: run", n, len(runs))
+        progress.clear()  # a long log has a progress line of its own
+        yield standing_of(open_session(run, at=at), None)
+
+
+def _at_their_ends(runs: Sequence[Path]) -> list[RunStatus]:
+    """The runs at their ends if all have used the same budget and no log is damaged; else none."""
+    read: list[RunStatus] = []
+    for now in _read(runs, None):
+        used = used_budget(now.state)
+        if used is None or now.is_lower_bound or (read and used != used_budget(read[0].state)):
+            return []
+        read.append(now)
+    return read
 
 
 def _time(given: float | None, ends: dict[Path, float]) -> float:

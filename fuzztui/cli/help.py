@@ -133,7 +133,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         CommandHelp(
             "compare",
             (
-                ("RUN RUN...", "compare runs of one target at one campaign time"),
+                ("RUN RUN...", "compare runs of one target at their ends, or one time"),
                 ("A=RUN,RUN B=RUN,RUN", "compare groups of runs, with tests"),
             ),
             (

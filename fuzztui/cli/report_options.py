@@ -50,8 +50,8 @@ def add_compare(parser: argparse.ArgumentParser) -> Run:
         "--at",
         metavar="TIME",
         type=moment,
-        help="compare at this campaign time, such as 10m or 1:30:00; default: the end of the "
-        "shortest run",
+        help="compare at this campaign time, such as 10m or 1:30:00; default: each "
+        "at its end if all have used the same budget, else the end of the shortest run",
     )
     parser.add_argument("--screen", action="store_true", help="show two runs side by side")
     _written(parser, "text")

@@ -43,6 +43,8 @@ _FEW: Final = 10
 """Runs in a group below which a note says that they are few."""
 _LISTED: Final = 200
 """Causes, or mutants, that are listed."""
+_MAX_SETS: Final = 20
+"""Combinations of sides that are listed: each has a table of its own."""
 
 _METHOD: Final = (
     "p: two-sided Mann-Whitney U test. A12 (Vargha and Delaney): how often a run of the group that "
@@ -54,8 +56,7 @@ _METHOD: Final = (
 def compare_page(of: RunComparison, end: str) -> Page:
     """Return the page; ``end``: what has written it, and when."""
     target = brief(short_target(of.runs[0].state.target) or "a target", 200)
-    time = moment(of.at_s, of.at_s)
-    about = f"{target} · {several(len(of.runs), 'run')} · after {time} of campaign time"
+    about = f"{target} · {several(len(of.runs), 'run')} · {_when(of)}"
     sections = [
         Section("Figures", list(_figures(of))),
         Section("Over time", list(_charts(of))),
@@ -64,6 +65,15 @@ def compare_page(of: RunComparison, end: str) -> Page:
     ]
     title = f"Comparison of {brief(listed(list(of.sides), 4), 200)}"
     return Page(title, about, [s for s in sections if s.parts], end)
+
+
+def _when(of: RunComparison) -> str:
+    """At which campaign time the runs are compared."""
+    if not of.at_ends:
+        return f"after {moment(of.at_s, of.at_s)} of campaign time"
+    first = min(run.end_s for run in of.runs)
+    times = " to ".join(dict.fromkeys(moment(t, of.at_s) for t in (first, of.at_s)))
+    return f"each at its end ({times} of campaign time): all have used the same budget"
 
 
 def shown(name: str, value: float | None) -> str:
@@ -84,8 +94,9 @@ def _figures(of: RunComparison) -> Iterator[Part]:
     if of.groups:
         yield from _tests(of)
     if "killed" in of.figures():
+        then = "their ends, after any exact pass" if of.at_ends else "then"
         yield Note(
-            "Kills are those that the campaigns had made by then, while they fuzzed. "
+            f"Kills are those that the campaigns had made by {then}. "
             "'fuzztui score RUN' runs all mutants on a corpus."
         )
 
@@ -131,18 +142,32 @@ def _tests(of: RunComparison) -> Iterator[Part]:
         for t in found
     ]  # fmt: skip
     yield Table(("", "groups", "n", "p", "A12", "effect"), rows, frozenset({2, 3, 4}))
-    fewest = min(min(t.n, t.m) for t in found)
-    least = max(smallest_p(t.n, t.m) for t in found)
-    if least > 0.05:
-        yield Note(
-            f"With so few runs p cannot be below {least:.2g}, whatever the fuzzers do.",
-            is_warning=True,
-        )
-    elif fewest < _FEW:
-        yield Note(f"A group has {several(fewest, 'run')} only.", is_warning=True)
+    yield from _limits(found)
     if len(found) > 1:
         yield Note(f"{len(found)} tests: by chance one in 20 has a p below 0.05.")
     yield Note(_METHOD)
+
+
+def _limits(tests: Sequence[RankTest]) -> Iterator[Note]:
+    """What so few runs mean for p, for each pair of groups."""
+    pairs: dict[tuple[int, int], dict[str, None]] = {}
+    for t in tests:  # a figure that some runs lack has sizes of its own
+        pairs.setdefault((t.m, t.n), {})[t.b] = None
+    fewest = _FEW
+    for (m, n), groups in pairs.items():
+        least, with_ties = smallest_p(m, n), smallest_p(m, n, ties=True)
+        if least <= 0.05:
+            fewest = min(fewest, m, n)
+            continue
+        names = brief(f"{listed(list(groups))} against {tests[0].a}", 200)
+        or_less = "" if with_ties == least else f" ({with_ties:.2g} if some values are equal)"
+        yield Note(
+            f"{names}, {m:,} and {n:,} runs: with so few p cannot be below "
+            f"{least:.2g}{or_less}, whatever the fuzzers do.",
+            is_warning=True,
+        )
+    if fewest < _FEW:
+        yield Note(f"A group has {several(fewest, 'run')} only.", is_warning=True)
 
 
 def p_text(p: float) -> str:
@@ -170,12 +195,13 @@ def _charts(of: RunComparison) -> Iterator[PageChart]:
     ):
         if name in of.not_compared:
             continue
-        lines = [line for run in of.runs if (line := _line(of, name, run)) is not None]
+        lines = [line for run in of.runs if (line := figure_line(of, name, run)) is not None]
         if lines:
             yield PageChart(title, lines, of.at_s, legend=legend)
 
 
-def _line(of: RunComparison, name: str, run: ComparedRun) -> ChartLine | None:
+def figure_line(of: RunComparison, name: str, run: ComparedRun) -> ChartLine | None:
+    """The line of a figure in one run, kills of the common mutants only; None without a value."""
     label = brief(run.name, 60)
     match name:
         case "findings":
@@ -200,20 +226,26 @@ def _found_sections(of: RunComparison) -> Iterator[Section]:
 
 
 def _who(of: RunComparison, rows: Sequence[FoundBy], what: str) -> Iterator[Part]:
-    yield _counts(of, rows)
+    yield _counts(of, rows, "found" if what == "finding" else "killed")
     only = [row for row in rows if not row.is_common]
     if not only:
         yield Note(f"Every {what} is in all of them.")
         return
-    for sides in dict.fromkeys(row.sides for row in only):
-        those = [row for row in only if row.sides == sides]
+    of_sides: dict[frozenset[int], list[FoundBy]] = {}
+    for row in only:
+        of_sides.setdefault(row.sides, []).append(row)
+    for sides, those in list(of_sides.items())[:_MAX_SETS]:
         names = listed([brief(of.sides[n], 60) for n in sorted(sides)], 6)
         title = f"only in {names}: {len(those):,}"
         table = _table(of, those, what)
         yield Item(title, [table]) if what == "finding" else Folded(title, [table])
+    if (left := len(of_sides) - _MAX_SETS) > 0:
+        rest = sum(len(those) for those in list(of_sides.values())[_MAX_SETS:])
+        where = several(left, "other combination")
+        yield Note(f"and {several(rest, what)} more, in {where}: --format json lists all.")
 
 
-def _counts(of: RunComparison, rows: Sequence[FoundBy]) -> Table:
+def _counts(of: RunComparison, rows: Sequence[FoundBy], had: str) -> Table:
     first = Counter(row.first for row in rows)
     alone = Counter(next(iter(row.sides)) for row in rows if len(row.sides) == 1)
     lines = [
@@ -225,7 +257,7 @@ def _counts(of: RunComparison, rows: Sequence[FoundBy]) -> Table:
         )
         for n, name in enumerate(of.sides)
     ]
-    return Table(("", "in all", "nowhere else", "here first"), lines, frozenset({1, 2, 3}))
+    return Table(("", had, "nowhere else", "here first"), lines, frozenset({1, 2, 3}))
 
 
 def _table(of: RunComparison, rows: Sequence[FoundBy], what: str) -> Table:
@@ -286,7 +318,7 @@ def compare_json(of: RunComparison, problems: Sequence[str]) -> dict[str, Any]:
 
     names = of.figures()
     return {
-        "at_s": of.at_s,
+        "at_s": None if of.at_ends else of.at_s,
         "target": of.runs[0].state.target,
         "runs": [
             {
@@ -295,6 +327,7 @@ def compare_json(of: RunComparison, problems: Sequence[str]) -> dict[str, Any]:
                 "path": run.path,
                 "engine": run.state.engine,
                 "seed": run.state.seed,
+                "at_s": run.end_s if of.at_ends else of.at_s,
                 "end_s": run.end_s,
                 "at_least": bool(run.damage),
                 "figures": {name: of.figure(run, name) for name in names},

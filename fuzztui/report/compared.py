@@ -11,7 +11,7 @@ from typing import Final
 
 from fuzztui.base.text import several
 from fuzztui.base.two_samples import a12, quartiles, rank_p
-from fuzztui.model.selectors import groups, totals
+from fuzztui.model.selectors import groups, running_time, totals
 from fuzztui.model.state import Mutant, State
 from fuzztui.report.run import short_target
 
@@ -71,12 +71,15 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Runs, or groups of runs, at one campaign time."""
+    """Runs, or groups of runs, at one campaign time, or each at its end."""
 
     at_s: float
+    """The campaign time; if each run is at its end, the latest end."""
     runs: Sequence[ComparedRun]
     groups: Sequence[str] = ()
     """The names of groups; empty: runs are compared one by one."""
+    at_ends: bool = False
+    """Whether each run is at its own end, and not all at ``at_s``."""
 
     def of_group(self, number: int) -> list[ComparedRun]:
         """The runs of one group."""
@@ -118,7 +121,8 @@ class RunComparison:
         stats = totals(run.state).stats
         match name:
             case "execs" | "corpus":
-                return float(getattr(stats, name))
+                value = getattr(stats, name)
+                return float(value) if value > 0 or _has_stats(run.state) else None
             case "edges" | "edges_valid":
                 value = getattr(stats, name)
                 return float(value) if value >= 0 else None
@@ -254,6 +258,25 @@ def _by_side(
     return sorted(found, key=lambda f: (len(f.sides), sorted(f.sides), f.key))
 
 
+def used_budget(state: State) -> tuple[float, int] | None:
+    """The budget, in seconds and in trials, that has ended a run; None if it has not.
+
+    Runs that have used the same budget can be compared at their ends, which are later: mu2 then
+    runs its exact pass, and engines need a moment to stop.
+    """
+    if state.state != "finished":
+        return None
+    execs = sum(i.stats.execs for i in state.instances.values())
+    in_time = 0 < state.budget_s <= running_time(state)
+    in_trials = 0 < state.budget_trials <= execs
+    return (state.budget_s, state.budget_trials) if in_time or in_trials else None
+
+
+def _has_stats(state: State) -> bool:
+    """Whether an engine has reported statistics, so that a 0 is a number and not a gap."""
+    return any(i.stats_t >= 0 for i in state.instances.values())
+
+
 def check(runs: Sequence[ComparedRun]) -> None:
     """Raise :class:`CannotCompare` if the runs are of different targets."""
     targets: dict[str, list[str]] = {}
@@ -282,7 +305,7 @@ def notes(of: RunComparison) -> Iterator[tuple[str, bool]]:
         )
     with_mutants = [run for run in of.runs if run.mutants]
     every = {m[0] for run in with_mutants for m in run.mutants}
-    if 0 < len(of.common_mutants) < len(every):
+    if 0 < len(of.common_mutants) < len(every) and "killed" not in of.not_compared:
         yield (
             f"The mutants differ: kills and score are of the {len(of.common_mutants):,} that all "
             f"runs have, of {len(every):,}.",

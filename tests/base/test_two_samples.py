@@ -1,7 +1,7 @@
 """Statistics of two samples against values that are known from elsewhere."""
 
 import math
-from itertools import combinations
+from itertools import combinations, permutations, product
 
 import pytest
 
@@ -48,6 +48,17 @@ def test_small_samples_are_tested_exactly():
     assert rank_p([1, 2, 3], [4, 5, 6]) == pytest.approx(smallest_p(3, 3)) == pytest.approx(0.1)
     large = list(range(40)), list(range(3, 44))
     assert rank_p(*large) == mann_whitney(*large)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 1), (1, 4), (3, 3), (2, 4)])
+def test_no_samples_have_a_smaller_p_than_the_limit(n, m):
+    ps = {True: [], False: []}
+    for values in product(range(4), repeat=n + m):
+        ps[True].append(rank_p(values[:n], values[n:]))
+    for order in permutations(range(n + m)):
+        ps[False].append(rank_p(order[:n], order[n:]))
+    for ties, found in ps.items():
+        assert min(found) == pytest.approx(smallest_p(n, m, ties=ties))
 
 
 def test_nothing_to_compare_is_no_difference():

@@ -14,11 +14,11 @@ from fuzztui.log.writer import LogWriter
 from fuzztui.wire import events as ev
 
 
-def made(path, *, target="lib:f", end=20.0, ended=True):
+def made(path, *, target="lib:f", end=20.0, ended=True, budget=(0.0, 0)):
     for name in ("log", "supervisor", "out/main/crashes"):
         (path / name).mkdir(parents=True)
     writer = LogWriter(path / "log")
-    writer.append(ev.CampaignStarted(path.name, "zest", target, wall=1e9), 0.0)
+    writer.append(ev.CampaignStarted(path.name, "zest", target, 0, *budget, wall=1e9), 0.0)
     writer.append(ev.InstanceState("main", "running"), 0.1)
     writer.append(ev.Stats("main", 100, 9.0, 5, edges=7), 5.0)
     writer.append(ev.FindingSaved("main", "crash", "crashes/id:000000"), 6.0)
@@ -153,6 +153,52 @@ def test_runs_are_compared_at_the_end_of_the_shortest(here, capsys):
     assert "A12" in capsys.readouterr().out
 
 
+def test_runs_that_used_the_same_budget_are_compared_at_their_ends(here, capsys):
+    """One has a long exact pass after its budget."""
+    made(here / "runs" / "c", end=30.0, budget=(15.0, 0))
+    made(here / "runs" / "d", end=16.0, budget=(15.0, 0))
+    runs = ["runs/c", "runs/d"]
+    assert main(["compare", *runs, "--json"]) == DONE
+    data = json.loads(capsys.readouterr().out)
+    assert data["at_s"] is None and [run["at_s"] for run in data["runs"]] == [30.0, 16.0]
+    assert [run["figures"]["execs"] for run in data["runs"]] == [300, 300]
+    assert main(["compare", *runs]) == DONE
+    assert "each at its end (16.0 s to 30.0 s" in capsys.readouterr().out
+    assert main(["compare", *runs, "--json", "--at", "15s"]) == DONE
+    data = json.loads(capsys.readouterr().out)
+    assert data["at_s"] == 15.0 and [run["at_s"] for run in data["runs"]] == [15.0, 15.0]
+    assert [run["figures"]["execs"] for run in data["runs"]] == [100, 100]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"budget": (20.0, 0)},
+        {"budget": (15.0, 900)},
+        {"budget": (15.0, 0), "ended": False},
+        {"budget": (15.0, 0), "end": 12.0},  # stop.idle
+        {"budget": (15.0, 0), "damaged": True},
+    ],
+)
+def test_other_runs_are_compared_at_one_time(here, capsys, other):
+    damaged = other.pop("damaged", False)
+    made(here / "runs" / "c", end=30.0, budget=(15.0, 0))
+    run = made(here / "runs" / "d", **{"end": 21.0} | other)
+    if damaged:
+        (file,) = (run / "log").glob("*.gz")
+        file.write_bytes(file.read_bytes() + b"garbage")
+    main(["compare", "runs/c", "runs/d", "--json"])
+    data = json.loads(capsys.readouterr().out)
+    assert data["at_s"] == other.get("end", 21.0)
+
+
+def test_the_same_number_of_trials_is_the_same_budget(here, capsys):
+    made(here / "runs" / "c", end=30.0, budget=(0.0, 300))
+    made(here / "runs" / "d", end=16.0, budget=(0.0, 300))
+    assert main(["compare", "A=runs/c", "B=runs/d", "--json"]) == DONE
+    assert json.loads(capsys.readouterr().out)["at_s"] is None
+
+
 def test_runs_of_one_name_get_more_of_their_path(here, capsys):
     made(here / "other" / "a")
     assert main(["compare", "runs/a", "other/a", "--json"]) == DONE
@@ -169,6 +215,8 @@ def test_words_are_runs_or_groups(here):
     assert parsed(["A=x", "y"]) == ([], [("A=x", 0), ("y", 1)])
     with pytest.raises(CliError):
         parsed(["A=x"])
+    many = [f"fuzzed-{n:03}" for n in range(60)]  # no file has so long a name
+    assert len(parsed(["A=" + ",".join(many), "B=z"])[1]) == 61
 
 
 def test_a_hostile_log_brings_no_other_file_into_a_report(here, capsys):

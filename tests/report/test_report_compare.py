@@ -22,6 +22,7 @@ from fuzztui.report.compared import (
 )
 from fuzztui.report.html import html_page
 from fuzztui.report.markdown import markdown_page
+from fuzztui.report.parts import Folded, Note
 from fuzztui.report.plain import plain_page
 from fuzztui.wire import events as ev
 
@@ -91,7 +92,25 @@ def test_who_had_it_first_and_alone():
     assert kills["m0"].sides == {0} and kills["m1"].first == 1
     text = markdown_page(compare_page(of, ""))
     assert "only in r0: 1" in text
+    page = compare_page(of, "")
+    counts = [s.parts[0] for s in page.sections if s.title.startswith(("Findings", "Mutants"))]
+    assert [table.heads[1] for table in counts] == ["found", "killed"]
     assert "&lt;T&gt;" in text and "<T>" not in text
+
+
+def test_of_many_combinations_of_runs_the_first_are_listed():
+    runs = [state_of(mutants=30, killed={m: 2 for m in range(30) if m % 9 == n or m % 7 == n})
+            for n in range(9)]  # fmt: skip
+    of = RunComparison(9.0, runs_of(*runs))
+    sets = {row.sides for row in who_killed(of)}
+    (mutants,) = [s for s in compare_page(of, "").sections if s.title.startswith("Mutants")]
+    listed = [part for part in mutants.parts if isinstance(part, Folded)]
+    assert len(sets) > len(listed) == 20
+    shown = [row[0].text for part in listed for table in part.parts for row in table.rows]
+    assert len(set(shown)) == len(shown)
+    (note,) = [part.text for part in mutants.parts if isinstance(part, Note)]
+    assert f"{len(who_killed(of)) - len(shown)} mutant" in note
+    assert f"{len(sets) - 20} other" in note
 
 
 def test_groups_have_spread_and_tests():
@@ -126,6 +145,40 @@ def test_so_few_runs_that_no_test_can_tell_are_named():
     assert "p cannot be below 0.33" in plain_page(compare_page(of, ""))
 
 
+def limits_of(*groups):
+    """The limits of p on the page of groups with these edges."""
+    states = [state_of(n) for group in groups for n in group]
+    numbers = [number for number, group in enumerate(groups) for _ in group]
+    of = RunComparison(9.0, runs_of(*states, groups=numbers), "abcdef"[: len(groups)])
+    (figures,) = [s for s in compare_page(of, "").sections if s.title == "Figures"]
+    texts = [part.text for part in figures.parts if isinstance(part, Note)]
+    return list(rank_tests(of)), [text for text in texts if "p cannot be below" in text]
+
+
+def test_the_limit_of_p_is_that_of_each_pair_of_groups():
+    _, limits = limits_of(range(1, 11), range(11, 21), [30])
+    assert len(limits) == 1
+    assert "c against a" in limits[0] and "below 0.18" in limits[0] and "0.091" in limits[0]
+    assert limits_of(range(1, 11), range(11, 21))[1] == []
+
+
+def test_no_p_is_below_the_limit_that_is_stated():
+    tests, (limit,) = limits_of([1, 1], [2])
+    assert min(t.p for t in tests) == pytest.approx(1 / 3)
+    assert "0.33 if some values are equal" in limit
+
+
+def test_what_no_statistics_have_told_yet_is_unknown_and_not_0():
+    early = State()
+    apply(early, [ev.Record(1, 0.0, ev.CampaignStarted("c", "mu2", "l:f", 3, version="1")),
+                  ev.Record(2, 0.1, ev.InstanceState("main", "running"))])  # fmt: skip
+    of = RunComparison(1.0, runs_of(early, state_of(mutants=0), groups=[0, 1]), "ab")
+    assert [of.figure(of.runs[0], name) for name in ("execs", "corpus")] == [None, None]
+    assert [t.figure for t in rank_tests(of)] == ["findings"]
+    none = state_of(0, mutants=0)
+    assert of.figure(runs_of(none)[0], "execs") == 0
+
+
 def test_other_targets_are_refused():
     with pytest.raises(CannotCompare, match=r"'l:f' in r0; 'x:g' in r1"):
         check(runs_of(state_of(), state_of(target="x:g")))
@@ -144,6 +197,9 @@ def test_only_common_mutants_count():
     assert of.figure(of.runs[1], "score") == pytest.approx(1 / 3)
     assert [row.key for row in who_killed(of)] == ["m0"]
     assert "the 3 that all runs have, of 5" in told(of)
+    with_zest = [*of.runs, *runs_of(state_of(mutants=0, engine="zest"))]
+    of = RunComparison(9.0, with_zest)
+    assert "r0 runs no mutants" in told(of) and "that all runs have" not in told(of)
 
 
 def test_figures_that_cannot_be_compared_are_left_out_with_the_reason():

@@ -1,11 +1,13 @@
 """Two runs side by side on a screen."""
 
+from dataclasses import replace
+
 import pytest
 
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.report.compared import ComparedRun, RunComparison
-from fuzztui.tui.app.compare import CompareApp, pane_lines
+from fuzztui.tui.app.compare import CompareApp, CompareHeader, _curves, pane_lines
 from fuzztui.tui.base.chart import Chart
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.wire import events as ev
@@ -15,8 +17,10 @@ pytestmark = pytest.mark.slow
 HOSTILE = "[/x]\x1b[31m\u202e"
 
 
-def run(name: str, edges: int, killed: tuple[str, ...], *finds: str) -> ComparedRun:
-    mutants = [
+def run(
+    name: str, edges: int, killed: tuple[str, ...], *finds: str, mutants: int = 4
+) -> ComparedRun:
+    items = [
         {
             "id": f"m{n}",
             "line": n,
@@ -25,11 +29,11 @@ def run(name: str, edges: int, killed: tuple[str, ...], *finds: str) -> Compared
             "before": f"a{n}",
             "after": "b",
         }
-        for n in range(4)
+        for n in range(mutants)
     ]
     timed = [
         (0, ev.CampaignStarted(name, "mu2", "lib:f", 7, 60.0, wall=1e9, version="9")),
-        (1, ev.MutantsFound("main", "lib", "lib.py", "/lib.py", mutants)),
+        (1, ev.MutantsFound("main", "lib", "lib.py", "/lib.py", items)),
         (2, ev.Stats("main", 1000, 50.0, 1, edges=edges // 2, edges_total=99)),
         *((3, ev.MutantState("main", m, "killed", "main/1", "value")) for m in killed),
     ]
@@ -95,3 +99,19 @@ def test_what_cannot_be_compared_is_no_curve(of: RunComparison) -> None:
     app = CompareApp(again)
     assert "edges" not in [name for name, _ in app._charts]
     assert pane_lines(again, 0, [], [])
+
+
+def test_the_header_has_no_common_time_for_runs_at_their_ends(of: RunComparison) -> None:
+    def header(shown: RunComparison) -> str:
+        return "".join(span.text for line in CompareHeader(shown).paint(80, 1) for span in line)
+
+    assert "0:09" in header(of) and "0:09" not in header(replace(of, at_ends=True))
+
+
+def test_the_curve_of_kills_ends_at_the_figure() -> None:
+    """Both count the mutants that the runs have in common."""
+    of = RunComparison(
+        9.0, [run("one", 30, ("m0", "m1")), run("two", 20, ("m1", "m4", "m5"), mutants=6)]
+    )
+    ends = [curve.values[-1] for curve in _curves(of, "killed")]
+    assert ends == [of.figure(r, "killed") for r in of.runs] == [2, 1]

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
-from fuzztui.report.compare_page import shown
+from fuzztui.report.compare_page import figure_line, shown
 from fuzztui.report.compared import (
     FIGURES,
     ComparedRun,
@@ -20,7 +20,6 @@ from fuzztui.report.compared import (
     who_found,
     who_killed,
 )
-from fuzztui.report.over_time import counted, series_line
 from fuzztui.report.run import short_target
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread
@@ -55,7 +54,8 @@ class CompareHeader(Canvas):
         target = plain(short_target(self._of.runs[0].state.target) or "a target")
         left = [TextSpan("fuzztui", "bold primary"), TextSpan(" compare  ", "bold"),
                 TextSpan(target, "muted")]  # fmt: skip
-        return [spread(left, [TextSpan(f"both at {format.clock(self._of.at_s)}", "bold")], width)]
+        at = "each at its end" if self._of.at_ends else f"both at {format.clock(self._of.at_s)}"
+        return [spread(left, [TextSpan(at, "bold")], width)]
 
 
 class CompareKeys(Canvas):
@@ -153,12 +153,7 @@ def _curves(of: RunComparison, name: str) -> Iterator[Curve]:
     if name in of.not_compared:
         return
     for run, style in zip(of.runs, _STYLES, strict=True):
-        if name == "findings":
-            times = sorted(run.first_found.values())
-            line = counted("", times, 0) if times else None
-        else:
-            line = series_line(run.state, name, "", 0)
-        if line is not None:
+        if (line := figure_line(of, name, run)) is not None:
             yield Curve(plain(run.name, 24), style, line.times, line.values)
 
 
