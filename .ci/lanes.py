@@ -95,6 +95,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/process": SUPERVISE + AFL + ORACLE,
     "fuzztui/verdicts": (
         "tests/verdicts",
+        "tests/ci_command",
+        "tests/testing",
         "tests/e2e/test_verdicts_run.py",
         "tests/e2e/test_skipped_frames_run.py",
         *SUPERVISE,

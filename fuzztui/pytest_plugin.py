@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from fuzztui.testing.replay import Replay
 
 _DIRECTORIES = pytest.StashKey[list[Path]]()
-_REPLAYS = pytest.StashKey["dict[Path, Replay]"]()
+_REPLAYS = pytest.StashKey["dict[tuple[Path, Path], Replay]"]()
+_CAMPAIGNS = pytest.StashKey["dict[Path, Path | None]"]()
 _SHOWN = 400
 
 
@@ -34,7 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--fuzz-campaign",
         metavar="FILE",
         default=None,
-        help="the campaign file for --fuzz-corpus; default: campaign.toml in DIR or above",
+        help="the campaign file for --fuzz-corpus; default: campaign.toml, or pyproject.toml with "
+        "[tool.fuzztui], in DIR or above",
     )
 
 
@@ -48,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if not directory.is_dir():
             raise pytest.UsageError(f"--fuzz-corpus {name}: there is no such directory")
     config.stash[_DIRECTORIES], config.stash[_REPLAYS] = directories, {}
+    config.stash[_CAMPAIGNS] = {}
     chosen = config.args_source is pytest.Config.ArgsSource.ARGS
     config.args[:] = [*(config.args if chosen else ()), *map(str, directories)]
 
@@ -64,38 +67,48 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if not directories or file_path.name.startswith(".") or file_path.name == "README.txt":
         return None
     above = next((d for d in directories if file_path.is_relative_to(d)), None)
-    if above is None or file_path == _campaign_file(parent.config, above):
+    if above is None or _is_no_input(parent.config, file_path, above):
         return None
     collector: _EntryFile = _EntryFile.from_parent(parent, path=file_path)
     collector.directory = above
     return collector
 
 
+def _is_no_input(config: pytest.Config, file: Path, directory: Path) -> bool:
+    from fuzztui.testing.replay import is_constants
+
+    return file == _campaign_file(config, directory) or is_constants(file, directory)
+
+
 def _campaign_file(config: pytest.Config, directory: Path) -> Path | None:
+    from fuzztui.testing.campaigns import campaign_file
+
     given = config.getoption("--fuzz-campaign")
     if given:
         return Path(config.invocation_params.dir, given).resolve()
-    above = (d / "campaign.toml" for d in (directory, *directory.parents))
-    return next((file for file in above if file.is_file()), None)
+    found = config.stash[_CAMPAIGNS]
+    if directory not in found:
+        found[directory] = campaign_file(directory)
+    return found[directory]
 
 
 def _replay_of(config: pytest.Config, directory: Path) -> Replay:
-    """The loaded target of the campaign, once for each campaign file."""
+    """The loaded target of the campaign, once for each corpus."""
     from fuzztui.testing.replay import CannotReplay, Replay
 
     file = _campaign_file(config, directory)
     if file is None:
         raise pytest.UsageError(
-            f"--fuzz-corpus {directory}: there is no campaign.toml in it or above; "
-            "name the campaign file with --fuzz-campaign FILE"
+            f"--fuzz-corpus {directory}: there is no campaign.toml, and no pyproject.toml with "
+            "[tool.fuzztui], in it or above; name the campaign file with --fuzz-campaign FILE"
         )
-    replays = config.stash[_REPLAYS]
-    if file not in replays:
+    replays, key = config.stash[_REPLAYS], (file, directory)
+    if key not in replays:
         try:
-            replays[file] = Replay.of(file, directory)
+            replays[key] = Replay.of(file, directory)
         except CannotReplay as e:
             raise pytest.UsageError(f"--fuzz-corpus: {e}") from None
-    return replays[file]
+    return replays[key]
 
 
 class _EntryFile(pytest.File):
@@ -110,16 +123,26 @@ class _EntryFile(pytest.File):
 
 
 class _Entry(pytest.Item):
-    """One input: it passes if the target returns, or raises an expected exception."""
+    """One input: it passes if the target returns, or raises an expected exception.
+
+    It is an expected failure if the user has called its group ``known`` or ``wont-fix``.
+    """
 
     replay: Replay
 
     def runtest(self) -> None:
-        self.replay.run(self.path)
+        error = self.replay.failure(self.path)
+        if error is None:
+            return
+        if reason := self.replay.excuse(self.path):
+            pytest.xfail(reason)
+        raise error
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, self.name
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+        own = excinfo.traceback.cut(path=__file__)[1:]  # without the frames of pytest
+        excinfo.traceback = own or excinfo.traceback
         shown = self.replay.shown(self.path)[:_SHOWN]
         return f"input: {shown}\n{excinfo.getrepr(style='short')}"

@@ -6,7 +6,9 @@ The engine compares with the same functions before an outcome is written, so tha
 contain a value that its own comparison does not recognise.
 """
 
+import datetime
 import enum
+import re
 import types
 
 
@@ -28,7 +30,7 @@ def same(a, b):
 
 
 def described(value, above=()):
-    """A value as plain data: an object as its class and attributes."""
+    """A value as plain data: an object as its class and attributes, or else its text."""
     t = type(value)
     name = f"{t.__module__}.{t.__qualname__}"
     if value is None or t in (bool, int, float, complex, str, bytes):
@@ -55,4 +57,25 @@ def described(value, above=()):
     for attribute in sorted({*getattr(value, "__dict__", ()), *slots}):
         if not attribute.startswith("__") and hasattr(value, attribute):
             parts[attribute] = described(getattr(value, attribute), above)
+    if isinstance(value, (datetime.date, datetime.time)):
+        parts.update(moment(value))
+    elif not parts:
+        text = repr(value)
+        if len(text) <= 1000 and not re.search("0x[0-9a-fA-F]{6,}|/tmp/", text):
+            return {"class": name, "repr": text}
     return {"class": name, **parts}
+
+
+def moment(value):
+    """A date or time as plain data. What its ``tzinfo`` does is a part; it may raise."""
+    zone = getattr(value, "tzinfo", None)
+    if zone is None:
+        return {"isoformat": value.isoformat()}
+    parts = {"isoformat": value.replace(tzinfo=None).isoformat(), "fold": value.fold}
+    parts["tzinfo"] = f"{type(zone).__module__}.{type(zone).__qualname__}"
+    for name in ("utcoffset", "dst", "tzname"):
+        try:
+            parts[name] = str(getattr(value, name)())
+        except Exception as e:
+            parts[name] = type(e).__name__
+    return parts

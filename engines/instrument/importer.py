@@ -88,7 +88,7 @@ class Application:
 
     def has(self, name: str) -> bool:
         """Whether the module of this name belongs to the application."""
-        return _below(name, self.include) and not _below(name, self.exclude)
+        return is_below(name, self.include) and not is_below(name, self.exclude)
 
     def install(self) -> None:
         """Install the finder. Modules that are already imported will be imported again."""
@@ -185,7 +185,8 @@ class _Loader(SourceFileLoader):
         return self._application.compile(fullname, file, self.get_data(file))
 
 
-def _below(name: str, packages: Iterable[str]) -> bool:
+def is_below(name: str, packages: Iterable[str]) -> bool:
+    """Whether a module is one of the packages, or in one."""
     return any(name == p or name.startswith(p + ".") for p in packages)
 
 

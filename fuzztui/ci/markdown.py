@@ -8,6 +8,8 @@ from typing import Final
 from fuzztui.base.markdown import fenced, markdown_code, markdown_text
 from fuzztui.base.text import brief, several
 from fuzztui.ci.outcome import CiOutcome, CodeLocation, ReportedFinding
+from fuzztui.verdicts.block import verdict_block
+from fuzztui.wire.verdicts import REGRESSION, label
 
 MAX_BYTES: Final = 900_000
 """GitHub drops a summary of more than 1 MiB as a whole."""
@@ -77,13 +79,13 @@ def _findings(outcome: CiOutcome) -> Iterator[str]:
     yield f"### {several(len(ordered), 'finding')}, {len(outcome.open_findings):,} of them new"
     for finding in ordered[:_FINDINGS]:
         yield ""
-        yield from _finding(finding)
+        yield from _finding(finding, outcome.verdicts)
     if len(ordered) > _FINDINGS:
         yield ""
         yield f"and {len(ordered) - _FINDINGS:,} more"
 
 
-def _finding(finding: ReportedFinding) -> Iterator[str]:
+def _finding(finding: ReportedFinding, verdicts: str) -> Iterator[str]:
     yield f"#### {markdown_text(brief(finding.title or finding.signature, 200))}"
     yield ""
     where = f"{_place(finding.location)}: {markdown_text(finding.verdict)}"
@@ -94,6 +96,27 @@ def _finding(finding: ReportedFinding) -> Iterator[str]:
         yield ""
         yield from fenced("\n".join(finding.detail.splitlines()[-_DETAIL_LINES:]))
         yield "</details>"
+    if finding.is_open and finding.signature:
+        yield ""
+        yield f"Signature: {markdown_code(finding.signature)}"
+        yield from _verdict(finding, verdicts or "the verdicts file")
+
+
+def _verdict(finding: ReportedFinding, file: str) -> Iterator[str]:
+    """What a user adds to the verdicts file, so that the finding fails no build any more."""
+    if finding.verdict == label(REGRESSION):  # a second row about it would be an error
+        yield f"(its verdict in {markdown_code(file)} is <code>fixed</code>: change that row)"
+        return
+    place = f"{finding.location.file}:{finding.location.line}" if finding.location else ""
+    block = verdict_block(finding.signature, finding.title, place)
+    if not block:
+        yield "(it cannot have a verdict: the signature is only a signal, or is no short text)"
+        return
+    yield ""
+    yield f"<details><summary>verdict, to be added to {markdown_code(file)}</summary>"
+    yield ""
+    yield from fenced(block)
+    yield "</details>"
 
 
 def _place(location: CodeLocation | None) -> str:

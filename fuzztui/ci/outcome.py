@@ -123,6 +123,8 @@ class CiOutcome:
     """The repository, to which locations are relative."""
     since: str = ""
     """What the changes are since; empty: all code was mutated."""
+    verdicts: str = ""
+    """The verdicts file; relative to the repository if it is inside."""
     changed: int = 0
     """The number of changed functions."""
     replayed: int = 0
@@ -196,6 +198,12 @@ def located(path: str, line: int, root: Path) -> CodeLocation | None:
     if line < 1 or any(part in _FOREIGN or part.startswith(".") for part in folders):
         return None
     return CodeLocation(inside.as_posix(), line)
+
+
+def named(file: Path, root: Path) -> str:
+    """Return the name of a file for readers: relative to the repository if it is inside."""
+    file = file.resolve()
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
 
 
 def _hash(*words: str) -> str:

@@ -21,8 +21,8 @@ from fuzztui.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.changes.code import CodeChanges
 from fuzztui.ci.annotations import github, plain
 from fuzztui.ci.corpus import FINDINGS, MAX_INPUT_BYTES, KeptCorpus
-from fuzztui.ci.outcome import CiOutcome, CodeLocation, Gate, located
-from fuzztui.ci.reports import write_reports
+from fuzztui.ci.outcome import CiOutcome, CodeLocation, Gate, located, named
+from fuzztui.ci.reports import SUMMARY, write_reports
 from fuzztui.cli.ci_judging import CiJudge
 from fuzztui.cli.gates import Baseline, read_baseline
 from fuzztui.cli.headless import follow
@@ -132,7 +132,9 @@ class _Ci:
         self.baseline: Baseline | None = None
         self.run_path = self.output / RUN
         root = (code.changes.root if code else tree()).resolve()
-        self.outcome = CiOutcome(loaded.campaign.name, root, code.changes.what if code else "")
+        since = code.changes.what if code else ""
+        verdicts = named(Path(loaded.campaign.verdicts), root)
+        self.outcome = CiOutcome(loaded.campaign.name, root, since, verdicts)
         self._kept_before = 0
         self._inputs: dict[str, str] = {}
         """The kept input by the key of a finding."""
@@ -395,6 +397,8 @@ class _Ci:
         parts = ", ".join(f"{name} {spent:.1f} s" for name, spent in outcome.seconds.items())
         print(f"{several(outcome.kept, 'kept input')} (+{outcome.added:,}); {parts}", flush=True)
         say(f"reports: {self.output}")
+        if outcome.open_findings:
+            say(f"{SUMMARY}: a verdict for each new finding, to be added to {outcome.verdicts}")
 
 
 class _Lines:

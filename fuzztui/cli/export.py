@@ -6,7 +6,6 @@ import argparse
 import os
 import subprocess
 import tempfile
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 from fuzztui import __version__
 from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.files import read_tail
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -33,6 +31,7 @@ from fuzztui.export.pytest_file import (
     data_dir,
     write_tests,
 )
+from fuzztui.export.pytest_run import CannotRun, PytestRunner
 from fuzztui.export.recorded import Recorded, RecordError
 from fuzztui.inprocess.ask import ask
 from fuzztui.minimise.turns import minimised_path
@@ -44,8 +43,8 @@ from fuzztui.wire.verdicts import WONT_FIX
 _HASH_SEEDS = ("0", "1", "2")
 """Values of PYTHONHASHSEED with which a test must pass: the order of sets depends on it."""
 _ROUNDS = 4
-_PYTEST_S = 600.0
-_MAX_OUTPUT = 64 << 10
+_NAMED = 5
+"""Tests that a message names."""
 
 
 def export(options: argparse.Namespace) -> int:
@@ -276,12 +275,13 @@ class _Exporter:
                 return FAILED
             if not failed:
                 break
-            for name in failed:
+            for name in sorted(failed):
                 weakened += _weaken(cases, made.tests[name])
         else:
             made = self._write(cases)
         for line in [*made.left_out, *weakened]:
             say(line)
+        made = self._without_dated(cases, made)
         status = self._confirm(made)
         print(visible(f"{self._file}  {self._size(made)}"))
         return status
@@ -296,46 +296,43 @@ class _Exporter:
             f", {several(len(made.data), 'data file')}" if made.data else ""
         )
 
-    def _failing(self, made: TestFile) -> list[str] | None:
-        """Names of the tests that do not pass; None if pytest cannot run them."""
-        failed: set[str] = set()
-        for seed in _HASH_SEEDS:
-            with tempfile.TemporaryDirectory() as folder:
-                report = Path(folder) / "report.xml"
-                ended = self._pytest(report, seed, Path(folder) / "output")
-                found = _failures(report)
-                if found is None or (ended not in (0, 1)) or not found <= made.tests.keys():
-                    output = read_tail(Path(folder) / "output", _MAX_OUTPUT).strip()
-                    why = output.splitlines()[-1] if output else "it printed nothing"
-                    say(
-                        f"not confirmed: {self._campaign.target['python']} -m pytest "
-                        f"{self._file.name} cannot run the tests: {brief(why)}"
-                    )
-                    return None
-                failed |= found
-        return sorted(failed)
+    def _runner(self) -> PytestRunner:
+        target = self._campaign.target
+        return PytestRunner(target["python"], self._file, target["env"])
 
-    def _pytest(self, report: Path, seed: str, output: Path) -> int:
-        """Run the file with plain pytest, as in the user's project, without the user's options."""
-        argv = [self._campaign.target["python"], "-m", "pytest", "-q", "-o", "addopts="]
-        argv += ["-p", "no:cacheprovider", f"--junitxml={report}", str(self._file)]
-        env = {**os.environ, **self._campaign.target["env"], "PYTHONHASHSEED": seed}
-        env.pop("PYTEST_ADDOPTS", None)
+    def _failing(self, made: TestFile) -> set[str] | None:
+        """Names of the tests that do not pass; None if pytest cannot run them."""
+        runner = self._runner()
         try:
-            with output.open("wb") as out:
-                return subprocess.run(
-                    argv,
-                    cwd=self._file.parent,
-                    env=env,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.STDOUT,
-                    timeout=_PYTEST_S,
-                    check=False,
-                ).returncode
-        except (OSError, subprocess.TimeoutExpired) as e:
-            output.write_text(str(e))
-            return -1
+            failed = set().union(*(runner.failing(seed) for seed in _HASH_SEEDS))
+            if unknown := failed - made.tests.keys():
+                raise CannotRun(f"{brief(min(unknown))} is not one of them")
+        except CannotRun as e:
+            say(
+                f"not confirmed: {runner.python} -m pytest {self._file.name} "
+                f"cannot run the tests: {e}"
+            )
+            return None
+        return failed
+
+    def _without_dated(self, cases: list[TestCase], made: TestFile) -> TestFile:
+        """Drop the tests that fail on another date."""
+        try:
+            dated = self._runner().failing(_HASH_SEEDS[0], other_date=True) & made.tests.keys()
+        except CannotRun as e:
+            say(f"not checked on another date: pytest cannot run the tests with another clock: {e}")
+            return made
+        if not dated:
+            return made
+        for name in dated:
+            cases.remove(made.tests[name])
+        entries = [made.tests[name].entry for name in sorted(dated)]
+        more = f" and {len(entries) - _NAMED:,} more" if len(entries) > _NAMED else ""
+        say(
+            f"{several(len(dated), 'test')} left out, because the outcome depends on today's date: "
+            f"{', '.join(entries[:_NAMED])}{more}"
+        )
+        return self._write(cases)
 
     def _confirm(self, made: TestFile) -> int:
         """Run each claimed mutant against the test that claims it."""
@@ -359,19 +356,6 @@ class _Exporter:
         if len(missed) > 20:
             say(f"and {len(missed) - 20:,} more")
         return FAILED if missed else DONE
-
-
-def _failures(report: Path) -> set[str] | None:
-    """Names of the failed tests in a JUnit file; None if it is missing or damaged."""
-    try:
-        root = ET.fromstring(report.read_bytes())
-    except (OSError, ET.ParseError):
-        return None
-    return {
-        str(case.get("name"))
-        for case in root.iter("testcase")
-        if case.find("failure") is not None or case.find("error") is not None
-    }
 
 
 def _weaken(cases: list[TestCase], case: TestCase) -> list[str]:

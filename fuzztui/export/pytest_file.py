@@ -25,7 +25,9 @@ _WIDTH: Final = 100
 _IN_FILE_LINES: Final = 12
 """Lines of an argument up to which it is in the test; a longer one is in a data file."""
 _EXPECTED_LINES: Final = 40
-_RESERVED: Final = {"same", "described", "within", "made", "pytest", "DATA", "LIMIT_S", "data"}
+_RESERVED: Final = {
+    "same", "described", "moment", "within", "made", "pytest", "DATA", "LIMIT_S", "data",
+}  # fmt: skip
 
 
 class CannotExport(Exception):
@@ -157,8 +159,8 @@ class _Writer:
         if "same" in self._helpers:
             texts.append(_source(frozen.same))
         if "described" in self._helpers:
-            self._modules |= {"enum", "types"}
-            texts.append(_source(frozen.described))
+            self._modules |= {"datetime", "enum", "re", "types"}
+            texts += [_source(frozen.described), _source(frozen.moment)]
         return ["\n\n" + text.rstrip() for text in texts]
 
     def _imported(self, reference: str) -> str:

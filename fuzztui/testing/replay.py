@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import tempfile
 from pathlib import Path
 
+from fuzztui.base.files import files_in
 from fuzztui.base.text import visible
 from fuzztui.campaign import CampaignError, load
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.ci.corpus import KeptCorpus
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.execute.loading import form_of
@@ -17,6 +19,9 @@ from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.inprocess.spec import write_spec
+from fuzztui.testing.known import KnownFailures
+from fuzztui.verdicts.file import VerdictsError
+from fuzztui.verdicts.judging import verdicts_file
 
 
 class CannotReplay(Exception):
@@ -24,18 +29,25 @@ class CannotReplay(Exception):
 
 
 class Replay:
-    """The loaded target of one campaign."""
+    """The loaded target of one campaign, and one corpus."""
 
-    def __init__(self, target: Target, form: InputForm, random_: random.Random) -> None:
+    def __init__(
+        self, target: Target, form: InputForm, random_: random.Random, corpus: Path
+    ) -> None:
         self._target, self._form, self._random = target, form, random_
+        self._corpus = corpus
         self._expected: tuple[type[BaseException], ...] = (Rejected, *target.expected)
+        self.known: KnownFailures | None = None
+        """The user's verdicts; None: no failure has one."""
+        self._all_failed = False
+        """Whether ``known`` has all failures of the corpus."""
 
     @classmethod
     def of(cls, file: Path, directory: Path) -> Replay:
         """Load the target of a campaign file. Raises :class:`CannotReplay`.
 
-        ``directory``: the corpus; if it is a queue in a run, constants that a generator draws are
-        those of the run.
+        ``directory``: the corpus; if it is a queue in a run, or the kept corpus of ``fuzztui ci``,
+        constants that a generator draws are those of the run or of the kept corpus.
         """
         try:
             campaign = load(file).campaign
@@ -44,9 +56,10 @@ class Replay:
         if campaign.kind == "afl":
             raise CannotReplay(f"{file}: the target of engine afl is a program, not Python code")
         rng = random.Random(0)
+        instance = instance_of(directory)
         with tempfile.TemporaryDirectory() as folder:
             spec_file = Path(folder) / "spec.json"
-            write_spec(spec_file, campaign, directory.parent)
+            write_spec(spec_file, campaign, instance)
             spec = read_spec(spec_file)
             try:
                 os.environ.update(spec.target.env)
@@ -54,13 +67,57 @@ class Replay:
                 form = form_of(target, spec.engine, rng.randbytes)
             except CannotStart as e:
                 raise CannotReplay(f"{file}: {e}") from None
-        return cls(target, form, rng)
+        replay = cls(target, form, rng, directory)
+        try:
+            verdicts = verdicts_file(RunDir(instance.parent.parent), campaign.verdicts)
+            known = KnownFailures(verdicts, spec.target)
+        except VerdictsError as e:
+            raise CannotReplay(str(e)) from None
+        replay.known = known if known.has_verdicts else None
+        return replay
 
-    def run(self, file: Path) -> None:
-        """Call the target with an input. Raises what it raises, unless that is expected."""
+    def failure(self, file: Path) -> BaseException | None:
+        """Call the target with an input. Return what it raises, unless that is expected.
+
+        The reason of a failure that has a verdict: :meth:`excuse`.
+        """
+        error, unmade = self._failure(file)
+        if error is not None and self.known is not None:
+            self.known.add(self._name(file), error, unmade=unmade)
+        return error
+
+    def excuse(self, file: Path) -> str:
+        """Return the user's reason to expect the failure of an input; empty if there is none."""
+        known, name = self.known, self._name(file)
+        if known is None:
+            return ""
+        if not self._all_failed and not known.is_exact(name):
+            # Whether a verdict about another line holds depends on the groups of all failures.
+            self._all_failed = True
+            kept = KeptCorpus(self._corpus).findings
+            for other in files_in([kept if kept.is_dir() else self._corpus]):
+                self.failure(other)
+        return known.reason(name)
+
+    def _name(self, file: Path) -> str:
+        return os.path.relpath(file, self._corpus)
+
+    def _failure(self, file: Path) -> tuple[BaseException | None, bool]:
+        """What an input raises, without the frame of this module, and whether it was not made."""
+        unmade = True
         self._random.seed(0)
-        with contextlib.suppress(*self._expected):
-            self._target.function(self._form.build(file.read_bytes()))
+        try:
+            argument = self._form.build(file.read_bytes())
+            unmade = False
+            self._target.function(argument)
+        except self._expected:
+            return None, unmade
+        except KeyboardInterrupt:
+            raise
+        except BaseException as e:
+            own = e.__traceback__
+            return e.with_traceback(own.tb_next if own else None), unmade
+        return None, unmade
 
     def shown(self, file: Path) -> str:
         """The argument, escaped for terminals."""
@@ -69,3 +126,18 @@ class Replay:
             return visible(repr(self._form.build(file.read_bytes())))
         except Exception as e:
             return f"cannot be made: {type(e).__name__}"
+
+
+def is_constants(file: Path, directory: Path) -> bool:
+    """Whether a file of a corpus is the constants of the kept corpus of ``fuzztui ci``."""
+    kept = KeptCorpus(directory)
+    return file == kept.constants and (kept.inputs.is_dir() or kept.findings.is_dir())
+
+
+def instance_of(directory: Path) -> Path:
+    """The instance whose run has the constants for a corpus; it need not exist."""
+    for kept in (directory, directory.parent):
+        constants = KeptCorpus(kept).constants
+        if constants.is_file() and is_constants(constants, kept):
+            return kept / "out" / "main"
+    return directory.parent

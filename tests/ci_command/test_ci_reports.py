@@ -25,6 +25,7 @@ from fuzztui.ci.outcome import (
 )
 from fuzztui.ci.reports import GITLAB, JUNIT, SARIF, SUMMARY, write_reports
 from fuzztui.ci.sarif import sarif
+from fuzztui.verdicts.file import read_verdicts
 
 SCHEMA = json.loads((Path(__file__).parent / "sarif/sarif-2.1.0-rtm.5.json").read_text())
 HOSTILE = "E: \x1b[31m\u202e\0\ud800\ufffe %0A::error::x\r\n| `<b>` ```` </details> ]]> &amp; "
@@ -164,6 +165,43 @@ def test_markdown_shows_text_as_it_is(found: CiOutcome) -> None:
     outside = re.sub(r"^(````*)text\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
     assert "<b>" not in outside
     assert all(ch.isprintable() or ch == "\n" for ch in text)
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "E @ m.py:1 in f",
+        'a "quoted" \\ one ```',
+        "\x1b[31m\u202e\0\x7f\r\n```\n</details> \U0001f600",
+    ],
+)
+def test_the_summary_has_a_verdict_that_is_valid_in_the_file(
+    tmp_path: Path, signature: str
+) -> None:
+    file = tmp_path / "c.verdicts.toml"
+    known = finding(1, is_open=False, verdict="known")
+    given = [finding(signature=signature, title=HOSTILE), known]
+    text = markdown(outcome(tmp_path, *given, verdicts="c.verdicts.toml"))
+    blocks = [
+        block
+        for _, block in re.findall(r"^(````*)text\n(.*?)^\1$", text, flags=re.MULTILINE | re.DOTALL)
+        if block.startswith("[[finding]]")
+    ]
+    assert len(blocks) == 1
+    file.write_text("".join(blocks))
+    verdicts = read_verdicts(file)
+    assert verdicts is not None
+    assert {name: v.verdict for name, v in verdicts.items()} == {signature: "known"}
+    assert text.count("<details>") == text.count("\n</details>")
+    assert "c.verdicts.toml" in text
+
+
+def test_a_finding_that_can_have_no_new_verdict_has_no_block(tmp_path: Path) -> None:
+    for odd in (
+        finding(verdict="regression"), finding(signature="by-signal-SIGSEGV"),
+        finding(signature="x" * 300), finding(signature="\ud800"), finding(signature=""),
+    ):  # fmt: skip
+        assert "[[finding]]" not in markdown(outcome(tmp_path, odd))
 
 
 def test_the_summary_of_a_job_is_appended(tmp_path: Path) -> None:

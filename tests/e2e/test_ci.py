@@ -110,11 +110,11 @@ def test_green_red_and_green_again(project: Project) -> None:
     assert [r["ruleId"] for r in errors] == ["crash/ZeroDivisionError"]
     assert kept <= project.kept()
 
-    # A verdict of the user: it is known, and does not fail the build.
+    # The verdict of the summary: the finding is known, and does not fail the build.
     signature = f"ZeroDivisionError @ prog.py:{line} in parse"
-    project.write(
-        "fuzz.verdicts.toml", f'[[finding]]\nsignature = "{signature}"\nverdict = "known"\n'
-    )
+    block = project.output("summary.md").partition("```text\n[[finding]]\n")[2].partition("```")[0]
+    assert f'signature = "{signature}"\nverdict = "known"' in block
+    project.write("fuzz.verdicts.toml", f"[[finding]]\n{block}")
     project.ci("--since", "main", "--budget", "0")
     (project.path / "fuzz.verdicts.toml").unlink()
 

@@ -10,6 +10,9 @@ from homes import GENERATED
 pytestmark = pytest.mark.slow
 
 PROGRAM = """\
+import datetime
+
+
 class Node:
     def __init__(self, kind, items):
         self.kind, self.items = kind, items
@@ -30,6 +33,8 @@ def parse(data: bytes):
     text = data.decode("latin-1")
     if text[:1] == "!":
         raise KeyError("a bug")
+    if text[:1] == "%":
+        return datetime.date.today().year, text
     if len(text) > 6:
         raise ValueError(f"{len(text)} characters")
     if text[:1] == "n":
@@ -44,7 +49,7 @@ def run(home):
     (home.path / "prog.py").write_text(PROGRAM)
     seeds = home.path / "seeds"
     seeds.mkdir()
-    for n, data in enumerate((b"!", b"n a b", b"too long for it", b"a b")):
+    for n, data in enumerate((b"!", b"%", b"n a b", b"too long for it", b"a b")):
         (seeds / str(n)).write_bytes(data)
     text = home.file.read_text().replace('"tomllib:loads"', '"prog:parse"\ninclude = ["prog"]')
     text = text.replace('"tomllib.TOMLDecodeError"', '"ValueError"').replace('"zest"', '"mu2"')
@@ -71,6 +76,7 @@ def test_the_file_passes_kills_what_it_says_and_sees_a_change(run):
     assert "1 xfailed" in said
     text = file.read_text()
     assert "import prog" in text or "from prog import" in text
+    assert not re.search(r'parse\(b"%', text)  # a test of this would fail next year
     assert "fuzztui" not in re.sub(r'^(#.*|""".*?""")$', "", text, flags=re.M | re.S)
 
     (run.path / "prog.py").write_text(PROGRAM.replace('Node("n"', 'Node("m"'))

@@ -17,6 +17,16 @@ from fuzztui.export.recorded import Recorded, RecordError
 from fuzztui.model.matrix import CorpusMatrix
 
 HARNESS = """
+import datetime
+
+class Zone(datetime.tzinfo):
+    def utcoffset(self, dt):
+        return datetime.timedelta(hours=3)
+    def dst(self, dt):
+        return None
+    def tzname(self, dt):
+        return "Z3"
+
 class Odd:
     def __init__(self, n):
         self.n = n
@@ -28,6 +38,8 @@ def parse(text):
         raise RuntimeError("a bug")
     if text == "odd":
         return Odd(3)
+    if text == "aware":
+        return datetime.datetime(2020, 1, 2, tzinfo=Zone()), datetime.timedelta(1)
     return [text.upper(), len(text), True]
 
 def same(data):
@@ -90,7 +102,14 @@ def test_each_kind_of_outcome_passes_and_a_change_fails(home: Path) -> None:
     failure = {"outcome": "failure", "error": raised("", "RuntimeError", "")}
     described = {"class": "harness.Odd", "n": 3}
     odd = {"value": {**written(described), "described": True}}
+    moment = {"isoformat": "2020-01-02T00:00:00", "fold": 0, "tzinfo": "harness.Zone"}
+    moment |= {"utcoffset": "3:00:00", "dst": "None", "tzname": "Z3"}
+    aware = {"class": "builtins.tuple", "items": [
+        {"class": "datetime.datetime", **moment},
+        {"class": "datetime.timedelta", "repr": "datetime.timedelta(days=1)"},
+    ]}  # fmt: skip
     cases = [
+        case("id:0", "aware", recorded={"value": {**written(aware), "described": True}}),
         case("id:1", "ab", ["AB", 2, True], hangs=True),
         case("id:2", "bad", recorded=bad),
         case("id:3", long, [long.upper(), len(long), True]),
@@ -100,14 +119,16 @@ def test_each_kind_of_outcome_passes_and_a_change_fails(home: Path) -> None:
         case("id:7", "boom", recorded={"outcome": "died"}, cause="the process died"),
     ]  # fmt: skip
     made = export(home, cases, expected=("KeyError",))
-    assert len(made.tests) == 7
+    assert len(made.tests) == 8
     assert any(name.endswith(".input") for name in made.data)
-    assert run(home) == {"passed": 5, "xfailed": 2}
+    assert run(home) == {"passed": 6, "xfailed": 2}
     for old, new in (
         ("len(text), True", "len(text), 1"),
         ('KeyError("no', 'KeyError("No'),
         ("KeyError", "LookupError"),
         ("Odd(3)", "Odd(4)"),
+        ("hours=3", "hours=4"),
+        ("timedelta(1)", "timedelta(2)"),
         ('raise RuntimeError("a bug")', "pass"),
         ('raise RuntimeError("a bug")', 'raise OSError("a bug")'),
     ):

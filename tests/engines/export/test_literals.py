@@ -47,6 +47,22 @@ class Node:
         self.name, self.next = name, None
 
 
+class Zone(datetime.tzinfo):
+    """A tzinfo of a library: its datetimes have no expression."""
+
+    def __init__(self, hours: int, name: str = "zone") -> None:
+        self.hours, self.name = hours, name
+
+    def utcoffset(self, dt: object) -> datetime.timedelta:
+        return datetime.timedelta(hours=self.hours)
+
+    def tzname(self, dt: object) -> str:
+        return self.name
+
+    def dst(self, dt: object) -> None:
+        return None
+
+
 HERE = __name__
 HOUR = datetime.timezone(datetime.timedelta(hours=1))
 
@@ -118,6 +134,43 @@ def test_objects_are_described_by_their_attributes() -> None:
     assert frozen.described(ValueError("x")) != frozen.described(ValueError("y"))
     made = literal(frozen.described([first, {Colour.RED: Pair(1, [])}]))
     assert made.plain
+
+
+NOON = datetime.datetime(2020, 1, 2, 12)
+
+
+@pytest.mark.parametrize(
+    ("value", "others"),
+    [
+        (
+            NOON.replace(tzinfo=Zone(1)),
+            [
+                NOON.replace(tzinfo=Zone(2)), NOON.replace(tzinfo=Zone(1, "other")), NOON,
+                NOON.replace(hour=13, tzinfo=Zone(1)), NOON.replace(tzinfo=HOUR),
+                NOON.replace(tzinfo=Zone(99)), NOON.replace(tzinfo=Zone(1), fold=1),
+            ],
+        ),
+        (NOON.replace(tzinfo=Zone(99)), [NOON.replace(hour=1, tzinfo=Zone(99))]),  # it raises
+        (NOON.time().replace(tzinfo=Zone(1)), [NOON.time().replace(tzinfo=Zone(2))]),
+        (NOON.date(), [NOON.date().replace(day=3), NOON]),
+        (datetime.timedelta(1), [datetime.timedelta(2)]),
+        (re.compile("a"), [re.compile("b"), re.compile("a", re.I)]),
+        (range(3), [range(4)]),
+    ],
+    ids=lambda v: type(v).__name__,
+)  # fmt: skip
+def test_values_without_attributes_are_described_by_their_text(
+    value: object, others: list[object]
+) -> None:
+    here = frozen.described([value])
+    assert literal(here).plain
+    assert frozen.same(here, frozen.described([value]))
+    assert all(not frozen.same(here, frozen.described([other])) for other in others)
+
+
+def test_a_text_with_an_address_is_no_description() -> None:
+    assert frozen.described(object()) == frozen.described(object())
+    assert frozen.described(iter([1])) == frozen.described(iter([2]))
 
 
 @pytest.mark.parametrize(
