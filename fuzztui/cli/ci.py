@@ -419,4 +419,4 @@ class _Lines:
 
 
 def _toml(value: str | list[str]) -> str:
-    return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)
