@@ -83,7 +83,7 @@ async def cmin(
         if "AFL_FORKSRV_INIT_TMOUT" not in {**os.environ, **env}:
             env["AFL_FORKSRV_INIT_TMOUT"] = str(round(1000 * _START_S))
 
-        def told(output: bytes) -> None:
+        def hear(output: bytes) -> None:
             if found := _FILE.findall(output.decode(errors="replace")):
                 progress(int(found[-1]))
 
@@ -94,7 +94,7 @@ async def cmin(
             limit=2 * _START_S + len(inputs) * (subject.hang_limit + _INPUT_S),
             env=env,
             stdout=True,
-            on_output=told,
+            on_output=hear,
         )
         if ended.status != 0:
             lines = [

@@ -169,7 +169,7 @@ class _Shown:
             left = (now - self._began) * max(0, total - done) / done
             try:
                 self._progress(f"{what}: {done:,} of {total:,}, about {left:.0f} s left")
-            except SupervisorError:  # nobody listens: the start is cancelled
+            except SupervisorError:  # the start is cancelled: no reader is left
                 self.stopped.set()
 
 

@@ -1,6 +1,6 @@
 """The parts of a page, whatever format it is written in.
 
-Texts are untrusted and unescaped: the writers escape all of them. Whoever makes a page bounds them.
+Texts are untrusted and unescaped: the writers escape all of them. What makes a page bounds them.
 """
 
 from __future__ import annotations

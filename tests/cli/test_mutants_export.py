@@ -41,7 +41,7 @@ def item(key: str, *region: int, **more: Any) -> dict[str, Any]:
     return {"id": key, "operator": "math", "before": "a", "after": "b", **place, **more}
 
 
-def told(path: Path) -> list[Event]:
+def events_about(path: Path) -> list[Event]:
     """Mutants in all states, some with a place."""
     found = [
         item("killed", 2, 9, 2, 18, before="größe + n", after="größe - n"),
@@ -107,7 +107,7 @@ def mutants_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_the_status_and_place_of_each_mutant(tmp_path: Path, source: Path) -> None:
-    report = exported(run_with(tmp_path, *told(source)))
+    report = exported(run_with(tmp_path, *events_about(source)))
     assert list(report["files"]) == ["lib/__init__.py"]
     file = report["files"]["lib/__init__.py"]
     assert file["language"] == "python"
@@ -135,7 +135,7 @@ def test_the_status_and_place_of_each_mutant(tmp_path: Path, source: Path) -> No
 
 
 def test_tests_are_the_entries_that_the_log_names(tmp_path: Path, source: Path) -> None:
-    report = exported(run_with(tmp_path, *told(source)))
+    report = exported(run_with(tmp_path, *events_about(source)))
     found = mutants_of(report)
     assert found["killed"]["killedBy"] == ["main/3"]
     assert found["reached"]["coveredBy"] == ["main/3"]
@@ -163,7 +163,7 @@ def matrix(run: Path, **rows: dict[str, Any]) -> None:
 
 
 def test_the_kill_matrix_adds_all_that_kill_and_reach(tmp_path: Path, source: Path) -> None:
-    run = run_with(tmp_path, *told(source))
+    run = run_with(tmp_path, *events_about(source))
     rows = {
         "id:000003,a": {"kills": {"value": [0, 3]}, "reached": "1"},
         "id:000005,b": {"kills": {"value": [0, 2], "timeout": [1]}, "reached": "7"},
@@ -182,7 +182,7 @@ def test_the_kill_matrix_adds_all_that_kill_and_reach(tmp_path: Path, source: Pa
 def test_a_damaged_matrix_is_named_and_not_used(
     tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_with(tmp_path, *told(source))
+    run = run_with(tmp_path, *events_about(source))
     for text in ("{", "[]", '{"mutants": ["a"], "cells": [], "first_only": [], "rows": [{}]}'):
         (run / "matrix.json").write_text(text)
         assert mutants_of(exported(run))["killed"]["killedBy"] == ["main/3"]
@@ -190,7 +190,7 @@ def test_a_damaged_matrix_is_named_and_not_used(
 
 
 def test_a_part_of_the_mutants(tmp_path: Path, source: Path) -> None:
-    run = run_with(tmp_path, *told(source))
+    run = run_with(tmp_path, *events_about(source))
     assert set(mutants_of(exported(run, "state=alive"))) == {"alive", "accepted"}
 
 
@@ -210,7 +210,7 @@ def test_files_of_the_same_name_stay_apart(tmp_path: Path, source: Path) -> None
 def test_an_edited_file_is_named(
     tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_with(tmp_path, *told(source))
+    run = run_with(tmp_path, *events_about(source))
     (run / "out/main").mkdir(parents=True)
     sha = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
     module = {"name": "lib", "file": str(source), "sha": sha}
@@ -225,7 +225,7 @@ def test_an_edited_file_is_named(
 def test_what_cannot_be_read_or_written_is_named(
     tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_with(tmp_path, *told(source))
+    run = run_with(tmp_path, *events_about(source))
     assert main(["mutants", "export", str(run), "-o", str(tmp_path / "no/such")]) == 1
     assert "no/such" in capsys.readouterr().err
     source.unlink()

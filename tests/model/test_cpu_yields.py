@@ -1,4 +1,4 @@
-"""Finds per CPU hour: what is a find of whom, which CPU time counts, and when nothing is known."""
+"""Finds per CPU hour: whose a find is, which CPU time counts, and when nothing is known."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_other_targets_are_refused():
     check(runs_of(state_of(target="/a/l.py:f"), state_of(target="/b/l.py:f")))
 
 
-def told(of):
+def notes_of(of):
     return " ".join(text for text, _ in notes(of))
 
 
@@ -196,23 +196,23 @@ def test_only_common_mutants_count():
     assert of.figure(of.runs[1], "killed") == 1
     assert of.figure(of.runs[1], "score") == pytest.approx(1 / 3)
     assert [row.key for row in who_killed(of)] == ["m0"]
-    assert "the 3 that all runs have, of 5" in told(of)
+    assert "the 3 that all runs have, of 5" in notes_of(of)
     with_zest = [*of.runs, *runs_of(state_of(mutants=0, engine="zest"))]
     of = RunComparison(9.0, with_zest)
-    assert "r0 runs no mutants" in told(of) and "that all runs have" not in told(of)
+    assert "r0 runs no mutants" in notes_of(of) and "that all runs have" not in notes_of(of)
 
 
 def test_figures_that_cannot_be_compared_are_left_out_with_the_reason():
     of = RunComparison(9.0, runs_of(state_of(), state_of(mutants=0, engine="zest")))
     assert set(of.not_compared) == {"killed", "score"}
     assert "killed" not in of.figures() and who_killed(of) == []
-    assert "r1 runs no mutants" in told(of)
+    assert "r1 runs no mutants" in notes_of(of)
     of = RunComparison(9.0, runs_of(state_of(mutants=0), state_of(mutants=0, engine="afl")))
     assert set(of.not_compared) == {"edges", "edges_valid"}
     assert "edges" not in compare_json(of, [])["runs"][0]["figures"]
     assert told(RunComparison(9.0, runs_of(state_of(), state_of()))) == ""
     of = RunComparison(9.0, runs_of(state_of(), state_of(total=50, version="2")))
-    assert "50 to 99" in told(of) and "versions of fuzztui: 1, 2" in told(of)
+    assert "50 to 99" in notes_of(of) and "versions of fuzztui: 1, 2" in notes_of(of)
 
 
 def test_a_score_of_mutants_that_had_no_turn_is_not_compared():
@@ -227,7 +227,7 @@ def test_findings_that_nobody_has_described_are_counted_apart():
     apply(state, [ev.Record(99, 9.0, ev.FindingSaved("main", "crash", "crashes/x"))])
     of = RunComparison(9.0, runs_of(state, state_of()))
     assert of.figure(of.runs[0], "findings") == 1
-    assert "r0: 1 finding without a signature" in told(of)
+    assert "r0: 1 finding without a signature" in notes_of(of)
 
 
 def test_figures_are_formatted_by_what_they_are():
