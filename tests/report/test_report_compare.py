@@ -210,7 +210,7 @@ def test_figures_that_cannot_be_compared_are_left_out_with_the_reason():
     of = RunComparison(9.0, runs_of(state_of(mutants=0), state_of(mutants=0, engine="afl")))
     assert set(of.not_compared) == {"edges", "edges_valid"}
     assert "edges" not in compare_json(of, [])["runs"][0]["figures"]
-    assert told(RunComparison(9.0, runs_of(state_of(), state_of()))) == ""
+    assert notes_of(RunComparison(9.0, runs_of(state_of(), state_of()))) == ""
     of = RunComparison(9.0, runs_of(state_of(), state_of(total=50, version="2")))
     assert "50 to 99" in notes_of(of) and "versions of fuzztui: 1, 2" in notes_of(of)
 
