@@ -71,8 +71,12 @@ def exit_code(now: RunStatus) -> int:
 
 
 def executed(state: State) -> bool:
-    """Whether any instance has executed an input, also on a mutant."""
-    return any(i.stats.execs > 0 for i in state.instances.values())
+    """Whether any instance has executed an input, also on a mutant.
+
+    A find proves it even if the statistics never came: the worker may have died before.
+    """
+    ran = any(i.stats.execs > 0 for i in state.instances.values())
+    return ran or bool(state.findings or state.entries)
 
 
 def _progress(run: Path, now: RunStatus, style: str) -> None:
