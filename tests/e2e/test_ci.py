@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -76,6 +77,8 @@ class Project(Home):
 
 @pytest.fixture
 def project(tmp_path: Path):
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
     made = Project(tmp_path)
     yield made
     made.kill_everything()
@@ -221,6 +224,7 @@ def test_choices_of_a_generator_keep_their_meaning(project: Project) -> None:
     assert (project.path / "fuzztui-ci/run/constants.json").read_text() == before
 
 
+@pytest.mark.slow
 def test_a_gate_without_a_score_does_not_pass(project: Project) -> None:
     for name in ("a", "b"):
         (project.path / "fuzztui-ci/corpus/inputs" / name).unlink()
