@@ -17,6 +17,8 @@ PART = ".part-"
 """Prefix of files with content that is not renamed yet; a number follows."""
 
 _MAX_PARTS = 100
+_MAX_LINKS = 40
+"""As in the kernel: then opening fails with ELOOP."""
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -30,9 +32,7 @@ def replace_bytes(
 ) -> None:
     """:func:`replacing` with the whole content."""
     with replacing(path, folder, sync=sync) as fd:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        _write(fd, data)
 
 
 def publish_text(path: Path, text: str) -> None:
@@ -42,24 +42,26 @@ def publish_text(path: Path, text: str) -> None:
     symbolic link the target is replaced. Raises OSError.
     """
     data = text.encode("utf-8", "surrogateescape")
-    if path.is_symlink():
+    for _ in range(_MAX_LINKS):
+        if not path.is_symlink() or path.is_relative_to("/proc"):
+            break
         path = path.parent.resolve() / path.readlink()
-        if path.is_symlink() or path.is_relative_to("/proc"):
-            return _append(path, data)  # /dev/stdout -> /proc/self/fd/1 -> a file
-    if path.exists() and not path.is_file():
-        return _append(path, data)
+    # /dev/stdout leads to /proc/self/fd/1, and that to whatever the shell has opened.
+    if path.is_relative_to("/proc") or (path.exists() and not path.is_file()):
+        with path.open("ab") as file:
+            file.write(data)
+        return
     mask = os.umask(0o077)
     os.umask(mask)
     with replacing(path) as fd:
         os.fchmod(fd, 0o666 & ~mask)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        _write(fd, data)
 
 
-def _append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(data)
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 @contextlib.contextmanager

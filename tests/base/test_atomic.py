@@ -199,6 +199,9 @@ def test_a_link_to_a_file_stays_and_dev_stdout_is_written_to(tmp_path: Path) -> 
     link.symlink_to(file)
     publish_text(link, "new")
     assert link.is_symlink() and file.read_text() == "new"
+    (tmp_path / "second").symlink_to(link)
+    publish_text(tmp_path / "second", "newer")
+    assert link.is_symlink() and file.read_text() == "newer"
     # As "> out" makes it: a link into /proc that leads to a regular file.
     with (tmp_path / "out").open("w") as out:
         stdout = tmp_path / "stdout"
