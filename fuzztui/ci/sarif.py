@@ -43,7 +43,7 @@ def sarif(outcome: CiOutcome) -> dict[str, Any]:
 
 def _rule(id_: str) -> dict[str, Any]:
     if id_ == _SURVIVOR:
-        text = "No input of the corpus tells this change of the code from the original."
+        text = "With this change of the code, every input of the corpus behaves as before."
         level = "note"
     else:
         text = "An input makes the target fail in a way that target.expected does not allow."

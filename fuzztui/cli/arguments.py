@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.base.cpus import usable_cpus
 from fuzztui.campaign.units import parse_duration
+
+Run = Callable[[argparse.Namespace], int]
+"""A function that carries out a parsed command; returns the exit code."""
 
 RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
 

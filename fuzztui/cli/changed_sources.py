@@ -12,7 +12,7 @@ from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
 from fuzztui.changes.code import CodeChanges
-from fuzztui.changes.lines import Lines, joined
+from fuzztui.changes.lines import Lines, joined, touches
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.since import code_changes
 
@@ -80,18 +80,14 @@ def _module(files: Iterable[Path], name: str) -> Path | None:
 
 def _within(changed: Lines, given: str) -> str:
     """The changed lines, among ``given`` ("": all), as ``12,40-60``."""
-    limits = [(r[0], r[-1]) for r in parse_ranges(given)]
-    both = (
-        changed
-        if not limits
-        else tuple(
-            (max(a, first), min(b, last))
-            for a, b in changed
-            for first, last in limits
-            if a <= last and b >= first
+    if limits := parse_ranges(given):
+        changed = tuple(
+            (max(first, limit[0]), min(last, limit[-1]))
+            for first, last in changed
+            for limit in limits
+            if touches(((first, last),), limit[0], limit[-1])
         )
-    )
-    return ",".join(_text(joined(both)))
+    return ",".join(_text(joined(changed)))
 
 
 def _text(ranges: Iterable[tuple[int, int]]) -> Iterator[str]:

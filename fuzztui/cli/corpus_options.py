@@ -6,12 +6,10 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.arguments import RUN_HELP, add_jobs, add_set
-
-_Run = Callable[[argparse.Namespace], int]
+from fuzztui.cli.arguments import RUN_HELP, Run, add_jobs, add_set
 
 
-def _export(parser: argparse.ArgumentParser) -> _Run:
+def _export(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import corpus
     from fuzztui.export.corpus import FORMATS
 
@@ -31,7 +29,7 @@ def _export(parser: argparse.ArgumentParser) -> _Run:
     return corpus.export_corpus
 
 
-def _import(parser: argparse.ArgumentParser) -> _Run:
+def _import(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import corpus
 
     parser.add_argument(
@@ -45,7 +43,7 @@ def _directory(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", type=Path, help="where to write the files")
 
 
-def _minimise(parser: argparse.ArgumentParser) -> _Run:
+def _minimise(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import corpus_care
 
     parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
@@ -61,7 +59,7 @@ def _minimise(parser: argparse.ArgumentParser) -> _Run:
     return corpus_care.minimise
 
 
-def _merge(parser: argparse.ArgumentParser) -> _Run:
+def _merge(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import corpus_care
 
     parser.add_argument(
@@ -87,7 +85,7 @@ def _merge(parser: argparse.ArgumentParser) -> _Run:
     return corpus_care.merge
 
 
-def _why(parser: argparse.ArgumentParser) -> _Run:
+def _why(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import corpus_why
 
     parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
@@ -112,7 +110,7 @@ def _care(parser: argparse.ArgumentParser) -> None:
     add_set(parser)
 
 
-WORDS: dict[str, Callable[[argparse.ArgumentParser], _Run]] = {
+WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "export": _export,
     "import": _import,
     "minimise": _minimise,
@@ -122,7 +120,7 @@ WORDS: dict[str, Callable[[argparse.ArgumentParser], _Run]] = {
 """The second words of the command."""
 
 
-def corpus(parser: argparse.ArgumentParser) -> _Run:
+def corpus(parser: argparse.ArgumentParser) -> Run:
     """Parse ``fuzztui corpus`` without one of :data:`WORDS`."""
     parser.add_argument("what", choices=list(WORDS), help="fuzztui corpus WHAT --help explains it")
     parser.usage = "fuzztui corpus WHAT ..."

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.arguments import add_optional_run, add_set
+from fuzztui.cli.arguments import Run, add_optional_run, add_set
 from fuzztui.cli.since import add_changes
-
-Run = Callable[[argparse.Namespace], int]
 
 
 def add_mutators(parser: argparse.ArgumentParser) -> Run:

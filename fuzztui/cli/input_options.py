@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.arguments import RUN_HELP, seconds
-
-Run = Callable[[argparse.Namespace], int]
+from fuzztui.cli.arguments import RUN_HELP, Run, seconds
 
 
 def add_repro(parser: argparse.ArgumentParser) -> Run:

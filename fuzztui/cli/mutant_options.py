@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.cli.arguments import (
     RUN_HELP,
+    Run,
     add_corpus_folders,
     add_jobs,
     add_set,
@@ -16,8 +16,6 @@ from fuzztui.cli.arguments import (
     seconds,
 )
 from fuzztui.cli.since import add_changes
-
-Run = Callable[[argparse.Namespace], int]
 
 
 def add_mutants(parser: argparse.ArgumentParser) -> Run:

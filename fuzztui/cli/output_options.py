@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.cli.arguments import (
     RUN_HELP,
+    Run,
     add_campaign,
     add_corpus_folders,
     add_jobs,
@@ -17,8 +17,6 @@ from fuzztui.cli.arguments import (
 )
 from fuzztui.cli.mutant_options import add_gates
 from fuzztui.cli.since import add_changes
-
-Run = Callable[[argparse.Namespace], int]
 
 
 def add_ci(parser: argparse.ArgumentParser) -> Run:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from fuzztui.base.suggest import meant, near
 from fuzztui.cli import corpus_options
+from fuzztui.cli.arguments import Run
 from fuzztui.cli.engine_options import add_comparisons, add_mutators, add_targets, add_types
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
 from fuzztui.cli.input_options import add_minimise, add_repro
@@ -27,9 +28,6 @@ from fuzztui.cli.running_options import (
     add_status,
     add_watch,
 )
-
-Run = Callable[[argparse.Namespace], int]
-"""A function that carries out a parsed command; returns the exit code."""
 
 _WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
-from fuzztui.cli.arguments import add_campaign, add_set
-
-Run = Callable[[argparse.Namespace], int]
+from fuzztui.cli.arguments import Run, add_campaign, add_set
 
 
 def add_check(parser: argparse.ArgumentParser) -> Run:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.arguments import moment
-
-Run = Callable[[argparse.Namespace], int]
+from fuzztui.cli.arguments import Run, moment
 
 FORMATS: Final = ("html", "md", "json")
 

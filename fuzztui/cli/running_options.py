@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.cli.arguments import (
     RUN_HELP,
+    Run,
     add_campaign,
     add_optional_run,
     add_set,
@@ -17,8 +17,6 @@ from fuzztui.cli.arguments import (
     seconds,
 )
 from fuzztui.cli.since import add_changes
-
-Run = Callable[[argparse.Namespace], int]
 
 
 def add_run(parser: argparse.ArgumentParser) -> Run:

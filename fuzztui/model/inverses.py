@@ -68,7 +68,7 @@ class Inverse:
 def inverse(command: Command, before: State, now: State) -> Inverse:
     """Return the commands that set back what ``command`` has changed since ``before``.
 
-    What somebody has changed again since then stays. Raises :class:`UndoError`.
+    What was changed again since then stays. Raises :class:`UndoError`.
     """
     match command:
         case EntryCommand():

@@ -107,7 +107,9 @@ class TerminalDriver(LinuxDriver):
         self.drawing = False
 
     def restore(self) -> None:
-        """Restore the terminal at once, whatever the state of the application.
+        """Revert the escape sequences at once, whatever the state of the application.
+
+        The terminal's attributes are left to :class:`Restorer`.
 
         For a process that is about to end: nothing can be drawn afterwards. Does nothing if the
         terminal is not in use; neither blocks nor raises if the terminal is gone.

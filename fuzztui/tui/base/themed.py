@@ -139,8 +139,9 @@ class ThemedApp(App[None]):
         self._parsed = -1
         """The number of the styles that were parsed last: Textual counts their changes."""
         self._switching = False
-        self._undelayed = False
         """Whether another mode is being shown."""
+        self._undelayed = False
+        """Whether the screen of that mode exists, so that it can be drawn at once."""
         self.background_query: BackgroundQuery | None = None
         """The question for the terminal's background; None if it was not asked."""
         self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
