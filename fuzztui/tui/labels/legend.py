@@ -31,6 +31,7 @@ LEGEND: dict[str, dict[str, str]] = {
         "rss": "Resident memory of the instance's processes",
         "rate_trend": "Executions per second from the start of the campaign, from 0 to its highest",
         "edges_trend": "Covered cells from the start of the campaign, from 0 to the present",
+        "yield": "New edges for each hour of CPU time lately; over the campaign if unknown lately",
     },
     "corpus": {
         "entry": "Instance and number in its queue",
@@ -99,6 +100,7 @@ LEGEND: dict[str, dict[str, str]] = {
         "instance": "The instance that it is about", "text": "What happened",
     },
     "mutators": {
+        "yield": "New edges of its finds for each hour of CPU time of all instances, lately",
         "operator": "The text mutator", "class": "text, template or splice",
         "tried": "Attempts", "applied": "Attempts that changed the input",
         "hits": "Applied of tried", "found": "New entries made by it",
