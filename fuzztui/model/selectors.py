@@ -501,8 +501,8 @@ def _certain(state: State, row: Entry | Finding) -> Entry | None:
     Numbers count up: one above all numbers of entries from before the log was given since.
     """
     number = row.src[0]
-    if (isinstance(row, Entry) and row.sync) or number < state.instances[
-        row.instance
-    ].unknown_original_below:
+    instance = state.instances.get(row.instance)  # a damaged log may not name it
+    below = 0 if instance is None else instance.unknown_original_below
+    if (isinstance(row, Entry) and row.sync) or number < below:
         return None
     return state.entries.get(f"{row.instance}/{number}")

@@ -89,7 +89,7 @@ def marked(mutants: Sequence[Mutant]) -> list[MutantGroup]:
 
     So many ids do not fit into one command.
     """
-    by_id = {m.id: m for m in mutants}
+    by_id = {m.id: m for m in mutants if m.id}  # a hostile log may have one without
     found = []
     for select in of_ids(by_id):
         ids = parse_selection(select).named or []
