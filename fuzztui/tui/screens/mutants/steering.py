@@ -55,10 +55,11 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
             self.do_mutant_many()
             return
         if self.table.marks:
-            self._send(action, *marked(self.chosen()))
+            if groups := marked(self.chosen()):
+                self._send(action, *groups)
             return
         mutant = self.table.current
-        if mutant is not None:
+        if mutant is not None and mutant.id:
             self._send(action, one(mutant) or marked([mutant])[0])
 
     def _move_on_from(self, mutant_id: str) -> None:
