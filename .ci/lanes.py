@@ -69,6 +69,7 @@ COMMANDS = (
     "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
     "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
 )  # fmt: skip
+HOSTS = ("tests/hosts",)
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
 EXPORT = (
@@ -122,6 +123,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,
+    "fuzztui/hosts": HOSTS,
     "fuzztui/targeting": TARGETING,
     "fuzztui/watch": WATCH,
     "fuzztui/inprocess": PYTHON + TARGETING + MINIMISE,
