@@ -123,6 +123,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,
+    "fuzztui/hosts": HOSTS,
     "fuzztui/targeting": TARGETING,
     "fuzztui/watch": WATCH,
     "fuzztui/inprocess": PYTHON + TARGETING + MINIMISE,

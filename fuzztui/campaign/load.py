@@ -304,6 +304,7 @@ class _Loader:
             output=Path(output),
             verdicts=verdicts,
             seed=campaign["seed"],
+            host=campaign["host"] or "",
             budget_s=seconds,
             budget_trials=trials,
             stop_crashes=resolved["stop"]["crashes"],

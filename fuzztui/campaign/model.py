@@ -81,8 +81,15 @@ class Campaign:
     """The table ``[notify]``, if a command is to be run when there is news."""
     verdicts: str = ""
     """The verdicts file, which need not exist; empty: one in the run directory."""
+    host: str = ""
+    """The name of this host in the campaign that has sent it here; empty: no host of another."""
     slot: str = ""
     """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
+
+    @property
+    def name_prefix(self) -> str:
+        """What the names of instances begin with: of no other host's instances."""
+        return f"{self.host}_" if self.host else ""
 
     @property
     def subject(self) -> str:

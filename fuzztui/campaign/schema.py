@@ -91,6 +91,12 @@ CAMPAIGN = (
         default=0,
         minimum=0,
     ),
+    Key(
+        "host",
+        "string",
+        "Set by fuzztui in the copy of a campaign that runs on a host (docs/hosts.md): names of "
+        "instances begin with it.",
+    ),
 )
 
 STOP = (
