@@ -103,7 +103,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *SUPERVISE,
     ),
     "fuzztui/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
-    "fuzztui/remote": SUPERVISE + COMMANDS,
+    "fuzztui/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
     "fuzztui/changes": ("tests/changes", *COMMANDS),
     "fuzztui/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
