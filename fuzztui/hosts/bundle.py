@@ -19,7 +19,7 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -138,61 +138,93 @@ def _shell_path(path: str) -> str:
     return shlex.quote(path)
 
 
-class _Stderr:
-    """Reads what ssh prints while the stub runs; its end has the reason if that fails."""
+@dataclass(slots=True)
+class HostProcess:
+    """The server of a host, at the other end of stdin and stdout.
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None
-        self._stream = process.stderr
-        self._end = bytearray()
-        self._reading = asyncio.ensure_future(self._read())
+    Has what :class:`asyncio.subprocess.Process` has. Its stderr is read all the time.
+    """
 
-    async def _read(self) -> None:
-        while part := await self._stream.read(1 << 14):
-            self._end += part
-            del self._end[:-_STDERR]
+    process: asyncio.subprocess.Process
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+    _stderr: bytearray = field(default_factory=bytearray, repr=False)
+    _drain: asyncio.Task[None] | None = field(default=None, repr=False)
 
-    async def text(self) -> str:
-        """Return the end of what was printed by a process that has ended."""
-        # A process that was left over there may hold it open.
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._reading), 1.0)
-        return self._end.decode(errors="replace")
+    @property
+    def pid(self) -> int:
+        """The process id of ssh, or of the server on this machine."""
+        return self.process.pid
 
-    async def stop(self) -> None:
-        """Leave the rest to the caller of :func:`open_host`."""
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+    @property
+    def returncode(self) -> int | None:
+        """The exit status; None: it runs."""
+        return self.process.returncode
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last 2 kB that ssh and the server have printed: not parsed, escaped by the caller."""
+        return self._stderr.decode(errors="replace")
+
+    async def wait(self) -> int:
+        """Wait for the end; its stderr is complete then."""
+        status = await self.process.wait()
+        if self._drain is not None:
+            with contextlib.suppress(TimeoutError):
+                # A process that the server has left may hold stderr open.
+                await asyncio.wait_for(asyncio.shield(self._drain), 1.0)
+        return status
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.terminate()
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+
+    async def close(self) -> None:
+        """End the process: first by the end of its stdin, then by a signal."""
+        self.stdin.close()
+        try:
+            await asyncio.wait_for(self.process.wait(), 2.0)
+        except TimeoutError:
+            self.kill()
+            await self.process.wait()
+        if self._drain is not None:
+            self._drain.cancel()
+
+    async def _read_stderr(self) -> None:
+        stderr = self.process.stderr
+        assert stderr is not None
+        while part := await stderr.read(1 << 14):
+            self._stderr += part
+            del self._stderr[:-_STDERR]
 
 
-async def open_host(
-    place: HostPlace, arguments: list[str], *, module: str = SERVER
-) -> asyncio.subprocess.Process:
+async def open_host(place: HostPlace, arguments: list[str], *, module: str = SERVER) -> HostProcess:
     """Start the server on a host, and fuzztui's code before it if that is not there yet.
 
-    Returns when the server starts: the next line of ``stdout`` is its first one, and ``stderr`` is
-    the caller's to read. On this machine (``place.address`` is "") no ssh is run. Raises
-    :class:`HostError`.
+    Returns when the server starts: the next line of ``stdout`` is its first one. On this machine
+    (``place.address`` is "") no ssh is run. Raises :class:`HostError`.
     """
     if not place.address:
         return await _start([sys.executable, "-P", "-m", module, *arguments])
-    process = await _start(ssh_argv(place.address, remote_script(place, arguments, module)))
-    stderr = _Stderr(process)
+    opened = await _start(ssh_argv(place.address, remote_script(place, arguments, module)))
     try:
-        await _boot(process, place, stderr)
+        await _boot(opened, place)
     except BaseException:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        opened.kill()
+        await opened.wait()
         raise
-    finally:
-        await stderr.stop()
-    return process
+    return opened
 
 
-async def _start(argv: list[str]) -> asyncio.subprocess.Process:
+async def _start(argv: list[str]) -> HostProcess:
     try:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -204,20 +236,25 @@ async def _start(argv: list[str]) -> asyncio.subprocess.Process:
         raise HostError(
             f"{argv[0]} cannot be run: {e.strerror}", "install an ssh client (openssh-client)"
         ) from None
+    assert process.stdin is not None and process.stdout is not None
+    opened = HostProcess(process, process.stdin, process.stdout)
+    opened._drain = asyncio.ensure_future(opened._read_stderr())
+    return opened
 
 
-async def _boot(process: asyncio.subprocess.Process, place: HostPlace, stderr: _Stderr) -> None:
+async def _boot(opened: HostProcess, place: HostPlace) -> None:
     """Answer the stub until it becomes the server. Raises :class:`HostError`."""
-    word = await _word(process, place, stderr, _START_S)
+    word = await _word(opened, place, _START_S)
     if word == "need":
-        sending = asyncio.ensure_future(_send(process, bundle().data))
+        sending = asyncio.ensure_future(_send(opened, bundle().data))
         try:
-            word = await _word(process, place, stderr, _SEND_S)
+            word = await _word(opened, place, _SEND_S)
         finally:
             sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
+            with contextlib.suppress(asyncio.CancelledError, OSError):
+                await sending
     elif word == "have":
-        word = await _word(process, place, stderr, _START_S)
+        word = await _word(opened, place, _START_S)
     if word == "ready":
         return
     verb, _, rest = word.partition(" ")
@@ -231,38 +268,36 @@ async def _boot(process: asyncio.subprocess.Process, place: HostPlace, stderr: _
     )
 
 
-async def _send(process: asyncio.subprocess.Process, data: bytes) -> None:
-    assert process.stdin is not None
-    process.stdin.write(data)
-    await process.stdin.drain()  # fails if the other end reads no more: its answer says why
+async def _send(opened: HostProcess, data: bytes) -> None:
+    with contextlib.suppress(OSError):  # its answer says why the other end reads no more
+        opened.stdin.write(data)
+        await opened.stdin.drain()
 
 
-async def _word(
-    process: asyncio.subprocess.Process, place: HostPlace, stderr: _Stderr, seconds: float
-) -> str:
+async def _word(opened: HostProcess, place: HostPlace, seconds: float) -> str:
     """Return what the next line of the stub says; lines before it are skipped."""
-    assert process.stdout is not None
     skipped = 0
-    status = None
     try:
         async with asyncio.timeout(seconds):
-            while line := await process.stdout.readline():
+            while line := await opened.stdout.readline():
                 _, magic, word = line.partition(boot.MAGIC)
                 if magic:
                     return word.decode(errors="replace").strip()
                 skipped += len(line)
                 if skipped > _MAX_CHATTER:
                     raise ValueError
-            status = await process.wait()
     except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        opened.kill()
+        await opened.wait()
+        stderr = opened.stderr_tail
+        raise complaint(place.address, None, stderr, python_of(place)) from None
     except ValueError:  # also a line longer than the reader's buffer
         raise HostError(
             "the host's shell prints without end before fuzztui starts",
             "make its start-up file (.bashrc, .zshenv, ...) silent if the shell is not interactive",
         ) from None
-    raise complaint(place.address, status, await stderr.text(), python_of(place))
+    status = await opened.wait()
+    raise complaint(place.address, status, opened.stderr_tail, python_of(place))
 
 
 def _failure(place: HostPlace, fields: dict[str, Any]) -> HostError:

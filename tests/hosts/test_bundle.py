@@ -47,10 +47,11 @@ def test_an_address_is_never_an_option(address):
 
 async def test_this_machine_needs_no_ssh(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    process = await open_host(HostPlace("here", "", 1), ["-c", "x"], module="timeit")
-    _, errors = await process.communicate()
-    assert process.returncode == 1
-    assert b"NameError" in errors
+    opened = await open_host(HostPlace("here", "", 1), ["-c", "x"], module="timeit")
+    assert opened.pid
+    await opened.stdout.read()
+    assert await opened.wait() == 1  # NameError: x
+    assert "NameError" in opened.stderr_tail
 
 
 async def test_no_ssh_here(monkeypatch):
