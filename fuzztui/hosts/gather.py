@@ -93,6 +93,11 @@ class Parcel:
         self.parts.append(ShippedPart(root, count, size))
         return name
 
+    def stand_in(self, directory: Path, name: str) -> None:
+        """Make an empty directory ``name`` in place of one that is not shipped."""
+        self._trees[directory] = name
+        self.directories.add(name)
+
     def add_file(self, path: Path, name: str) -> str:
         """Ship one file as ``name``."""
         size = path.stat().st_size
