@@ -56,6 +56,7 @@ DECIDE_S = 0.5
 SOCKET_S = 1.0
 VERDICTS_S = 3.0
 LAST_FLUSH_S = 60.0
+LAST_MEMBER_S = 2.0
 STOP_S = 60.0
 """Seconds for which a stopped campaign waits for hosts that are not connected."""
 
@@ -165,6 +166,8 @@ class Hub:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         ready()
         await self._over.wait()
+        if not self._left:  # they note the end of their hosts
+            await asyncio.wait(links, timeout=LAST_MEMBER_S)
         for link in links:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)

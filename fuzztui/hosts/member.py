@@ -88,6 +88,8 @@ class HostMember:
         campaign has ended or its supervisor has died; -1: it is known."""
         self._dead_pongs = 0
         self._starting = False
+        self._steerable = False
+        """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
         self._link = HostLink(self._open, self, queues=[self._main], crashes=True)
@@ -129,10 +131,10 @@ class HostMember:
         self._record("failed", reason)
 
     def request(self, request: Mapping[str, Any]) -> bool:
-        """Send a request to the supervisor over there; False if it is not connected."""
-        if self._link.connected:
+        """Send a request to the supervisor over there; False if it cannot be reached now."""
+        if self._steerable:
             self._spawn(self._link.send("request", request))
-        return self._link.connected
+        return self._steerable
 
     # ------------------------------------------------------------ what the link calls
 
@@ -146,7 +148,8 @@ class HostMember:
                 self._known_upto = hello.last
             else:
                 await self._start()
-        self._context.router.connected(self._name)
+        else:
+            self._supervised()
         if self._sending is not None:
             self._sending.cancel()
         self._sending = asyncio.ensure_future(self._exchange())
@@ -181,6 +184,7 @@ class HostMember:
 
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
+        self._steerable = False
         if state == "connecting" and self._known.state == "lost":
             return  # each attempt would be news
         self._record(state, reason)
@@ -241,10 +245,15 @@ class HostMember:
             else:
                 self._dead_pongs = 0
                 self._record("connected", "")
+                self._supervised()
         except HostError as e:
             self.failed(str(e))
         finally:
             self._starting = False
+
+    def _supervised(self) -> None:
+        self._steerable = True
+        self._context.router.connected(self._name)
 
     async def _exchange(self) -> None:
         with contextlib.suppress(LinkLost):  # it continues when the host is connected again

@@ -39,6 +39,7 @@ from fuzztui.hosts.protocol import (
     to_text,
     unframe,
 )
+from fuzztui.hosts.receive import Receiver, campaign_here
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.process.identity import boot_id
@@ -73,7 +74,10 @@ class HostServer:
         self._following: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._control: _Control | None = None
+        receiver = Receiver(run)
         self._asks: dict[str, Ask] = {
+            "ship": _in_thread(receiver.ship),
+            "blob": _in_thread(receiver.blob),
             "start": self._start,
             "put": self._put,
             "have": self._have,
@@ -260,7 +264,7 @@ class HostServer:
             if ask is None:
                 raise ProtocolError(f"{str(body.get('what'))[:40]!r} cannot be asked here")
             answer = await ask(body)
-        except ProtocolError as e:
+        except (ProtocolError, SupervisorError) as e:
             answer = {"error": str(e)}
         except OSError as e:
             place = f"{e.filename}: " if e.filename else ""
@@ -269,20 +273,15 @@ class HostServer:
 
     async def _start(self, body: dict[str, Any]) -> dict[str, Any]:
         """Start, or resume, the campaign of the run. Answers its supervisor's pid."""
-        text = body.get("campaign")
-        if not isinstance(text, str):
-            raise ProtocolError("the campaign is missing")
 
         def begin() -> int:
             prepare_run(self._run)
-            return start(self._run, text)
+            return start(self._run, campaign_here(body.get("campaign"), self._run))
 
         try:
             return {"pid": await asyncio.to_thread(begin)}
         except AlreadyRunning as e:
             return {"pid": e.pid}
-        except SupervisorError as e:
-            return {"error": str(e)}
 
     async def _put(self, body: dict[str, Any]) -> dict[str, Any]:
         """Store queue entries of other hosts' instances."""
@@ -319,6 +318,13 @@ class HostServer:
         folder = self._run_dir.instance(instance_name(body.get("instance")))
         path = folder / folder_name(body.get("folder")) / file_name(body.get("name"))
         return {"data": to_text(await asyncio.to_thread(read_regular, path, MAX_FILE))}
+
+
+def _in_thread(function: Callable[[dict[str, Any]], dict[str, Any]]) -> Ask:
+    async def ask(body: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.to_thread(function, body)
+
+    return ask
 
 
 def log_identity(records: Iterable[Record]) -> float:
