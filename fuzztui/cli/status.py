@@ -46,6 +46,7 @@ from fuzztui.model.selectors import (
     totals,
 )
 from fuzztui.model.state import Instance, State
+from fuzztui.model.stats import PASSIVE
 from fuzztui.model.status import status_dict
 from fuzztui.model.verdicts import verdict_of
 from fuzztui.model.yields import Yields, campaign_yields, rate_words
@@ -247,6 +248,10 @@ def status_text(run: Path, now: RunStatus) -> str:
     shown, folded = folded_slots(state)
     found = tallies(state)
     for i in shown:
+        if i.passive:
+            words = f"{several(i.received, 'entry', 'entries')} of another run: {brief(i.passive)}"
+            lines.append(f"  {brief(i.id):<9} {PASSIVE:<10} {words}")
+            continue
         rate = instance_throughput(
             i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost
         )

@@ -65,6 +65,7 @@ from fuzztui.wire.events import (
     MutationStats,
     MutatorStats,
     Notified,
+    PassiveInstance,
     PhaseStarted,
     Record,
     RecordsLost,
@@ -78,7 +79,7 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-FOLD_VERSION = 18
+FOLD_VERSION = 19
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100
@@ -326,6 +327,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     CampaignEnded: _campaign_ended,
     InstanceState: stats.instance_state,
     InstanceHello: stats.instance_hello,
+    PassiveInstance: stats.passive_instance,
     Stats: stats.stats,
     Synced: stats.synced,
     Resources: stats.resources,
@@ -358,7 +360,9 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     Unknown: _unknown,
 }
 
-_FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress, InputShown})
+_FIGURES = frozenset(
+    {CommandProgress, InputShown, MutationStats, PassiveInstance, Resources, Stats, Synced}
+)
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),
     SkippedFrames: attrgetter("rules"),

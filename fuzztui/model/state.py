@@ -87,6 +87,10 @@ class Instance:
     """Campaign time at which the instance first ran; -1: not yet."""
     ended_t: float = -1.0
     """Campaign time at which the instance ended; -1: it has not."""
+    passive: str = ""
+    """Of a directory in which nothing fuzzes: where its entries come from; else empty."""
+    received: int = 0
+    """The number of its entries then, which no total counts."""
     origins: dict[str, str] = field(default_factory=dict)
     """Of an instance that fuzzes a mutant: the entries that were its seeds, by its own ids."""
 

@@ -164,6 +164,20 @@ class InstanceHello(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PassiveInstance(Event):
+    """A directory in ``out/`` in which nothing fuzzes and from which the engines import.
+
+    ``source``: where its entries come from, a text. ``entries``: their number. They are entries of
+    another run: there is no :class:`EntrySaved` of them here, and no total counts them.
+    """
+
+    kind: ClassVar[str] = "passive_instance"
+    instance: str
+    source: str = ""
+    entries: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Synced(Event):
     """The queues from which an instance imports: ``{peer: next id}``, from its ``.synced/``.
 
