@@ -161,12 +161,15 @@ class PeerReader:
         except OSError:
             return None
         key = (name.name, before.st_size, before.st_mtime_ns)
-        if before.st_size == 0 or key in self._seen:
-            return None  # an empty file holds the place of an id
-        if not stat.S_ISREG(before.st_mode) or before.st_size > MAX_BYTES:
-            self._seen.add(key)
-            self.skipped[LARGE if stat.S_ISREG(before.st_mode) else UNREADABLE] += 1
+        if key in self._seen:
             return None
+        regular = stat.S_ISREG(before.st_mode)
+        if not regular or before.st_size > MAX_BYTES:
+            self._seen.add(key)
+            self.skipped[LARGE if regular else UNREADABLE] += 1
+            return None
+        if before.st_size == 0:
+            return None  # it holds the place of an id
         data = _whole(path, before)
         if data is None:
             self.skipped[UNFINISHED] += 1
