@@ -79,7 +79,6 @@ CORPUS = ("tests/corpus", "tests/e2e/test_corpus_run.py", "tests/e2e/test_afl_co
 SYNC = (
     "tests/sync",
     "tests/engines/directory",
-    "tests/e2e/test_sync_*.py",
     "tests/e2e/test_afl_sync.py",
 )
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")

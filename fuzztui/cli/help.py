@@ -124,7 +124,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             "sync",
             (("RUN DIR", "exchange entries with other runs through DIR"),),
             (
-                "sync runs/tomllib /mnt/shared --every 5m",
+                "sync runs/tomllib /path/to/shared --every 5m",
                 "sync runs/tomllib .cache/fuzz --name ci --prune --json",
             ),
         ),

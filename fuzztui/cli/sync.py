@@ -17,6 +17,7 @@ from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.corpus_running import KILLS, Care, disk
 from fuzztui.cli.mutants import AFL, own_campaign
+from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, fold_all, no_records, open_session
@@ -73,17 +74,17 @@ def _directory(given: Path, run: RunDir) -> Path:
     """The directory; made if it is missing. Raises :class:`CliError`."""
     directory = given.absolute()
     with disk():
+        inside, own = directory.resolve(), run.path.resolve()
+        if inside == own or own in inside.parents:
+            raise CliError(f"{given}: is in the run; name a directory that the runs share", USAGE)
+        if is_run(directory):
+            raise CliError(f"{given}: is a run; name a directory that the runs share", USAGE)
         if not directory.is_dir():
             if directory.exists():
                 raise CliError(f"{given}: is not a directory", USAGE)
             if not directory.parent.is_dir():
                 raise CliError(f"{given}: there is no directory {directory.parent}", USAGE)
             directory.mkdir()
-        inside = directory.resolve()
-    if inside == run.path.resolve() or run.path.resolve() in inside.parents:
-        raise CliError(f"{given}: is in the run; name a directory that the runs share", USAGE)
-    if (directory / "campaign.toml").is_file() and (directory / "log").is_dir():
-        raise CliError(f"{given}: is a run; name a directory that the runs share", USAGE)
     return directory
 
 

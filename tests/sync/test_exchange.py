@@ -360,7 +360,7 @@ def test_it_is_deleted_in_the_middle(machines, shared, monkeypatch):
     a.find(0, b"0")
     a.find(1, b"1")
     a.exchange._progress = lambda what, done, of: done == 1 and shutil.rmtree(shared)
-    with pytest.raises(OSError):  # noqa: PT011 - any: the command names the file
+    with pytest.raises(OSError):
         a.sync()
     a.again()
     shared.mkdir()
