@@ -233,12 +233,20 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
+        *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *targeting_rows(state),
         *found_rows(state, at_least=now.is_lower_bound),
         ("run", str(run)),
     ]
+
+
+def _shard(state: State) -> Iterator[tuple[str, str]]:
+    """The row about the part of the program's mutants that the campaign has."""
+    if state.shard:
+        whole = several(state.shard_mutants, "mutant")
+        yield "shard", f"{state.shard} of {state.shards}, of {whole} in all"
 
 
 def status_text(run: Path, now: RunStatus) -> str:

@@ -419,6 +419,13 @@ class State:
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)
+    shard: int = 0
+    """``mutants`` are this one of ``shards`` parts of the program's mutants; 0: all of them."""
+    shards: int = 0
+    shard_mutants: int = 0
+    """The number of mutants of all shards."""
+    shard_program: str = ""
+    """The sum of these mutants (:class:`~fuzztui.wire.events.MutantsShard`)."""
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """The number of mutants in each state."""
     accepted_mutants: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -462,6 +462,22 @@ class MutantsFound(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MutantsShard(Event):
+    """Only a part of the program's mutants belongs to this campaign (:mod:`fuzztui.base.shards`).
+
+    Shard ``number`` of ``of``, from 1. ``mutants``: of all shards. ``program``: the sum of their
+    ids and code; two campaigns are of one program if they have the same. Replaces earlier ones.
+    """
+
+    kind: ClassVar[str] = "mutants_shard"
+    instance: str
+    number: Count = 0
+    of: Count = 0
+    mutants: Count = 0
+    program: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MutantState(Event):
     """The state of a mutant in one instance.
 
