@@ -69,6 +69,7 @@ COMMANDS = (
     "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
     "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
 )  # fmt: skip
+HOSTS = ("tests/hosts",)
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
 EXPORT = (
@@ -107,7 +108,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *SUPERVISE,
     ),
     "fuzztui/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
-    "fuzztui/remote": SUPERVISE + COMMANDS,
+    "fuzztui/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
     "fuzztui/changes": ("tests/changes", *COMMANDS),
     "fuzztui/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
@@ -128,6 +129,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,
+    "fuzztui/hosts": HOSTS,
     "fuzztui/targeting": TARGETING,
     "fuzztui/watch": WATCH,
     "fuzztui/inprocess": PYTHON + TARGETING + MINIMISE,

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,15 +37,15 @@ SETTLED_S = 5.0
 def run(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a file, and show it."""
     file = campaign_or_project(options.file)
-    loaded = load_file(file, options.overrides)
+    loaded = load_file(file, options.overrides, options.hosts)
     if options.shard is not None:
         options.overrides.append(_shard_key(loaded.campaign, options.shard))
-        loaded = load_file(file, options.overrides)
+        loaded = load_file(file, options.overrides, options.hosts)
     if (limits := changed_sources(loaded, options)) is None:
         say("nothing to mutate: no line of mutants.sources has changed")
         return DONE
     if limits:
-        loaded = load_file(file, [*options.overrides, *limits])
+        loaded = load_file(file, [*options.overrides, *limits], options.hosts)
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
@@ -134,15 +134,18 @@ def _await_start(where: Path) -> RunStatus:
     return now
 
 
-def load_file(file: Path, overrides: list[str]) -> FrozenCampaign:
-    """Load a campaign file, or a sample by its name. Raises :class:`CliError`."""
+def load_file(file: Path, overrides: list[str], hosts: Sequence[str] = ()) -> FrozenCampaign:
+    """Load a campaign file, or a sample by its name. Raises :class:`CliError`.
+
+    ``hosts``: more hosts than those of the file, as ``--host`` names them.
+    """
     file, implied = named(file)
     if not file.exists():
         raise missing(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     try:
-        return load(file, [*implied, *overrides])
+        return load(file, [*implied, *overrides], hosts=hosts)
     except CampaignError as e:
         raise CliError(str(e), USAGE) from None
 
@@ -183,7 +186,9 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
         if not has_begun(where):  # an existing run keeps its campaign file until it is resumed
             remember(where, loaded.campaign)
         with Waiting() as waiting:
-            start(where, loaded.toml(), progress=waiting)
+            # A hub, because a supervisor is for one machine; a module, because it is a process.
+            module = "fuzztui.hosts" if loaded.campaign.hosts else "fuzztui.supervise"
+            start(where, loaded.toml(), progress=waiting, module=module)
         remember(where, loaded.campaign)
     except Unfit as e:
         raise unfit(loaded, e) from None

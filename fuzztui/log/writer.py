@@ -8,7 +8,7 @@ import queue
 import threading
 import zlib
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzztui.log.blocks import END, RECORDS, RecordRange, pack
@@ -74,8 +74,10 @@ class LogWriter:
         assert tail.span is not None
         self._sealer.submit(_Job(tail.path, tail.span))
 
-    def append(self, event: Event, t: float) -> Record:
+    def append(self, event: Event, t: float, origin: Record | None = None) -> Record:
         """Stamp ``event`` with the next number and campaign time ``t``, which never goes back.
+
+        ``origin``: the record of a host's log that the event comes from, with its ``host``.
 
         Raises ValueError, and stamps nothing, for an event that JSON cannot represent
         (an engine's line may contain infinite numbers).
@@ -84,6 +86,8 @@ class LogWriter:
         if not stamp >= self.last_t:
             stamp = self.last_t
         record = Record(self.last_seq + 1, stamp, event)
+        if origin is not None:
+            record = replace(record, host=origin.host, host_seq=origin.seq, host_t=origin.t)
         line = encode_record(record).encode() + b"\n"
         self.last_seq, self.last_t = record.seq, stamp
         self._waiting.append((record, line))

@@ -91,6 +91,8 @@ class Instance:
     """Of a directory in which nothing fuzzes: where its entries come from; else empty."""
     received: int = 0
     """The number of its entries then, which no total counts."""
+    host: str = ""
+    """The name of the host on which it runs; empty: the machine of this log."""
     origins: dict[str, str] = field(default_factory=dict)
     """Of an instance that fuzzes a mutant: the entries that were its seeds, by its own ids."""
 
@@ -112,6 +114,39 @@ class Instance:
     def stat(self, name: str) -> Any:
         """Return a number of the statistics by the name of its field in :class:`Stats`."""
         return getattr(self if name in FILE_COUNTS else self.stats, name)
+
+
+@dataclass(slots=True)
+class Host:
+    """A host of the campaign: the connection to it, and the run on it as its log reports it."""
+
+    name: str
+    address: str = ""
+    """What ssh connects to; an empty string: this machine."""
+    state: str = ""
+    """One of :data:`~fuzztui.wire.events.HOST_STATES`; an empty string: not connected yet."""
+    reason: str = ""
+    changed_t: float = 0.0
+    """Campaign time since when it is in this state."""
+    run: str = ""
+    clock_s: float = 0.0
+    """By how many seconds its clock is ahead."""
+    seq: int = 0
+    """The number of the last record of its log that this log contains."""
+    t: float = -1.0
+    """The campaign time of that record over there."""
+    boot: str = ""
+    """The id of the boot of its kernel when it was last connected."""
+    machine: str = ""
+    """The name that the machine has for itself."""
+    pid: int = 0
+    cores: int = 0
+    campaign: str = ""
+    """The state of the campaign over there; an empty string: not reported yet."""
+    campaign_reason: str = ""
+    stage: str = ""
+    """The phase of a fuzz-first campaign over there, as ``State.stage``."""
+    plan: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,6 +430,8 @@ class State:
     """Campaign time at which ``wall`` was read."""
     wall: float = 0.0
     """Unix time of ``wall_t``, from the latest record with both; 0: unknown."""
+    hosts: dict[str, Host] = field(default_factory=dict)
+    """The hosts of a campaign on several machines, by name."""
     instances: dict[str, Instance] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)

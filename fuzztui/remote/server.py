@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,13 +55,25 @@ class Submit(Protocol):
     """Accepts a command of the user ``by``; see :class:`~fuzztui.wire.events.CommandIssued`."""
 
     def __call__(
-        self, command: Command, by: str, *, undoes: Sequence[str] = (), step: str = ""
+        self,
+        command: Command,
+        by: str,
+        *,
+        undoes: Sequence[str] = (),
+        step: str = "",
+        hub_id: str = "",
     ) -> Ticket:
-        """Return the command's ticket."""
+        """Return the command's ticket. ``hub_id``: its id in the log of a hub; empty: no hub's.
+
+        A command with an id that the log has already is not executed a second time.
+        """
 
 
 MAX_NAME = 200
 """Characters of a user's name, or of the id of a command."""
+
+HUB_ID = re.compile(r"[0-9a-z]{1,20}\.c[0-9]{1,18}")
+"""What ids of a hub's commands look like: the hub's log, and the id in it."""
 
 
 class ControlServer:
@@ -170,8 +183,13 @@ class ControlServer:
         undoes, step = request.get("undoes", []), request.get("step", "")
         if not isinstance(undoes, list) or not isinstance(step, str):
             raise ProtocolError("'undoes' is a list of ids, and 'step' a name")
+        hub_id = request.get("id", "")
+        if not isinstance(hub_id, str) or (hub_id and not HUB_ID.fullmatch(hub_id)):
+            raise ProtocolError("'id' is no id of a hub's command")
         ids = [str(id_)[:MAX_NAME] for id_ in undoes]
-        ticket = self._submit(command, by[:MAX_NAME], undoes=ids, step=step[:MAX_NAME])
+        ticket = self._submit(
+            command, by[:MAX_NAME], undoes=ids, step=step[:MAX_NAME], hub_id=hub_id
+        )
         client.send({"n": n, "issued": ticket.id})
         waiter = asyncio.ensure_future(_pass_on(n, ticket, client, patience))
         client.waiting.add(waiter)

@@ -171,7 +171,13 @@ class Fake:
         return asyncio.run_coroutine_threadsafe(job, self.loop).result(20)
 
     def submit(
-        self, command: Command, by: str, *, undoes: Sequence[str] = (), step: str = ""
+        self,
+        command: Command,
+        by: str,
+        *,
+        undoes: Sequence[str] = (),
+        step: str = "",
+        hub_id: str = "",
     ) -> Ticket:
         self.asked.append((command, by))
         self.about = undoes, step
