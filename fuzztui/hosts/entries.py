@@ -9,11 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.campaign.rundir import RunDir
+from fuzztui.engines.directory.sync import PLACEHOLDER
+from fuzztui.observe.passive import make_passive
+from fuzztui.wire.afl import entry_name
 
+SOURCE = "another host, through the hub"
+"""Where such entries come from, for users."""
+
+_MAX_GAP = 100_000
 _ID = re.compile(r"id:([0-9]{1,9})\b")
 
 
@@ -23,16 +29,28 @@ def entry_id(name: str) -> int:
     return int(match[1]) if match else -1
 
 
-def store_entry(run_dir: RunDir, instance: str, name: str, data: bytes) -> Path:
-    """Write an entry: first under another name, so that no engine reads half of it.
+def store_entries(run_dir: RunDir, rows: Iterable[tuple[str, str, bytes]]) -> int:
+    """Write entries to passive instances: instance, file name and content of each.
 
-    Raises OSError.
+    Each first under another name, so that no engine reads half of it. Ids that are left out get an
+    empty file: afl-fuzz looks for exactly the id after the last imported one. Raises OSError.
     """
-    queue = run_dir.instance(instance) / "queue"
-    queue.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = queue / name
-    replace_bytes(path, data, queue.parent)
-    return path
+    expected: dict[str, int] = {}
+    stored = 0
+    for instance, name, data in rows:
+        directory = run_dir.instance(instance)
+        queue = directory / "queue"
+        if instance not in expected:
+            make_passive(directory, SOURCE)
+            queue.mkdir(mode=0o700, exist_ok=True)
+            expected[instance] = highest_ids(run_dir, [instance])[instance] + 1
+        number = entry_id(name)
+        for gap in range(max(expected[instance], number - _MAX_GAP), number):
+            replace_bytes(queue / entry_name(gap, PLACEHOLDER.lstrip(",")), b"", directory)
+        replace_bytes(queue / name, data, directory)
+        expected[instance] = max(expected[instance], number + 1)
+        stored += 1
+    return stored
 
 
 def highest_ids(run_dir: RunDir, instances: Iterable[str]) -> dict[str, int]:

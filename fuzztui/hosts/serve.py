@@ -22,7 +22,7 @@ from typing import Any
 import fuzztui
 from fuzztui.base.files import read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
-from fuzztui.hosts.entries import highest_ids, store_entry
+from fuzztui.hosts.entries import highest_ids, store_entries
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
@@ -290,10 +290,11 @@ class HostServer:
             raise ProtocolError("the files are missing")
 
         def store() -> int:
-            for row in rows:
-                name = instance_name(row.get("instance"))
-                store_entry(self._run_dir, name, file_name(row.get("name")), to_bytes(row["data"]))
-            return len(rows)
+            entries = [
+                (instance_name(r.get("instance")), file_name(r.get("name")), to_bytes(r["data"]))
+                for r in rows
+            ]
+            return store_entries(self._run_dir, entries)
 
         return {"stored": await asyncio.to_thread(store)}
 
