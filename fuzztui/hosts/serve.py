@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import fuzztui
 from fuzztui.base.files import read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
 from fuzztui.hosts.entries import highest_ids, store_entry
+from fuzztui.hosts.facts import host_facts
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
@@ -39,6 +41,7 @@ from fuzztui.hosts.protocol import (
     to_text,
     unframe,
 )
+from fuzztui.hosts.receive import Receiver, campaign_here
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.process.identity import boot_id
@@ -73,7 +76,11 @@ class HostServer:
         self._following: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._control: _Control | None = None
+        receiver, turn = Receiver(run), asyncio.Lock()
         self._asks: dict[str, Ask] = {
+            "ship": in_turn(turn, receiver.ship),
+            "blob": in_turn(turn, receiver.blob),
+            "check": in_turn(turn, partial(host_facts, run)),
             "start": self._start,
             "put": self._put,
             "have": self._have,
@@ -269,9 +276,7 @@ class HostServer:
 
     async def _start(self, body: dict[str, Any]) -> dict[str, Any]:
         """Start, or resume, the campaign of the run. Answers its supervisor's pid."""
-        text = body.get("campaign")
-        if not isinstance(text, str):
-            raise ProtocolError("the campaign is missing")
+        text = campaign_here(body.get("campaign"), self._run)
 
         def begin() -> int:
             prepare_run(self._run)
@@ -319,6 +324,16 @@ class HostServer:
         folder = self._run_dir.instance(instance_name(body.get("instance")))
         path = folder / folder_name(body.get("folder")) / file_name(body.get("name"))
         return {"data": to_text(await asyncio.to_thread(read_regular, path, MAX_FILE))}
+
+
+def in_turn(turn: asyncio.Lock, function: Callable[[dict[str, Any]], dict[str, Any]]) -> Ask:
+    """Return an ask that runs a blocking function in a thread, one such call at a time."""
+
+    async def ask(body: dict[str, Any]) -> dict[str, Any]:
+        async with turn:
+            return await asyncio.to_thread(function, body)
+
+    return ask
 
 
 def log_identity(records: Iterable[Record]) -> float:
