@@ -209,7 +209,9 @@ def _machine(
     yield _finding(
         "clock",
         f"{clock_s:+.1f} s",
-        "" if abs(clock_s) <= _CLOCK_S else "set the clock there (NTP): times of its findings are off",
+        ""
+        if abs(clock_s) <= _CLOCK_S
+        else "set the clock there (NTP): times of its findings are off",
     )
     if kind == AFL:
         yield from _afl(facts, text)
