@@ -43,6 +43,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ((f"[{CAMPAIGN}]", "report errors of a file with line and key"),),
             ("check campaign.toml", "check campaign.toml --notify"),
         ),
+        CommandHelp(
+            "hosts",
+            ((f"check [{CAMPAIGN}]", "are the machines of [hosts] ready, and what to do"),),
+            ("hosts check campaign.toml", "hosts check --host user@box*8"),
+        ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
     ),
     "look": (

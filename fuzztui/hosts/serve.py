@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import fuzztui
 from fuzztui.base.files import read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
 from fuzztui.hosts.entries import highest_ids, store_entries
+from fuzztui.hosts.facts import host_facts
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
@@ -74,10 +76,11 @@ class HostServer:
         self._following: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._control: _Control | None = None
-        receiver = Receiver(run)
+        receiver, turn = Receiver(run), asyncio.Lock()
         self._asks: dict[str, Ask] = {
-            "ship": _in_thread(receiver.ship),
-            "blob": _in_thread(receiver.blob),
+            "ship": in_turn(turn, receiver.ship),
+            "blob": in_turn(turn, receiver.blob),
+            "check": in_turn(turn, partial(host_facts, run)),
             "start": self._start,
             "put": self._put,
             "have": self._have,
@@ -321,9 +324,12 @@ class HostServer:
         return {"data": to_text(await asyncio.to_thread(read_regular, path, MAX_FILE))}
 
 
-def _in_thread(function: Callable[[dict[str, Any]], dict[str, Any]]) -> Ask:
+def in_turn(turn: asyncio.Lock, function: Callable[[dict[str, Any]], dict[str, Any]]) -> Ask:
+    """Return an ask that runs a blocking function in a thread, one such call at a time."""
+
     async def ask(body: dict[str, Any]) -> dict[str, Any]:
-        return await asyncio.to_thread(function, body)
+        async with turn:
+            return await asyncio.to_thread(function, body)
 
     return ask
 

@@ -288,7 +288,7 @@ class _Rewriting:
 
     def _is_home(self, directory: Path) -> bool:
         """Whether it is the directory of the campaign file: the default of several keys."""
-        return directory in (self._home, self._home.resolve())
+        return directory.resolve() == self._home.resolve()
 
     def _command(self, words: list[str]) -> list[str]:
         program, *arguments = words

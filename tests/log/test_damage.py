@@ -226,6 +226,7 @@ READ_NO_LOG = {
     "themes",
     "config",
     "run",
+    "hosts",
     "ci",
 }
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of
