@@ -305,6 +305,8 @@ class _Loader:
             verdicts=verdicts,
             seed=campaign["seed"],
             host=campaign["host"] or "",
+            group=campaign["group"] or "",
+            group_may_steer=campaign["group_may_steer"],
             budget_s=seconds,
             budget_trials=trials,
             stop_crashes=resolved["stop"]["crashes"],
@@ -319,6 +321,8 @@ class _Loader:
             oracle=resolved.get("oracle", {}),
             notify=resolved["notify"],
         )
+        if found.group_may_steer and not found.group:
+            self._problem("campaign.group_may_steer", "needs campaign.group, a Unix group")
         if found.notify:
             self._notify_command(found.notify, frozen["notify"])
         if "command" in target:

@@ -83,6 +83,10 @@ class Campaign:
     """The verdicts file, which need not exist; empty: one in the run directory."""
     host: str = ""
     """The name of this host in the campaign that has sent it here; empty: no host of another."""
+    group: str = ""
+    """The Unix group whose members may read the run; empty: none."""
+    group_may_steer: bool = False
+    """Whether they may steer, too."""
     slot: str = ""
     """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import socket
 import threading
@@ -12,17 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fuzztui.remote.access import account, author, peer_of, user_name
 from fuzztui.remote.address import read_socket_path
 from fuzztui.remote.lock import running
 from fuzztui.remote.protocol import (
     APPLIED,
     MAX_LINE,
+    MAX_NAME,
     PROTO,
     TIMEOUT,
     ProtocolError,
     decode,
     encode,
-    peer_uid,
 )
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
@@ -93,6 +93,10 @@ class ControlClient:
         except BaseException:
             self._socket.close()
             raise
+        self.why_not_steer = str(hello.get("why_not_steer", ""))[:500]
+        """Why this user may give no commands; an empty string if it may."""
+        self.author = author(self._by, str(hello.get("account") or self._by)[:MAX_NAME])
+        """What the log names as the author of this client's commands."""
 
     def send(
         self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
@@ -203,14 +207,7 @@ def _lost(error: OSError) -> RemoteError:
 
 def sender() -> str:
     """Who sends commands from this process: user and machine."""
-    return f"{_user()}@{socket.gethostname()}"
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a uid without a name, as in containers
-        return str(os.getuid())
+    return account(os.getuid())
 
 
 def _connect(run: Path) -> socket.socket:
@@ -221,9 +218,9 @@ def _connect(run: Path) -> socket.socket:
         if path is None:
             raise FileNotFoundError("the run does not name a socket")
         sock.connect(os.fspath(path))
-        uid = peer_uid(sock)
+        uid = peer_of(sock).uid
         if uid not in (os.getuid(), run.stat().st_uid):
-            raise PermissionError(f"the socket {path} belongs to user {uid}")
+            raise PermissionError(f"the socket {path} belongs to {user_name(uid)}")
     except (OSError, ValueError) as e:
         sock.close()
         pid = running(run)
