@@ -12,6 +12,8 @@ from typing import Any, Final
 from fuzztui.campaign.schema import (
     COMMON,
     ENGINES,
+    HOST,
+    HOSTS,
     KIND_HELP,
     OPERATORS,
     TABLES,
@@ -111,6 +113,8 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
             "filename",
             "program",
             "pattern",
+            "host-path",
+            "host-python",
         )
     },
 }
@@ -156,6 +160,7 @@ def document() -> Schema:
         "properties": {
             **{name: {"type": "object"} for name in TABLES},
             **{name: _table(keys) for name, keys in COMMON.items()},
+            HOSTS: _table_of(_table(HOST)) | {"minProperties": 1},
             "engine": {
                 "type": "object",
                 "properties": {
@@ -176,7 +181,7 @@ def document() -> Schema:
 def _of_kind(kind: str) -> Schema:
     """Return the rules for campaigns with that kind of engine."""
     tables = {name: keys for name, keys in tables_for(kind).items() if name not in COMMON}
-    other = {name: False for name in TABLES if name not in tables and name not in COMMON}
+    other = {name: False for name in TABLES if name not in (*tables, *COMMON, HOSTS)}
     named = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
     return {
         "if": {"properties": {"engine": named}, "required": ["engine"]},

@@ -14,6 +14,7 @@ from typing import Any
 import tomli_w
 
 from fuzztui.base.atomic import replace_text
+from fuzztui.campaign.places import HostPlace
 
 FROZEN = "campaign.toml"
 """File name of the frozen copy in the run directory."""
@@ -87,6 +88,8 @@ class Campaign:
     """The Unix group whose members may read the run; empty: none."""
     group_may_steer: bool = False
     """Whether they may steer, too."""
+    hosts: tuple[HostPlace, ...] = ()
+    """Where the campaign runs; empty: all instances run on this machine, without a hub."""
     slot: str = ""
     """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
 

@@ -44,8 +44,11 @@ def address_problem(address: str) -> str:
     return ""
 
 
-def places(table: Mapping[str, Mapping[str, Any]]) -> tuple[HostPlace, ...]:
-    """Return the hosts of a checked table ``[hosts]``, each with its own name."""
+def places(table: Mapping[str, Mapping[str, Any]], instances: int) -> tuple[HostPlace, ...]:
+    """Return the hosts of a checked table ``[hosts]``, each with its own name.
+
+    ``instances``: of a host that does not say how many.
+    """
     found: list[HostPlace] = []
     taken: set[str] = set()
     for address, keys in table.items():
@@ -55,9 +58,9 @@ def places(table: Mapping[str, Mapping[str, Any]]) -> tuple[HostPlace, ...]:
             HostPlace(
                 name=name,
                 address="" if address == HERE else address,
-                instances=keys.get("instances", 1),
-                path=keys.get("path", ""),
-                python=keys.get("python", ""),
+                instances=keys.get("instances") or instances,
+                path=keys.get("path") or "",
+                python=keys.get("python") or "",
             )
         )
     return tuple(found)

@@ -14,7 +14,7 @@ Kind = Literal[
     "aliases", "directory", "file", "paths", "files", "directories", "callable", "python", "output",
     "choice", "command", "program", "arguments", "options", "part", "weights", "sources",
     "templates", "edits", "pattern", "seeds", "news",
-    "filename",
+    "filename", "host-path", "host-python",
 ]  # fmt: skip
 
 
@@ -57,6 +57,8 @@ KIND_HELP: dict[str, str] = {
     "python": "a Python interpreter: a path or a command on PATH",
     "output": "a path; it is created",
     "filename": "a path of a file; it is created",
+    "host-path": 'a path on the host: absolute, or "~/..." below the home directory there',
+    "host-python": "a Python interpreter on the host: a path, or a command on PATH there",
     "choice": "one of the allowed names",
     "command": "a list of strings, or one string that is split as in a shell",
     "program": "a program: a path or a command on PATH",
@@ -151,6 +153,31 @@ NOTIFY = (
     ),
 )
 """The table ``[notify]``: a command that is run when there is news."""
+
+HOST = (
+    Key(
+        "instances",
+        "integer",
+        "The number of fuzzing processes on this host. Default: `engine.instances`.",
+        minimum=1,
+        maximum=1000,
+    ),
+    Key(
+        "path",
+        "host-path",
+        "The run directory on the host. Default: one below `~/.local/share/fuzztui/runs`.",
+    ),
+    Key(
+        "python",
+        "host-python",
+        "The interpreter that runs fuzztui there (3.11 or newer), and the Python target with it: "
+        "the target's requirements must be installed for it. Default: `python3`.",
+    ),
+)
+"""The keys of one host: ``"user@box" = { instances = 8 }`` in the table ``[hosts]``."""
+
+HOSTS = "hosts"
+"""The table whose keys are the addresses of hosts."""
 
 PYTHON_TARGET = (
     Key(
@@ -782,7 +809,7 @@ ENGINES: dict[str, EngineSchema] = {
 }
 """Engines that come with fuzztui, by kind."""
 
-TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle", "notify")
+TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle", "notify", HOSTS)
 
 TEXTUAL = (AFL, *(row.name for row in KINDS.values() if row.text))
 """Engine kinds that take ``[text]``; ``text`` always mutates inputs as text."""

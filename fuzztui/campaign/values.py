@@ -244,6 +244,24 @@ def _filename(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return str(path), str(path)
 
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HOST_COMMAND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+
+
+def _host_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value.startswith(("/", "~/")) or _CONTROL.search(value):
+        raise _wrong(key, value)
+    if ".." in Path(value).parts or len(Path(value).parts) < 2:
+        raise ValueError(f"{value!r}: write the path of a directory, without ..")
+    return value, value
+
+
+def _host_python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if isinstance(value, str) and _HOST_COMMAND.fullmatch(value):
+        return value, value
+    return _host_path(key, value, base)
+
+
 def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, str):
         raise _wrong(key, value)
@@ -441,6 +459,8 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "directories": _many_paths,
     "output": _output,
     "filename": _filename,
+    "host-path": _host_path,
+    "host-python": _host_python,
     "callable": _callable,
     "python": _python,
     "command": _command,

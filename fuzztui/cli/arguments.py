@@ -39,6 +39,19 @@ def add_set(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_host(parser: argparse.ArgumentParser) -> None:
+    """Add ``--host ADDRESS*N``."""
+    parser.add_argument(
+        "--host",
+        dest="hosts",
+        metavar="HOST*N",
+        action="append",
+        default=[],
+        help="run N instances on a host that ssh reaches (may be repeated): --host user@box*8; "
+        "here*2: on this machine; without *N: engine.instances",
+    )
+
+
 def count(text: str) -> int:
     """Parse a whole number of at least 1. Raises :class:`argparse.ArgumentTypeError`."""
     try:

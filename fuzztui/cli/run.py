@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,12 +36,12 @@ SETTLED_S = 5.0
 def run(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a file, and show it."""
     file = campaign_or_project(options.file)
-    loaded = load_file(file, options.overrides)
+    loaded = load_file(file, options.overrides, options.hosts)
     if (limits := changed_sources(loaded, options)) is None:
         say("nothing to mutate: no line of mutants.sources has changed")
         return DONE
     if limits:
-        loaded = load_file(file, [*options.overrides, *limits])
+        loaded = load_file(file, [*options.overrides, *limits], options.hosts)
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
@@ -113,15 +113,18 @@ def _await_start(where: Path) -> RunStatus:
     return now
 
 
-def load_file(file: Path, overrides: list[str]) -> FrozenCampaign:
-    """Load a campaign file, or a sample by its name. Raises :class:`CliError`."""
+def load_file(file: Path, overrides: list[str], hosts: Sequence[str] = ()) -> FrozenCampaign:
+    """Load a campaign file, or a sample by its name. Raises :class:`CliError`.
+
+    ``hosts``: more hosts than those of the file, as ``--host`` names them.
+    """
     file, implied = named(file)
     if not file.exists():
         raise missing(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     try:
-        return load(file, [*implied, *overrides])
+        return load(file, [*implied, *overrides], hosts=hosts)
     except CampaignError as e:
         raise CliError(str(e), USAGE) from None
 

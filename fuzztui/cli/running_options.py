@@ -10,6 +10,7 @@ from fuzztui.cli.arguments import (
     RUN_HELP,
     Run,
     add_campaign,
+    add_host,
     add_optional_run,
     add_set,
     add_theme,
@@ -29,6 +30,7 @@ def _how_to_run(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import run
 
     add_set(parser)
+    add_host(parser)
     parser.add_argument(
         "--new", action="store_true", help="start another run, in a separate directory"
     )

@@ -31,7 +31,9 @@ MAX_FILES = 500
 class Exchange:
     """The entries that are on their way between hosts. ``trouble``: called with a message."""
 
-    def __init__(self, run_dir: RunDir, mains: Iterable[str], trouble: Callable[[str], None]) -> None:
+    def __init__(
+        self, run_dir: RunDir, mains: Iterable[str], trouble: Callable[[str], None]
+    ) -> None:
         self._run_dir = run_dir
         self._mains = [*mains]
         self._trouble = trouble

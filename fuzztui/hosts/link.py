@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from fuzztui.base.bounds import real
+from fuzztui.hosts.bundle import HostProcess
+from fuzztui.hosts.place import HostError
 from fuzztui.hosts.protocol import (
     LINK_PROTO,
-    MAX_FRAME,
     PING_S,
     SILENCE_S,
     frame,
@@ -83,6 +84,9 @@ class LinkUser(Protocol):
     def replied(self, reply: dict[str, Any]) -> None:
         """Take an answer of the host's supervisor to a request."""
 
+    def pong(self, running: int | None, trouble: str) -> None:
+        """Take the answer to a ping: the supervisor's pid, and why it cannot write its log."""
+
     def changed(self, state: str, reason: str) -> None:
         """Take a new state of the connection (:data:`~fuzztui.wire.events.HOST_STATES`)."""
 
@@ -92,7 +96,7 @@ class HostLink:
 
     def __init__(
         self,
-        open_: Callable[[], Awaitable[asyncio.subprocess.Process]],
+        open_: Callable[[], Awaitable[HostProcess]],
         user: LinkUser,
         *,
         queues: Sequence[str] = (),
@@ -102,11 +106,10 @@ class HostLink:
         self._user = user
         self._queues = queues
         self._crashes = crashes
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: HostProcess | None = None
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._heard = 0.0
-        self._stderr = b""
         self.connected = False
         self.answer_s = -1.0
         """Seconds that the last ping took; -1: none was answered yet."""
@@ -119,7 +122,7 @@ class HostLink:
                 self._user.changed("connecting", "")
                 await self._connection()
                 return
-            except (LinkLost, OSError, ProtocolError) as e:
+            except (LinkLost, HostError, OSError, ProtocolError) as e:
                 attempts = 0 if self.connected else attempts + 1
                 self.connected = False
                 pause = PAUSES_S[min(attempts, len(PAUSES_S) - 1)] * (1 + random.random() / 4)
@@ -150,7 +153,7 @@ class HostLink:
     async def send(self, kind: str, body: Mapping[str, Any]) -> None:
         """Send a message. Raises LinkLost."""
         process = self._process
-        if process is None or process.stdin is None:
+        if process is None:
             raise LinkLost("not connected")
         try:
             process.stdin.write(frame(kind, body))
@@ -163,9 +166,6 @@ class HostLink:
     async def _connection(self) -> None:
         """One connection, from its start to its end on purpose. Raises LinkLost."""
         self._process = process = await self._open()
-        assert process.stdout is not None and process.stderr is not None
-        self._stderr = b""
-        errors = asyncio.ensure_future(self._read_errors(process.stderr))
         began = self._heard = time.monotonic()
         try:
             hello = await self._hello(process.stdout, began)
@@ -186,7 +186,6 @@ class HostLink:
                     task.cancel()
                 await asyncio.gather(reading, pinging, following, return_exceptions=True)
         finally:
-            errors.cancel()
             for answer in self._asked.values():
                 if not answer.done():
                     answer.set_exception(LinkLost("the connection was lost"))
@@ -253,7 +252,9 @@ class HostLink:
                     if answer is not None and not answer.done():
                         answer.set_result(body)
                 case "pong":
-                    pass
+                    running = body.get("running")
+                    trouble = str(body.get("trouble") or "")[:500]
+                    self._user.pong(running if type(running) is int else None, trouble)
                 case "bye":
                     reason = str(body.get("reason"))[:500]
                     if not reason:
@@ -277,31 +278,20 @@ class HostLink:
 
     async def _lost(self) -> LinkLost:
         """The reason for the end of the pipe: the last line that ssh has printed."""
+        process = self._process
+        if process is None:
+            return LinkLost("not connected")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1.0):
-                assert self._process is not None
-                await self._process.wait()
-        lines = self._stderr.decode(errors="replace").strip().splitlines()
-        status = self._process.returncode if self._process else None
+                await process.wait()
+        lines = process.stderr_tail.strip().splitlines()
+        status = process.returncode
         return LinkLost(lines[-1][:300] if lines else f"the connection ended (status {status})")
-
-    async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
-        while data := await stderr.read(4096):
-            self._stderr = (self._stderr + data)[-2048:]
 
     async def _hang_up(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        if process.stdin is not None:
-            process.stdin.close()  # the server ends at the end of its stdin
-        with contextlib.suppress(TimeoutError, ProcessLookupError):
-            async with asyncio.timeout(1.0):
-                await process.wait()
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        if process is not None:
+            await process.close()
 
 
 def _batch(body: Mapping[str, Any]) -> Batch:
@@ -321,7 +311,3 @@ def _batch(body: Mapping[str, Any]) -> Batch:
             raise ProtocolError("a file without a path")
         files[row["path"]] = to_bytes(row.get("data"))
     return Batch(records, files)
-
-
-LIMIT = MAX_FRAME
-"""The ``limit`` of the pipes' readers: the longest line."""

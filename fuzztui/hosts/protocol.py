@@ -16,12 +16,13 @@ from typing import Any, Final
 
 from fuzztui.base.bounds import loads, whole
 from fuzztui.remote.protocol import ProtocolError
+from fuzztui.wire.finding_kinds import FOLDERS
 
 LINK_PROTO: Final = 1
 """The version of these messages, in the first message of the server."""
 
 MAX_FRAME: Final = 8 << 20
-"""Bytes in one line."""
+"""Bytes in one line, at most: that of the reader's buffer in ``hosts/bundle.py``."""
 
 MAX_BATCH: Final = 1 << 20
 """Bytes of records or files after which a line is sent; one file may be larger."""
@@ -37,6 +38,9 @@ SILENCE_S: Final = 8.0
 
 DESERTED_S: Final = 30.0
 """Seconds without any message after which the server on the host ends."""
+
+UNSAFE: Final = ".unsafe"
+"""File of an instance: inputs that have killed a worker. It travels with the queue."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _FILE = re.compile(r"[^/\0]{1,255}")
@@ -88,6 +92,13 @@ def file_name(value: Any) -> str:
     if len(value.encode(errors="surrogateescape")) > 255:
         raise ProtocolError("a name of more than 255 bytes")
     return value
+
+
+def folder_name(value: Any) -> str:
+    """Return a folder of an instance that contains inputs. Raises ProtocolError."""
+    if value not in ("queue", *FOLDERS):
+        raise ProtocolError(f"{str(value)[:40]!r} is no folder of inputs")
+    return str(value)
 
 
 def number(body: Mapping[str, Any], key: str) -> int:

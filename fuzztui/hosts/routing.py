@@ -97,7 +97,9 @@ class HostRouter:
         context = self._context
         command_id = f"c{context.state.seq + 1}"
         context.record(CommandIssued(command_id, encode_command(command), by, [*undoes], step))
-        about = {k: v for k, v in (("undoes", [*map(self._over_there, undoes)]), ("step", step)) if v}
+        about = {
+            k: v for k, v in (("undoes", [*map(self._over_there, undoes)]), ("step", step)) if v
+        }
         return Ticket(command_id, self._take(command_id, command, by, about))
 
     def resume(self) -> None:
@@ -146,7 +148,9 @@ class HostRouter:
         Answers to the hub's commands get the hub's ids; commands that were given on the host get
         ids that begin with the host's name.
         """
-        if not isinstance(event, CommandIssued | CommandApplied | CommandRejected | CommandProgress):
+        if not isinstance(
+            event, CommandIssued | CommandApplied | CommandRejected | CommandProgress
+        ):
             return event
         log, _, own = event.id.rpartition(".")
         if not log:
@@ -201,7 +205,9 @@ class HostRouter:
             found = state.instances.get(name)
             if found is None or not found.host:
                 there = ", ".join(i.id for i in state.instances.values() if i.host)
-                return f"there is no instance {name!r}; the instances are {there or 'not known yet'}"
+                return (
+                    f"there is no instance {name!r}; the instances are {there or 'not known yet'}"
+                )
             return [found.host]
         if not command.for_all and len([i for i in state.instances.values() if i.host]) > 1:
             return f"name an instance, one of: {', '.join(state.instances)}"

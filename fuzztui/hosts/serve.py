@@ -29,7 +29,9 @@ from fuzztui.hosts.protocol import (
     MAX_BATCH,
     MAX_FILE,
     MAX_FRAME,
+    UNSAFE,
     file_name,
+    folder_name,
     frame,
     instance_name,
     number,
@@ -42,17 +44,19 @@ from fuzztui.log.reader import LogReader
 from fuzztui.process.identity import boot_id
 from fuzztui.remote.address import read_socket_path
 from fuzztui.remote.lock import running, trouble
-from fuzztui.remote.protocol import MAX_LINE, PROTO, ProtocolError, decode, encode
+from fuzztui.remote.protocol import MAX_LINE, PROTO, REJECTED, ProtocolError, decode, encode
 from fuzztui.supervise.daemon import start
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import CampaignStarted, EntrySaved, FindingSaved, Record
-from fuzztui.wire.finding_kinds import FOLDERS
 
 FOLLOW_S = 0.04
 """Seconds between two looks at the log."""
 
 RECORDS = 500
 """Records in one message."""
+
+STAMPS = 20_000
+"""Records whose times are answered at once."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -74,6 +78,7 @@ class HostServer:
             "put": self._put,
             "have": self._have,
             "read": self._read,
+            "stamps": self._stamps,
         }
 
     async def serve(self, reader: asyncio.StreamReader) -> str:
@@ -220,13 +225,13 @@ class HostServer:
         """The lists of inputs that have killed a worker, if they have changed since."""
         changed = []
         for name in queues:
-            path = self._run_dir.instance(name) / ".unsafe"
+            path = self._run_dir.instance(name) / UNSAFE
             with contextlib.suppress(OSError):
                 at = path.lstat().st_mtime_ns
                 if lists.get(name) != at:
                     lists[name] = at
                     data = read_regular(path, MAX_FILE)
-                    changed.append({"path": f"{name}/.unsafe", "data": to_text(data)})
+                    changed.append({"path": f"{name}/{UNSAFE}", "data": to_text(data)})
         return changed
 
     # ---------------------------------------------------------------- commands
@@ -243,7 +248,8 @@ class HostServer:
             await self._reject(body, f"the supervisor cannot be reached: {e.strerror or e}")
 
     async def _reject(self, body: dict[str, Any], why: str) -> None:
-        await self._send("reply", {"n": body.get("n"), "result": "rejected", "detail": why})
+        answer = {"n": body.get("n"), "result": REJECTED, "detail": why, "unlogged": True}
+        await self._send("reply", answer)
 
     # -------------------------------------------------------------------- asks
 
@@ -297,18 +303,22 @@ class HostServer:
         names = [instance_name(name) for name in body.get("instances", [])]
         return {"ids": await asyncio.to_thread(highest_ids, self._run_dir, names)}
 
+    async def _stamps(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Answer number and time of the records after ``after``, at most ``STAMPS``."""
+        after = number(body, "after")
+
+        def read() -> list[list[float]]:
+            with contextlib.suppress(LogError):
+                return [[r.seq, r.t] for r in LogReader(self._run).records(after, STAMPS)]
+            return []
+
+        return {"stamps": await asyncio.to_thread(read)}
+
     async def _read(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer the content of a file of an instance: ``instance``, ``folder``, ``name``."""
         folder = self._run_dir.instance(instance_name(body.get("instance")))
         path = folder / folder_name(body.get("folder")) / file_name(body.get("name"))
         return {"data": to_text(await asyncio.to_thread(read_regular, path, MAX_FILE))}
-
-
-def folder_name(value: Any) -> str:
-    """Return a folder of an instance that contains inputs. Raises ProtocolError."""
-    if value not in ("queue", *FOLDERS):
-        raise ProtocolError(f"{str(value)[:40]!r} is no folder of inputs")
-    return str(value)
 
 
 def log_identity(records: Iterable[Record]) -> float:

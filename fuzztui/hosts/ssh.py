@@ -30,6 +30,7 @@ _OPTIONS: Final = (
     "ControlMaster=no",
     "ControlPath=none",
     "EscapeChar=none",
+    "Compression=yes",  # a log shrinks to a tenth
     "ForwardAgent=no",
     "ForwardX11=no",
     "ClearAllForwardings=yes",

@@ -62,14 +62,22 @@ def note_instance(state: State, record: Record) -> None:
 
 
 def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
-    """Fold a change of the connection to a host."""
+    """Fold a change of the connection to a host.
+
+    A host is only connected to if the campaign there has not ended, or is to be started again.
+    """
     there = host(state, e.host)
+    if e.state == "connecting":
+        there.campaign = there.campaign_reason = ""
+    if e.rewound >= 0:
+        there.seq = e.rewound
     if there.state != e.state:
         there.changed_t = state.t
     there.state, there.reason = e.state, e.reason
     there.address = e.address or there.address
     there.run = e.run or there.run
     there.clock_s = e.clock_s or there.clock_s
+    there.boot = e.boot or there.boot
     touched.campaign = True
     touched.instances |= {i.id for i in instances_of(state, e.host)}
 

@@ -131,6 +131,8 @@ class Host:
     """The number of the last record of its log that this log contains."""
     t: float = -1.0
     """The campaign time of that record over there."""
+    boot: str = ""
+    """The id of the boot of its kernel when it was last connected."""
     machine: str = ""
     """The name that the machine has for itself."""
     pid: int = 0

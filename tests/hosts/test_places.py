@@ -6,7 +6,7 @@ from fuzztui.campaign.places import address_problem, places
 
 
 def names(*addresses: str) -> list[str]:
-    return [place.name for place in places({address: {} for address in addresses})]
+    return [place.name for place in places({address: {} for address in addresses}, 1)]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_each_host_has_its_own_name():
 
 
 def test_here_has_no_address():
-    (place,) = places({"here": {"instances": 2}})
+    (place,) = places({"here": {"instances": 2}}, 1)
     assert (place.address, place.instances) == ("", 2)
 
 

@@ -1,0 +1,320 @@
+"""One host of a campaign, as the hub sees it: its link, its position in the host's log, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from fuzztui.base.atomic import replace_bytes
+from fuzztui.campaign import FrozenCampaign
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.hosts.bundle import HostProcess, open_host
+from fuzztui.hosts.exchange import Exchange
+from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
+from fuzztui.hosts.place import HostError, HostPlace
+from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
+from fuzztui.hosts.routing import HostRouter
+from fuzztui.hosts.shipping import Shipment, ship, shipment
+from fuzztui.log.files import LogError
+from fuzztui.log.reader import LogReader
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import Host, State
+from fuzztui.remote.protocol import ProtocolError
+from fuzztui.wire.events import EntrySaved, Event, HostState, Message, Record
+
+START_S: Final = 600.0
+"""Seconds for the start of a campaign on a host, which may need the target's first import."""
+
+DEAD_PONGS: Final = 2
+"""Answers without a supervisor after which it is started again: one may be starting just now."""
+
+COMPARED: Final = 10_000
+"""Latest relayed records that are compared with the log of a host that was started again."""
+
+
+class MemberContext(Protocol):
+    """The part of the hub that a host uses."""
+
+    exchange: Exchange
+    router: HostRouter
+
+    @property
+    def state(self) -> State:
+        """The state of the campaign."""
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the campaign, or the hub, is being ended."""
+
+    def record(self, *events: Event) -> None:
+        """Log events."""
+
+    def relay(self, origin: Record, event: Event) -> None:
+        """Log an event that has come from a record of a host's log."""
+
+
+def host_instances(place: HostPlace) -> list[str]:
+    """Return the names of the instances on a host, its main first."""
+    return [f"{place.name}_main", *(f"{place.name}_s{i}" for i in range(1, place.instances))]
+
+
+class HostMember:
+    """A host. Its run is prepared and started when it is connected; its log is relayed."""
+
+    def __init__(
+        self,
+        context: MemberContext,
+        loaded: FrozenCampaign,
+        run_dir: RunDir,
+        place: HostPlace,
+        index: int,
+    ) -> None:
+        self.place = place
+        self._name = place.name
+        self._context = context
+        self._loaded = loaded
+        self._run_dir = run_dir
+        self._index = index
+        self._main = host_instances(place)[0]
+        self._failure = ""
+        self._refused = 0
+        """Records and files that are not this host's: only the first is reported."""
+        self._known_upto = -1
+        """The record up to which the log over there must be read before it is known whether the
+        campaign has ended or its supervisor has died; -1: it is known."""
+        self._dead_pongs = 0
+        self._starting = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sending: asyncio.Task[None] | None = None
+        self._link = HostLink(self._open, self, queues=[self._main], crashes=True)
+
+    @property
+    def campaign_state(self) -> str:
+        """The state of the campaign over there; empty: not known yet."""
+        return "failed" if self._failure else self._known.campaign
+
+    @property
+    def end_reason(self) -> str:
+        """Why the campaign over there has ended."""
+        return self._failure or self._known.campaign_reason
+
+    @property
+    def _known(self) -> Host:
+        return self._context.state.hosts.get(self._name) or Host(self._name)
+
+    async def run(self) -> None:
+        """Relay the log until the campaign over there has ended."""
+        link = asyncio.ensure_future(self._link.run())
+        try:
+            while not link.done() and self.campaign_state not in ENDED:
+                await asyncio.wait({link}, timeout=0.1)
+            if link.done():
+                link.result()
+        finally:
+            tasks = [link, *self._tasks, *([self._sending] if self._sending else [])]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        self._context.router.host_ended(self._name)
+        if not self._failure:
+            self._record("ended", self.end_reason)
+
+    def failed(self, reason: str) -> None:
+        """Give the host up."""
+        self._failure = reason
+        self._record("failed", reason)
+
+    def request(self, request: Mapping[str, Any]) -> bool:
+        """Send a request to the supervisor over there; False if it is not connected."""
+        if self._link.connected:
+            self._spawn(self._link.send("request", request))
+        return self._link.connected
+
+    # ------------------------------------------------------------ what the link calls
+
+    async def connected(self, hello: Hello) -> int | None:
+        """Begin to relay; send and start the campaign if it is neither running nor ended."""
+        after = await self._position(hello)
+        self._record("connected", "", hello)
+        self._known_upto, self._dead_pongs = -1, 0
+        if hello.running is None:
+            if hello.last > after:
+                self._known_upto = hello.last
+            else:
+                await self._start()
+        self._context.router.connected(self._name)
+        if self._sending is not None:
+            self._sending.cancel()
+        self._sending = asyncio.ensure_future(self._exchange())
+        return after
+
+    async def arrived(self, batch: Batch) -> None:
+        """Store files, then log the records that name them."""
+        stored = await asyncio.to_thread(self._store, batch.files)
+        for record in batch.records:
+            self._take(record)
+        for record in batch.records:
+            event = record.event
+            if isinstance(event, EntrySaved) and event.instance == self._main:
+                name = event.file.rpartition("/")[2]
+                if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
+                    self._context.exchange.found(self._main, name, data)
+        if 0 <= self._known_upto <= max((r.seq for r in batch.records), default=-1):
+            self._known_upto = -1
+            self._spawn(self._start())
+
+    def replied(self, reply: dict[str, Any]) -> None:
+        """Pass an answer on to the router."""
+        self._context.router.replied(self._name, reply)
+
+    def pong(self, running: int | None, trouble: str) -> None:
+        """Start a supervisor again that has died; report one that cannot write its log."""
+        self._dead_pongs = 0 if running else self._dead_pongs + 1
+        if running:
+            self._record("connected", trouble)
+        elif self._dead_pongs >= DEAD_PONGS and self._known_upto < 0:
+            self._spawn(self._start())
+
+    def changed(self, state: str, reason: str) -> None:
+        """Log a new state of the connection."""
+        if state == "connecting" and self._known.state == "lost":
+            return  # each attempt would be news
+        self._record(state, reason)
+
+    # ---------------------------------------------------------------------- parts
+
+    async def _open(self) -> HostProcess:
+        cargo = await asyncio.to_thread(self._shipment)
+        return await open_host(self.place, [cargo.run])
+
+    def _shipment(self) -> Shipment:
+        return shipment(self._loaded, self.place, self._index, self._run_dir.path)
+
+    async def _position(self, hello: Hello) -> int:
+        """Return the record of the host's log after which relaying continues.
+
+        After a power cut the end of its log, which was relayed, may be lost, and other records may
+        have taken its place.
+        """
+        known = self._known
+        if not known.seq or (hello.last >= known.seq and hello.boot == known.boot):
+            return known.seq
+        relayed = await asyncio.to_thread(self._relayed)
+        first = min(relayed, default=known.seq)
+        answer = await self._link.ask("stamps", after=max(0, first - 1))
+        rows = answer.get("stamps")
+        there = {row[0]: row[1] for row in rows} if isinstance(rows, list) else {}
+        common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]
+        after = max(common, default=0)
+        if after < known.seq:
+            lost = f"the end of the log over there was lost: it continues after record {after}"
+            rewound = HostState(self._name, "connected", lost, rewound=after)
+            self._context.record(rewound, Message("warning", f"{self._name}: {lost}"))
+        return after
+
+    def _relayed(self) -> dict[int, float]:
+        """Number and time of the latest records of this host in the hub's log. Blocking."""
+        found: dict[int, float] = {}
+        with contextlib.suppress(LogError, OSError):
+            reader = LogReader(self._run_dir.path)
+            for record in reader.records(max(0, reader.last_seq - COMPARED)):
+                if record.host == self._name:
+                    found[record.host_seq] = record.host_t
+        return found
+
+    async def _start(self) -> None:
+        """Send what the campaign needs, and start its supervisor, unless it has ended."""
+        if self._starting or self.campaign_state in ENDED or self._context.leaving:
+            return
+        self._starting = True
+        try:
+            self._record("preparing", "sending the campaign")
+            cargo = await asyncio.to_thread(self._shipment)
+            await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
+            self._record("preparing", "starting the campaign")
+            answer = await self._link.ask("start", patience=START_S, campaign=cargo.campaign_text)
+            if error := answer.get("error"):
+                self.failed(str(error)[:1000])
+            else:
+                self._dead_pongs = 0
+                self._record("connected", "")
+        except HostError as e:
+            self.failed(str(e))
+        finally:
+            self._starting = False
+
+    async def _exchange(self) -> None:
+        with contextlib.suppress(LinkLost):  # it continues when the host is connected again
+            await self._context.exchange.serve(self._main, self._link)
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
+        async def run() -> None:
+            with contextlib.suppress(LinkLost):  # done again when it is connected again
+                await job
+
+        task = asyncio.ensure_future(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store files of the host's instances below ``out/``. Returns those that were stored."""
+        stored = {}
+        for path, data in files.items():
+            try:
+                target = self._target(path)
+                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                replace_bytes(target, data, self._run_dir.out)
+                stored[path] = data
+            except (ProtocolError, OSError) as e:
+                self._refuse(f"{path[:200]!r}: {e}")
+        return stored
+
+    def _target(self, path: str) -> Path:
+        instance, _, rest = path.partition("/")
+        if not self._is_mine(instance):
+            raise ProtocolError("not an instance of this host")
+        directory = self._run_dir.instance(instance_name(instance))
+        if rest == UNSAFE:
+            return directory / UNSAFE
+        folder, _, name = rest.partition("/")
+        return directory / folder_name(folder) / file_name(name)
+
+    def _is_mine(self, instance: str) -> bool:
+        return instance.startswith(f"{self._name}_")
+
+    def _take(self, record: Record) -> None:
+        event: Event | None = record.event
+        instance = getattr(event, "instance", "")
+        if instance and not self._is_mine(str(instance)):
+            self._refuse(f"an event of {str(instance)[:60]!r}, which is not on this host")
+            return
+        event = self._context.router.translate(self._name, record.event)
+        if event is not None:
+            origin = Record(record.seq, record.t, event, self._name)
+            self._context.relay(origin, event)
+
+    def _refuse(self, what: str) -> None:
+        self._refused += 1
+        if self._refused == 1:
+            text = f"{self._name} sent what was left out (only the first is named): {what}"
+            self._context.record(Message("warning", text))
+
+    def _record(self, state: str, reason: str, hello: Hello | None = None) -> None:
+        known = self._known
+        if hello is None and (known.state, known.reason) == (state, reason):
+            return
+        event = HostState(self._name, state, reason, self.place.address)
+        if hello is not None:
+            event = HostState(
+                self._name,
+                state,
+                reason,
+                self.place.address,
+                run=hello.run,
+                clock_s=hello.clock_s,
+                boot=hello.boot,
+            )
+        self._context.record(event)
