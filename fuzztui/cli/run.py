@@ -165,7 +165,9 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
         if not has_begun(where):  # an existing run keeps its campaign file until it is resumed
             remember(where, loaded.campaign)
         with Waiting() as waiting:
-            start(where, loaded.toml(), progress=waiting)
+            # A hub, because a supervisor is for one machine; a module, because it is a process.
+            module = "fuzztui.hosts" if loaded.campaign.hosts else "fuzztui.supervise"
+            start(where, loaded.toml(), progress=waiting, module=module)
         remember(where, loaded.campaign)
     except Unfit as e:
         raise unfit(loaded, e) from None

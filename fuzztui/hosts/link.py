@@ -126,7 +126,7 @@ class HostLink:
                 attempts = 0 if self.connected else attempts + 1
                 self.connected = False
                 pause = PAUSES_S[min(attempts, len(PAUSES_S) - 1)] * (1 + random.random() / 4)
-                self._user.changed("lost", f"{e}; next attempt in {pause:.0f} s")
+                self._user.changed("lost", str(e))
             finally:
                 self.connected = False
                 await self._hang_up()
