@@ -107,14 +107,8 @@ class ControlClient:
         If there is no answer in time, the result is ``pending``. Raises :class:`RemoteError`
         if the supervisor closed the connection or rejected the request.
         """
-        deadline = time.monotonic() + timeout
-        with self._turn:
-            self._check()
-            self._n = n = self._n + 1
-            request = {"n": n, "command": encode_command(command), "by": self._by}
-            about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
-            self._write({**request, **about, "patience": timeout})
-        message = self._result(n, deadline)
+        about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
+        message = self._ask({"command": encode_command(command), **about}, timeout)
         if message is None or message["result"] == TIMEOUT:
             waited = "no answer yet: the command is pending; the answer will be in the log"
             return Result(False, str((message or {}).get("detail") or waited), pending=True)
@@ -125,6 +119,25 @@ class ControlClient:
             instance=str(message.get("instance", "")),
             trial=trial if isinstance(trial, int) else -1,
         )
+
+    def fetch(self, file: str, timeout: float = 10.0) -> str:
+        """Have a file of a mirrored run copied from its host; ``file``: its path in the run.
+
+        Returns why that failed, or an empty string. Raises :class:`RemoteError`.
+        """
+        message = self._ask({"fetch": file}, timeout)
+        if message is None:
+            return "no answer yet"
+        return "" if message["result"] == APPLIED else str(message.get("detail"))[:500]
+
+    def _ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any] | None:
+        """Send a request; return its result, None if there is none in time."""
+        deadline = time.monotonic() + timeout
+        with self._turn:
+            self._check()
+            self._n = n = self._n + 1
+            self._write({"n": n, **request, "by": self._by, "patience": timeout})
+        return self._result(n, deadline)
 
     def close(self) -> None:
         """Close the connection; commands in progress continue."""

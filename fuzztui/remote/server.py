@@ -12,7 +12,7 @@ import contextlib
 import os
 import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ import fuzztui
 from fuzztui.remote.access import Access, account, author, peer_of, user_name
 from fuzztui.remote.address import link_to_run, socket_path, withdraw, write_socket_path
 from fuzztui.remote.protocol import (
+    APPLIED,
     MAX_LINE,
     MAX_NAME,
     PROTO,
@@ -75,12 +76,30 @@ HUB_ID = re.compile(r"[0-9a-z]{1,20}\.c[0-9]{1,18}")
 """What ids of a hub's commands look like: the hub's log, and the id in it."""
 
 
+@dataclass(slots=True)
+class Beyond:
+    """For a server whose commands another machine executes: what that machine allows."""
+
+    fetch: Callable[[str], Awaitable[str]]
+    """Gets a file of the run, by its path in it; returns why that failed, or an empty string."""
+    account: str = ""
+    """The account that gives the commands over there."""
+    why_not_steer: str = ""
+
+
 class ControlServer:
     """Listens for the clients of a run; calls ``submit(command, by)`` with each command."""
 
-    def __init__(self, run: Path, submit: Submit, access: Access | None = None) -> None:
+    def __init__(
+        self,
+        run: Path,
+        submit: Submit,
+        access: Access | None = None,
+        beyond: Beyond | None = None,
+    ) -> None:
         self._run = run
         self._submit = submit
+        self._beyond = beyond
         self._access = access or Access()
         self._path: Path | None = None
         self._inode = 0
@@ -99,7 +118,8 @@ class ControlServer:
         continues.
         """
         if self._path is not None and _inode(self._path) == self._inode:
-            link_to_run(self._run, self._path)  # old files are removed from /tmp
+            if self._beyond is None:
+                link_to_run(self._run, self._path)  # old files are removed from /tmp
             return
         group = self._access.gid
         path = socket_path(self._run, group)
@@ -120,7 +140,8 @@ class ControlServer:
             former.close()
         self._path, self._inode = path, _inode(path)
         write_socket_path(self._run, path)
-        link_to_run(self._run, path)
+        if self._beyond is None:
+            link_to_run(self._run, path)
 
     async def close(self) -> None:
         """Stop listening and close all connections."""
@@ -145,6 +166,8 @@ class ControlServer:
                 raise ProtocolError(f"the campaign belongs to {user_name(os.getuid())}")
             client.account = account(peer.uid)
             client.why_not_steer = self._access.why_not_steer(peer)
+            if self._beyond is not None:
+                client.why_not_steer = client.why_not_steer or self._beyond.why_not_steer
             await self._converse(reader, client)
         except ProtocolError as e:
             client.send({"error": str(e)})
@@ -167,7 +190,7 @@ class ControlServer:
                 "version": fuzztui.__version__,
                 "run": os.fspath(self._run),
                 "pid": os.getpid(),
-                "account": client.account,
+                "account": self._beyond.account if self._beyond else client.account,
                 "why_not_steer": client.why_not_steer,
             }
         )
@@ -183,6 +206,9 @@ class ControlServer:
             raise ProtocolError("a request needs a number 'n' and a name 'by'")
         if len(client.waiting) >= MAX_PENDING:
             raise ProtocolError(f"{MAX_PENDING} commands of this client are already pending")
+        if self._beyond is not None and isinstance(file := request.get("fetch"), str):
+            client.wait_for(_fetch(n, self._beyond.fetch(file), client))
+            return
         try:
             command = decode_command(request.get("command"))
         except CodecError as e:
@@ -200,9 +226,7 @@ class ControlServer:
         who = author(by[:MAX_NAME], client.account)
         ticket = self._submit(command, who, undoes=ids, step=step[:MAX_NAME], hub_id=hub_id)
         client.send({"n": n, "issued": ticket.id})
-        waiter = asyncio.ensure_future(_pass_on(n, ticket, client, patience))
-        client.waiting.add(waiter)
-        waiter.add_done_callback(client.waiting.discard)
+        client.wait_for(_pass_on(n, ticket, client, patience))
 
 
 class _Client:
@@ -225,6 +249,11 @@ class _Client:
             return
         self._writer.write(encode(message))
 
+    def wait_for(self, job: Coroutine[Any, Any, None]) -> None:
+        waiter = asyncio.ensure_future(job)
+        self.waiting.add(waiter)
+        waiter.add_done_callback(self.waiting.discard)
+
     def hang_up(self) -> None:
         for waiter in list(self.waiting):
             waiter.cancel()
@@ -237,6 +266,11 @@ async def _message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     except ValueError:
         raise ProtocolError(f"a line of more than {MAX_LINE} bytes") from None
     return decode(line) if line else None
+
+
+async def _fetch(n: int, getting: Awaitable[str], client: _Client) -> None:
+    problem = await getting
+    client.send({"n": n, "result": REJECTED if problem else APPLIED, "detail": problem})
 
 
 async def _pass_on(n: int, ticket: Ticket, client: _Client, patience: float) -> None:
