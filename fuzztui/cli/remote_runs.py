@@ -96,7 +96,7 @@ def mirrored(address: str, run: str, *, read_only: bool) -> Iterator[Mirror]:
         yield Mirror(directory, _caught_up(directory, address, died), died)
 
 
-def user_of(run: Path, mirror: Mirror | None, *, read_only: bool) -> RunUser:
+def user_of(run: Path, mirror: Mirror | None, *, read_only: bool = False) -> RunUser:
     """Return what the supervisor of a run allows this user."""
     origin = None if mirror is None else mirror.origin
     why = "opened with --read-only" if read_only else ""

@@ -61,6 +61,12 @@ def origin_of(run: Path) -> Origin | None:
     return Origin(address, path, whole(found.get("last"), 0))
 
 
+def run_name(run: Path) -> str:
+    """Return how commands name a run: its directory, or ``user@box:RUN``."""
+    origin = origin_of(run)
+    return str(run) if origin is None else origin.spec
+
+
 def write_origin(run: Path, origin: Origin) -> None:
     """Mark a directory as a mirrored run. Raises OSError."""
     replace_text(run / "supervisor" / _FILE, json.dumps(asdict(origin)))
