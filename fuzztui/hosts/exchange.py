@@ -2,7 +2,8 @@
 
 Only mains: everything else on a host has its finds from there. Only what the main has found
 itself: what it has imported is where it came from. An entry whose content a host has is not sent
-to it. The hub keeps all of them in its own ``out/HOST_main/queue/``.
+to it. The hub keeps all of them in its own ``out/HOST_main/queue/``. Seeds that are added at the
+hub travel in the same way.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.entries import entry_id
 from fuzztui.hosts.link import HostLink, LinkLost
 from fuzztui.hosts.protocol import MAX_BATCH, to_text
+from fuzztui.observe.afl_names import ADDED
 
 GATHER_S = 0.2
 """Seconds for which entries are collected before they are sent together."""
+
+HUB_ADDED = "hub_added"
+"""The passive instance of a host that contains the seeds that were added at the hub."""
 
 MAX_FILES = 500
 """Files in one message."""
@@ -36,6 +41,9 @@ class Exchange:
     ) -> None:
         self._run_dir = run_dir
         self._mains = [*mains]
+        self._sources = [*self._mains, HUB_ADDED]
+        self._added = -1
+        """The highest id of the seeds that were passed on."""
         self._trouble = trouble
         self._known: dict[str, set[bytes]] = {main: set() for main in self._mains}
         """By main: hashes of the contents that its host has, as far as this hub knows."""
@@ -50,20 +58,29 @@ class Exchange:
             for name in self._entries(main):
                 with contextlib.suppress(OSError):
                     self._known[main].add(_digest(self._path(main, name).read_bytes()))
+        self._added = max(map(entry_id, self._entries(HUB_ADDED)), default=-1)
 
     def found(self, main: str, name: str, data: bytes) -> None:
         """Pass an entry on, which the hub has stored already."""
         self._known[main].add(_digest(data))
-        for other in self._mains:
-            if other != main:
-                self._waiting[other].append((main, name))
-                self._woken[other].set()
+        self._pass_on(main, name)
+
+    def added(self) -> None:
+        """Pass the seeds on that were added since the last call."""
+        for name in sorted(self._entries(HUB_ADDED), key=entry_id):
+            if entry_id(name) > self._added:
+                self._added = entry_id(name)
+                self._pass_on(HUB_ADDED, name)
+
+    def _pass_on(self, source: str, name: str) -> None:
+        for main in self._mains:
+            if main != source:
+                self._waiting[main].append((source, name))
+                self._woken[main].set()
 
     async def serve(self, main: str, link: HostLink) -> None:
         """Send entries to the host of ``main`` until the connection is lost (LinkLost)."""
-        others = [other for other in self._mains if other != main]
-        if not others:
-            return
+        others = [other for other in self._sources if other != main]
         have = (await link.ask("have", instances=others)).get("ids")
         highest = have if isinstance(have, dict) else {}
         self._waiting[main] = deque(await asyncio.to_thread(self._missing, others, highest))
@@ -111,14 +128,17 @@ class Exchange:
             self.sent_bytes += len(data)
         return rows, digests
 
-    def _entries(self, main: str) -> list[str]:
+    def _queue(self, source: str) -> Path:
+        return self._run_dir.instance(ADDED if source == HUB_ADDED else source) / "queue"
+
+    def _entries(self, source: str) -> list[str]:
         with contextlib.suppress(OSError):
-            names = os.listdir(self._run_dir.instance(main) / "queue")  # noqa: PTH208 - names only
+            names = os.listdir(self._queue(source))  # noqa: PTH208 - names only
             return [name for name in names if entry_id(name) >= 0]
         return []
 
-    def _path(self, instance: str, name: str) -> Path:
-        return self._run_dir.instance(instance) / "queue" / name
+    def _path(self, source: str, name: str) -> Path:
+        return self._queue(source) / name
 
 
 def _digest(data: bytes) -> bytes:

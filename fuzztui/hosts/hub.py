@@ -24,7 +24,8 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.hosts.exchange import Exchange
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
-from fuzztui.instances.launcher import Handler
+from fuzztui.instances.add_seed import seeder
+from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.instances.life import EndReason
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
@@ -38,7 +39,7 @@ from fuzztui.supervise.tasks import Tasks
 from fuzztui.supervise.write_check import Notice
 from fuzztui.verdicts.judging import verdicts_file
 from fuzztui.verdicts.keeper import VerdictsKeeper
-from fuzztui.wire.commands import Stop
+from fuzztui.wire.commands import AddSeed, Stop
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -116,7 +117,10 @@ class Hub:
             verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
         )
         self._first_verdicts: list[Any] = []
-        self.handlers: Mapping[str, Handler] = self._verdicts.handlers()
+        self.handlers: Mapping[str, Handler] = {
+            **self._verdicts.handlers(),
+            AddSeed.name: self._add_seed,
+        }
         self.router: HostRouter
         self._server: ControlServer
 
@@ -220,6 +224,11 @@ class Hub:
     def request(self, host: str, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor on a host; False if it is not connected."""
         return self.members[host].request(request)
+
+    async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
+        answer = await seeder(self._run_dir)(command, progress)
+        await asyncio.to_thread(self.exchange.added)
+        return f"{answer}, on all hosts"
 
     def stopping(self, by: str) -> None:
         """Note that a user stops the campaign on all hosts."""

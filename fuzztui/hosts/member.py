@@ -17,7 +17,8 @@ from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
 from fuzztui.hosts.routing import HostRouter
-from fuzztui.hosts.shipping import Shipment, ship, shipment
+from fuzztui.hosts.sending import ship
+from fuzztui.hosts.shipping import Shipment, host_run, shipment
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.model.selectors import ENDED
@@ -187,8 +188,7 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        cargo = await asyncio.to_thread(self._shipment)
-        return await open_host(self.place, [cargo.run])
+        return await open_host(self.place, [host_run(self._loaded.campaign, self.place)])
 
     def _shipment(self) -> Shipment:
         return shipment(self._loaded, self.place, self._index, self._run_dir.path)
