@@ -96,6 +96,18 @@ CAMPAIGN = (
         minimum=0,
     ),
     Key(
+        "group",
+        "string",
+        "A Unix group whose members may look at the run: `attach`, `status` (docs/hosts.md). "
+        "Default: nobody but its owner may.",
+    ),
+    Key(
+        "group_may_steer",
+        "boolean",
+        "Whether members of `group` may also steer the campaign.",
+        default=False,
+    ),
+    Key(
         "host",
         "string",
         "Set by fuzztui in the copy of a campaign that runs on a host (docs/hosts.md): names of "

@@ -62,6 +62,9 @@ def add_attach(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import attach
 
     add_optional_run(parser)
+    parser.add_argument(
+        "--read-only", action="store_true", help="look only: no key steers the campaign"
+    )
     add_theme(parser)
     return attach.attach
 

@@ -41,6 +41,7 @@ from fuzztui.supervise.observation import ObservationLoop
 from fuzztui.supervise.phases import CampaignPhases
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.resume import CampaignStartup
+from fuzztui.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.write_check import Notice, WriteCheck
 from fuzztui.verdicts.judging import verdicts_file
@@ -96,6 +97,7 @@ class Supervisor:
         self._campaign = campaign
         self._run_dir = run_dir
         self._launcher = launcher = launcher_for(campaign.kind)
+        self._sharing = RunSharing(campaign, run_dir)
         self._progress = progress
         progress("opening the campaign log")
         notice = Notice(trouble)
@@ -147,7 +149,7 @@ class Supervisor:
             **(worklist_handlers(self.state, self.record) if campaign.mutants else {}),
         }
         self._router = CommandRouter(self)
-        self._server = ControlServer(run_dir.path, self._router.submit)
+        self._server = ControlServer(run_dir.path, self._router.submit, self._sharing.access)
 
     def setup(self) -> None:
         """Prepare what all instances need, unless engines run already. Blocking.
@@ -175,7 +177,7 @@ class Supervisor:
         cannot start; nothing has been logged then.
         """
         try:
-            socket_path(self._run_dir.path)
+            socket_path(self._run_dir.path, self._sharing.access.gid)
         except OSError as e:
             raise SupervisorError(str(e)) from None
         loop = asyncio.get_running_loop()
@@ -185,6 +187,7 @@ class Supervisor:
         reaper = Reaper(lambda: {life.pid for life in self.lives.values()} | children())
         reaper.start(loop)
         await self._begin()
+        await asyncio.to_thread(self._sharing.share_all)
         with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         ready()
@@ -198,6 +201,8 @@ class Supervisor:
         tasks.repeat(self._tidy, TIDY_S)
         tasks.repeat(self._look_for_passive, RESOURCES_S)
         tasks.repeat(self._verdicts.run, RESOURCES_S)
+        if self._sharing.on:
+            tasks.repeat(self._sharing.run, SHARE_S)
         if self._triage:
             tasks.repeat(self._triage.run, RESOURCES_S)
         if self._notifier:
@@ -221,7 +226,7 @@ class Supervisor:
 
     async def _begin(self) -> None:
         """Create and observe the directories, then start or resume the campaign."""
-        notes = [*self._log.repairs, *self._setup_messages]
+        notes = [*self._log.repairs, *self._setup_messages, *self._sharing.notes]
         try:
             notes += self._observation.add(self.lives.values())
         except OSError as e:
@@ -313,6 +318,7 @@ class Supervisor:
         if first := self._phases.first:
             first.on_event(event)
         life = self.lives.get(getattr(event, "instance", ""))
+        self._sharing.saw(event)
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)
         if self._notifier:
