@@ -12,7 +12,8 @@ from fuzztui.base.atomic import replace_bytes
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
-from fuzztui.hosts.exchange import Exchange
+from fuzztui.hosts.entries import GaplessQueue
+from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
@@ -39,7 +40,7 @@ COMPARED: Final = 10_000
 class MemberContext(Protocol):
     """The part of the hub that a host uses."""
 
-    exchange: Exchange
+    exchange: HostExchange
     router: HostRouter
 
     @property
@@ -81,6 +82,7 @@ class HostMember:
         self._index = index
         self._main = host_instances(place)[0]
         self._failure = ""
+        self._queue: GaplessQueue | None = None
         self._refused = 0
         """Records and files that are not this host's: only the first is reported."""
         self._known_upto = -1
@@ -274,8 +276,13 @@ class HostMember:
         for path, data in files.items():
             try:
                 target = self._target(path)
-                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                replace_bytes(target, data, self._run_dir.out)
+                if target.parent.name == "queue":
+                    if self._queue is None:
+                        self._queue = GaplessQueue(target.parent.parent)
+                    self._queue.store(target.name, data)
+                else:
+                    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    replace_bytes(target, data, self._run_dir.out)
                 stored[path] = data
             except (ProtocolError, OSError) as e:
                 self._refuse(f"{path[:200]!r}: {e}")
@@ -289,6 +296,8 @@ class HostMember:
         if rest == UNSAFE:
             return directory / UNSAFE
         folder, _, name = rest.partition("/")
+        if folder == "queue" and instance != self._main:
+            raise ProtocolError("not an entry of the main instance")
         return directory / folder_name(folder) / file_name(name)
 
     def _is_mine(self, instance: str) -> bool:

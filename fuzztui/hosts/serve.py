@@ -44,6 +44,7 @@ from fuzztui.hosts.protocol import (
     unframe,
 )
 from fuzztui.hosts.receive import Receiver, campaign_here
+from fuzztui.hosts.shipping import take_analysed
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.process.identity import boot_id
@@ -290,6 +291,7 @@ class HostServer:
 
         def begin() -> int:
             prepare_run(self._run)
+            take_analysed(self._run)
             return start(self._run, campaign_here(body.get("campaign"), self._run))
 
         try:
