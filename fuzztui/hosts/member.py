@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -13,7 +14,7 @@ from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
 from fuzztui.hosts.entries import GaplessQueue
-from fuzztui.hosts.exchange import HostExchange
+from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
@@ -22,10 +23,11 @@ from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
+from fuzztui.model.passive import OURS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import EntrySaved, Event, HostState, Message, Record
+from fuzztui.wire.events import EntrySaved, Event, HostState, Message, PassiveInstance, Record
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
@@ -46,6 +48,10 @@ class MemberContext(Protocol):
     @property
     def state(self) -> State:
         """The state of the campaign."""
+
+    @property
+    def hosts(self) -> Iterable[str]:
+        """The names of all hosts."""
 
     @property
     def leaving(self) -> bool:
@@ -290,9 +296,8 @@ class HostMember:
 
     def _target(self, path: str) -> Path:
         instance, _, rest = path.partition("/")
-        if not self._is_mine(instance):
-            raise ProtocolError("not an instance of this host")
-        directory = self._run_dir.instance(instance_name(instance))
+        instance = instance_name(self._named(instance))
+        directory = self._run_dir.instance(instance)
         if rest == UNSAFE:
             return directory / UNSAFE
         folder, _, name = rest.partition("/")
@@ -300,19 +305,29 @@ class HostMember:
             raise ProtocolError("not an entry of the main instance")
         return directory / folder_name(folder) / file_name(name)
 
-    def _is_mine(self, instance: str) -> bool:
-        return instance.startswith(f"{self._name}_")
+    def _named(self, instance: str) -> str:
+        """Return the name here of an instance over there: it begins with the host's."""
+        return instance if instance.startswith(f"{self._name}_") else f"{self._name}_{instance}"
 
     def _take(self, record: Record) -> None:
-        event: Event | None = record.event
-        instance = getattr(event, "instance", "")
-        if instance and not self._is_mine(str(instance)):
-            self._refuse(f"an event of {str(instance)[:60]!r}, which is not on this host")
-            return
-        event = self._context.router.translate(self._name, record.event)
+        event: Any = self._context.router.translate(self._name, record.event)
+        if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
+            return  # it contains what the hub has sent
+        if instance := getattr(event, "instance", ""):
+            if instance in OURS and self._named(instance) not in self._context.state.instances:
+                passive = PassiveInstance(self._named(instance), f"{instance} on {self._name}")
+                self._context.record(passive)
+            event = replace(event, instance=self._named(instance))
+        sync = getattr(event, "sync", "")
+        if sync and not self._is_sent(sync):
+            event = replace(event, sync=self._named(sync))
         if event is not None:
-            origin = Record(record.seq, record.t, event, self._name)
-            self._context.relay(origin, event)
+            self._context.relay(Record(record.seq, record.t, event, self._name), event)
+
+    def _is_sent(self, instance: str) -> bool:
+        """Whether an instance over there is another host's, or the hub's."""
+        others = (f"{name}_" for name in self._context.hosts if name != self._name)
+        return instance.startswith((HUB, *others))
 
     def _refuse(self, what: str) -> None:
         self._refused += 1
