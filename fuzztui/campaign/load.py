@@ -341,6 +341,8 @@ class _Loader:
             verdicts=verdicts,
             seed=campaign["seed"],
             host=campaign["host"] or "",
+            group=campaign["group"] or "",
+            group_may_steer=campaign["group_may_steer"],
             budget_s=seconds,
             budget_trials=trials,
             stop_crashes=resolved["stop"]["crashes"],
@@ -356,6 +358,8 @@ class _Loader:
             notify=resolved["notify"],
             hosts=places(hosts, engine["instances"]),
         )
+        if found.group_may_steer and not found.group:
+            self._problem("campaign.group_may_steer", "needs campaign.group, a Unix group")
         if found.notify:
             self._notify_command(found.notify, frozen["notify"])
         if "command" in target:

@@ -124,6 +124,16 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ),
         ),
     ),
+    "several machines": (
+        CommandHelp(
+            "sync",
+            (("RUN DIR", "exchange entries with other runs through DIR"),),
+            (
+                "sync runs/tomllib /path/to/shared --every 5m",
+                "sync runs/tomllib .cache/fuzz --name ci --prune --json",
+            ),
+        ),
+    ),
     "after the run": (
         CommandHelp(
             "replay",

@@ -29,6 +29,7 @@ from fuzztui.cli.running_options import (
     add_status,
     add_watch,
 )
+from fuzztui.cli.sharing_options import add_sync
 
 _WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
 
@@ -117,6 +118,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "comparisons": add_comparisons,
     "events": add_events,
     "metrics": add_metrics,
+    "sync": add_sync,
     "replay": add_replay,
     "report": add_report,
     "compare": add_compare,
