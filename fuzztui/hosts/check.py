@@ -124,7 +124,7 @@ async def _check(
             raise HostError(f"the host cannot answer: {error}", "see that its /proc is readable")
         report.facts = {k: v for k, v in facts.items() if k not in ("n", "wall")}
         report.facts["clock_s"] = round(clock, 2)
-        report.findings += _machine(place, clock, facts, kind)
+        report.findings += machine_findings(place, clock, facts, kind)
         if loaded is None:
             return
         try:
@@ -186,10 +186,10 @@ def _texts(value: Any) -> dict[str, str]:
 # ------------------------------------------------------------------------ the machine
 
 
-def _machine(
+def machine_findings(
     place: HostPlace, clock_s: float, facts: Mapping[str, Any], kind: str
 ) -> Iterator[HostFinding]:
-    """Yield what the facts about a machine mean."""
+    """Yield what a host's facts about itself mean."""
     text = _texts(facts)
     cores, load = whole(facts.get("cores")), real(facts.get("load"))
     yield _finding(
