@@ -10,7 +10,7 @@ from fuzztui.base.text import several
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.places import HostPlace, address_problem, parse_host, places
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
-from fuzztui.cli.progress import Estimate
+from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import load_file
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.hosts.check import HostReport, check_hosts
@@ -32,8 +32,8 @@ def check_all(options: argparse.Namespace) -> int:
         if not hosts:
             message = f"{file}: names no hosts; add [hosts], or --host user@box*8"
             raise CliError(message, USAGE)
-    line = Estimate()
-    line.show_text(f"checking {several(len(hosts), 'host')}")
+    line = Counter()
+    line.show_now(f"checking {several(len(hosts), 'host')}")
     try:
         reports = asyncio.run(check_hosts(hosts, loaded, line.show_text))
     finally:

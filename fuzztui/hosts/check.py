@@ -85,8 +85,11 @@ async def check_hosts(
 ) -> list[HostReport]:
     """Check all hosts, several at the same time. ``loaded``: the campaign; None: none is tried."""
     turn = asyncio.Semaphore(AT_ONCE)
+    places = list(places)
+    done = 0
 
     async def one(place: HostPlace, index: int) -> HostReport:
+        nonlocal done
         async with turn:
             report = HostReport(place)
             try:
@@ -98,6 +101,8 @@ async def check_hosts(
             except LinkLost as e:
                 again = f"try again; `ssh {place.address} true` shows whether the host answers"
                 report.add("connection", FAILED, str(e), again if place.address else "try again")
+            done += 1
+            progress(f"{done} of {several(len(places), 'host')} checked")
             return report
 
     return list(await asyncio.gather(*(one(place, at) for at, place in enumerate(places))))
