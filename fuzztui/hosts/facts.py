@@ -53,7 +53,7 @@ def host_facts(run: Path, body: Mapping[str, Any]) -> dict[str, Any]:
                 "path": shutil.which("afl-fuzz") or "",
                 "version": afl_version("afl-fuzz"),
             }
-    if body.get("remove") is True and run.is_relative_to(Path(CHECKS).expanduser()):
+    if body.get("remove") is True and run.parent == Path(CHECKS).expanduser() and run.name != "..":
         shutil.rmtree(run, ignore_errors=True)
     return found
 
