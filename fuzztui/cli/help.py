@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "hosts",
-            ((f"check [{CAMPAIGN}]", "are the machines of [hosts] ready, and what to do"),),
+            (("check [FILE]", "report whether the hosts of a campaign are ready"),),
             ("hosts check campaign.toml", "hosts check --host user@box*8"),
         ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
