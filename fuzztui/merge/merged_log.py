@@ -100,7 +100,9 @@ def _translated(part: RunPart, record: Record) -> Record | None:
     """A record as the merged log has it, with the run as its host; None: the log has it already."""
     event = record.event
     if part.inner:  # a merged run: all its names are unique already
-        return record if record.host or isinstance(event, _OWN) else None
+        if record.host:
+            return Record(record.host_seq, record.host_t, event, host=record.host)
+        return record if isinstance(event, _OWN) else None
     if record.host and isinstance(event, _OF_A_HOST):
         return None
     if isinstance(event, (MutantsShard, HostState)):
@@ -137,6 +139,7 @@ def _first(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
         seed=first.seed,
         budget_s=max(state.budget_s for state in states),
         budget_trials=sum(state.budget_trials for state in states),
+        instances=[name for part in parts for name in _instances(part)],
         wall=min((s.started_wall for s in states if s.started_wall), default=0.0),
         version=fuzztui.__version__,
     )
@@ -163,6 +166,12 @@ def _last(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
         reason += f", {len(unfinished)} of which had not ended"
     worst = next((s for s in ("failed", "stopped") if s in states), "finished")
     yield CampaignEnded("stopped" if unfinished and worst == "finished" else worst, reason)
+
+
+def _instances(part: RunPart) -> list[str]:
+    """The instances as the merged log names them, without those of mutants' turns."""
+    names = [i.id for i in part.state.instances.values() if not i.mutant]
+    return names if part.inner else [Renamer(part.name).instance(name) for name in names]
 
 
 def _names(parts: Sequence[RunPart]) -> list[str]:

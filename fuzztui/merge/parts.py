@@ -107,16 +107,34 @@ def without_copies(parts: Sequence[RunPart]) -> tuple[list[RunPart], list[str]]:
 
 
 def name_parts(parts: Sequence[RunPart]) -> None:
-    """Give each run a name of its own, by its directory's. A merged run keeps its names."""
+    """Give each run a name of its own: what distinguishes its directory's name from the others'.
+
+    A merged run keeps its names.
+    """
     taken = {str(row["name"]) for part in parts for row in part.inner}
     if sum(len(part.inner) for part in parts) > len(taken):
         raise MergeError("two merged runs have parts of the same name; merge the original runs")
+    plain = [part.run.path.name for part in parts if not part.inner]
+    same = _same_words(plain)
     for part in parts:
         if part.inner:
             continue
-        base = _UNFIT.sub("-", part.run.path.name).strip("-")[:_MAX_NAME] or "run"
+        base = _UNFIT.sub("-", part.run.path.name[same:]).strip("-")[:_MAX_NAME] or "run"
         part.name = next(n for n in _numbered(base) if n not in taken)
         taken.add(part.name)
+
+
+def _same_words(names: Sequence[str]) -> int:
+    """Characters of the whole words with which all names begin; 0 for one name."""
+    if len(names) < 2:
+        return 0
+    same = 0
+    for at, characters in enumerate(zip(*names, strict=False)):
+        if len(set(characters)) > 1:
+            break
+        if characters[0] in "-_.":
+            same = at + 1
+    return same
 
 
 def _numbered(base: str) -> Iterator[str]:
