@@ -21,7 +21,9 @@ from typing import Any
 import fuzztui
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.hosts.exchange import Exchange
+from fuzztui.engines.kinds import kind_named
+from fuzztui.fuzzfirst.ranked import rank_once
+from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.instances.add_seed import seeder
@@ -54,6 +56,7 @@ from fuzztui.wire.events import (
 FLUSH_S = 0.05
 DECIDE_S = 0.5
 SOCKET_S = 1.0
+LOOK_S = 3.0
 VERDICTS_S = 3.0
 LAST_FLUSH_S = 60.0
 LAST_MEMBER_S = 2.0
@@ -102,7 +105,7 @@ class Hub:
         self._left = False
         """Whether only the hub ends, and the hosts continue."""
         self._stopping_since = 0.0
-        self.exchange = Exchange(
+        self.exchange = HostExchange(
             run_dir, [host_instances(place)[0] for place in campaign.hosts], self._warn
         )
         self.members = {
@@ -117,13 +120,18 @@ class Hub:
         self._verdicts = VerdictsKeeper(
             verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
         )
-        self._first_verdicts: list[Any] = []
+        self._first_events: list[Event] = []
         self.handlers: Mapping[str, Handler] = {
             **self._verdicts.handlers(),
             AddSeed.name: self._add_seed,
         }
         self.router: HostRouter
         self._server: ControlServer
+
+    @property
+    def log_name(self) -> str:
+        """A name for the log of this hub, the same after a restart."""
+        return _log_name(self.state)
 
     @property
     def hosts(self) -> Iterable[str]:
@@ -134,10 +142,12 @@ class Hub:
         """Build what is the same on all hosts. Blocking. Raises SupervisorError."""
         with contextlib.suppress(OSError):
             link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
-        self._first_verdicts = list(self._verdicts.at_start())
-        if "command" in self._campaign.target:  # a program is built once, here
-            launcher = launcher_for(self._campaign.kind)
-            launcher.setup(self._campaign, self._run_dir, self._progress)
+        self._first_events += self._verdicts.at_start()
+        campaign = self._campaign
+        once = "command" in campaign.target or campaign.draws_constants or campaign.mutants
+        if once or kind_named(campaign.kind).analysis:
+            launcher = launcher_for(campaign.kind)
+            self._first_events += launcher.setup(campaign, self._run_dir, self._progress)
         self._progress("reading the entries of an earlier hub")
         self.exchange.load()
 
@@ -151,22 +161,24 @@ class Hub:
             loop.add_signal_handler(number, self._leave, signal.Signals(number).name)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)
         self._begin()
-        self.router = HostRouter(self, _log_name(self.state))
+        self.router = HostRouter(self, self.log_name)
         self._server = ControlServer(self._run_dir.path, self.router.submit)
         with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         tasks = self._tasks
-        links = [tasks.spawn(self._run_member(member)) for member in self.members.values()]
         self.router.resume()
         tasks.repeat(self._flush, FLUSH_S)
         tasks.repeat(self._decide, DECIDE_S)
         tasks.repeat(self._server.listen, SOCKET_S)
+        tasks.repeat(self._look, LOOK_S)
         tasks.repeat(self._verdicts.run, VERDICTS_S)
         if self._notifier:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         ready()
+        ranked = await self._rank()
+        links = [tasks.spawn(self._run_member(m)) for m in self.members.values() if ranked]
         await self._over.wait()
-        if not self._left:  # they note the end of their hosts
+        if links and not self._left:  # they note the end of their hosts
             await asyncio.wait(links, timeout=LAST_MEMBER_S)
         for link in links:
             link.cancel()
@@ -175,6 +187,22 @@ class Hub:
         if self._notifier and self._end_reason:
             await self._notifier.finish(self._end_reason.state, self._end_reason.reason)
         await self._finish()
+
+    async def _rank(self) -> bool:
+        """Rank the mutants of a fuzz-first campaign, once for all hosts; False if it cannot."""
+        if not self._campaign.mutants:
+            return True
+
+        def progress(text: str) -> None:
+            self.record(CampaignState("starting", text))
+
+        try:
+            await rank_once(self._campaign, self._run_dir, progress)
+        except (SupervisorError, OSError) as e:
+            self._end_reason = EndReason("failed", str(e))
+            self._over.set()
+            return False
+        return True
 
     def _begin(self) -> None:
         """Record the start of the campaign, or of another hub."""
@@ -198,7 +226,7 @@ class Hub:
                     version=fuzztui.__version__,
                 )
             )
-        self.record(*self._first_verdicts)
+        self.record(*self._first_events)
         started = SupervisorStarted(os.getpid(), time.time(), host=socket.gethostname())
         self.record(replace(started, cores=sum(h.cores for h in state.hosts.values())))
         if state.state not in ("running", "paused"):
@@ -230,7 +258,7 @@ class Hub:
 
     async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
         answer = await seeder(self._run_dir)(command, progress)
-        await asyncio.to_thread(self.exchange.added)
+        await self._look()
         return f"{answer}, on all hosts"
 
     def stopping(self, by: str) -> None:
@@ -250,6 +278,10 @@ class Hub:
     def _react(self, event: Event) -> None:
         if self._notifier:
             self._notifier.saw(event)
+
+    async def _look(self) -> None:
+        await asyncio.to_thread(self.exchange.look)
+        self.exchange.pass_on_found()
 
     async def _flush(self) -> None:
         self.flush()
