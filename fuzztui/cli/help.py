@@ -133,6 +133,14 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 "sync runs/tomllib .cache/fuzz --name ci --prune --json",
             ),
         ),
+        CommandHelp(
+            "merge",
+            (("RUN... -o OUT", "join shards, repetitions or scores into one"),),
+            (
+                "merge runs/json-1-of-2 runs/json-2-of-2 -o runs/json",
+                "merge score-1.json score-2.json -o score.json",
+            ),
+        ),
     ),
     "after the run": (
         CommandHelp(
