@@ -101,6 +101,8 @@ class RunMirror:
                 "attach again to see it"
             )
             return None
+        if not hello.run.isprintable():  # users copy commands that contain it
+            raise HostError("the name of the run contains unprintable characters")
         self._log = hello.log
         self._running(hello.running)
         # Not awaited: the link asks nothing before it is connected.
