@@ -165,7 +165,8 @@ def measure(where: Path, recording: Path, count: int, seconds: float) -> dict[st
     rows = "\n".join(f'"h{n}" = {{ instances = 4 }}' for n in range(1, count + 1))
     (where / "hub" / "campaign.toml").write_text(
         f'[campaign]\nname = "hub"\n[engine]\nkind = "zest"\n[target]\n'
-        f'function = "{recording.parent.parent}/brackets.py:f"\n[hosts]\n{rows}\n'
+        f'function = "{recording.parent.parent}/brackets.py:f"\ninclude = ["brackets"]\n'
+        f"[hosts]\n{rows}\n"
     )
     player = subprocess.Popen(
         [*python, me, "--play", str(where), str(recording), str(count)], env=env

@@ -19,6 +19,7 @@ from fuzztui.cli.samples import named
 from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
+from fuzztui.model.stats import PASSIVE
 from fuzztui.remote.address import supervised_runs
 from fuzztui.remote.lock import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
@@ -208,7 +209,7 @@ def unsupervised(run: Path) -> list[str]:
 def _mark_interrupted(state: State, living: Collection[str]) -> None:
     """Update the instances of an interrupted campaign, except those in ``living``."""
     for i in state.instances.values():
-        if i.state not in ENDED:
+        if i.state not in (*ENDED, PASSIVE):
             i.execs_per_sec = -1.0
             if i.id not in living:
                 i.state, i.pid, i.cpu, i.rss, i.processes = "interrupted", 0, 0.0, 0, 0

@@ -46,6 +46,7 @@ from fuzztui.model.selectors import (
     totals,
 )
 from fuzztui.model.state import Instance, State
+from fuzztui.model.stats import PASSIVE
 from fuzztui.model.status import status_dict
 from fuzztui.model.verdicts import verdict_of
 from fuzztui.model.yields import Yields, campaign_yields, rate_words
@@ -239,12 +240,20 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
+        *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *targeting_rows(state),
         *found_rows(state, at_least=now.is_lower_bound),
         ("run", run_name(run)),
     ]
+
+
+def _shard(state: State) -> Iterator[tuple[str, str]]:
+    """The row about the part of the program's mutants that the campaign has."""
+    if state.shard:
+        whole = several(state.shard_mutants, "mutant")
+        yield "shard", f"{state.shard} of {state.shards}, of {whole} in all"
 
 
 def status_text(run: Path, now: RunStatus) -> str:
@@ -254,6 +263,10 @@ def status_text(run: Path, now: RunStatus) -> str:
     shown, folded = folded_slots(state)
     found = tallies(state)
     for i in shown:
+        if i.passive:
+            words = f"{several(i.received, 'entry', 'entries')} of another run: {brief(i.passive)}"
+            lines.append(f"  {brief(i.id):<9} {PASSIVE:<10} {words}")
+            continue
         rate = instance_throughput(
             i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost
         )

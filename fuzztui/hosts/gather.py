@@ -70,15 +70,16 @@ class Parcel:
     """Directories that must exist even if they are empty."""
     parts: list[ShippedPart] = field(default_factory=list)
     _trees: dict[Path, str] = field(default_factory=dict)
-    _seen: set[Path] = field(default_factory=set)
-    """Directories of the trees that are shipped."""
+    _folders: set[str] = field(default_factory=set)
+    """Directories of the trees, by their paths below ``shipped``."""
     _sizes: dict[Path, int] = field(default_factory=dict)
     """Bytes by what is directly in a tree, to name the largest."""
+    _total: int = 0
 
     def add_trees(self, roots: Iterable[Path]) -> None:
         """Ship source trees, without what was made from them; one in another is shipped once."""
         for root in sorted(set(roots)):
-            if root not in self._seen:
+            if not self.place_of(root):
                 self.add_tree(root, f"tree{len(self._trees)}-{_plain(root.name)}", source=True)
 
     def add_tree(self, root: Path, name: str, *, source: bool = False) -> str:
@@ -86,8 +87,13 @@ class Parcel:
         self._trees[root] = name
         self.directories.add(name)
         count = size = 0
-        for path, relative, length in _walk(root, self._seen, source=source):
-            self.files[f"{name}/{relative}"] = path
+        for path, relative, length in _walk(root, source=source):
+            place = f"{name}/{relative}"
+            self.files[place] = path
+            folder = place.rpartition("/")[0]
+            while folder and folder not in self._folders:
+                self._folders.add(folder)
+                folder = folder.rpartition("/")[0]
             count, size = count + 1, size + length
             self._count(root / relative.partition("/")[0], length)
         self.parts.append(ShippedPart(root, count, size))
@@ -108,12 +114,12 @@ class Parcel:
 
     def place_of(self, path: Path) -> str:
         """Return where a path of this machine is below ``shipped``; "" if it is not shipped."""
+        if path in self._trees:
+            return self._trees[path]
         for root, name in self._trees.items():
-            if path == root:
-                return name
             if path.is_relative_to(root):
                 place = f"{name}/{path.relative_to(root).as_posix()}"
-                if place in self.files or path in self._seen:
+                if place in self.files or place in self._folders:
                     return place
         return ""
 
@@ -131,10 +137,11 @@ class Parcel:
 
     def _count(self, path: Path, size: int) -> None:
         self._sizes[path] = self._sizes.get(path, 0) + size
+        self._total += size
         self._refuse_too_much(_ENOUGH)
 
     def _refuse_too_much(self, times: int) -> None:
-        total, count = sum(self._sizes.values()), len(self.files)
+        total, count = self._total, len(self.files)
         if total <= times * MAX_BYTES and count <= times * MAX_FILES:
             return
         largest = sorted(self._sizes.items(), key=lambda row: -row[1])[:_SHOWN]
@@ -153,8 +160,8 @@ def _plain(name: str) -> str:
     return kept[:80].lstrip(".") or "x"
 
 
-def _walk(root: Path, seen: set[Path], *, source: bool) -> Iterator[tuple[Path, str, int]]:
-    """Yield each regular file with its path in ``root`` and its size; adds directories to ``seen``.
+def _walk(root: Path, *, source: bool) -> Iterator[tuple[Path, str, int]]:
+    """Yield each regular file with its path in ``root`` and its size.
 
     Links are followed, but not to a directory above.
     """
@@ -164,7 +171,6 @@ def _walk(root: Path, seen: set[Path], *, source: bool) -> Iterator[tuple[Path, 
         if real in above[where]:
             directories.clear()
             continue
-        seen.add(Path(where))
         directories[:] = sorted(d for d in directories if not _skipped(where, d, source=source))
         for name in directories:
             above[os.path.join(where, name)] = above[where] | {real}  # noqa: PTH118 - as os.walk

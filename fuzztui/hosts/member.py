@@ -12,7 +12,8 @@ from fuzztui.base.atomic import replace_bytes
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
-from fuzztui.hosts.exchange import Exchange
+from fuzztui.hosts.entries import GaplessQueue
+from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
@@ -39,7 +40,7 @@ COMPARED: Final = 10_000
 class MemberContext(Protocol):
     """The part of the hub that a host uses."""
 
-    exchange: Exchange
+    exchange: HostExchange
     router: HostRouter
 
     @property
@@ -81,6 +82,7 @@ class HostMember:
         self._index = index
         self._main = host_instances(place)[0]
         self._failure = ""
+        self._queue: GaplessQueue | None = None
         self._refused = 0
         """Records and files that are not this host's: only the first is reported."""
         self._known_upto = -1
@@ -88,6 +90,8 @@ class HostMember:
         campaign has ended or its supervisor has died; -1: it is known."""
         self._dead_pongs = 0
         self._starting = False
+        self._steerable = False
+        """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
         self._link = HostLink(self._open, self, queues=[self._main], crashes=True)
@@ -129,10 +133,10 @@ class HostMember:
         self._record("failed", reason)
 
     def request(self, request: Mapping[str, Any]) -> bool:
-        """Send a request to the supervisor over there; False if it is not connected."""
-        if self._link.connected:
+        """Send a request to the supervisor over there; False if it cannot be reached now."""
+        if self._steerable:
             self._spawn(self._link.send("request", request))
-        return self._link.connected
+        return self._steerable
 
     # ------------------------------------------------------------ what the link calls
 
@@ -146,7 +150,8 @@ class HostMember:
                 self._known_upto = hello.last
             else:
                 await self._start()
-        self._context.router.connected(self._name)
+        else:
+            self._supervised()
         if self._sending is not None:
             self._sending.cancel()
         self._sending = asyncio.ensure_future(self._exchange())
@@ -181,6 +186,7 @@ class HostMember:
 
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
+        self._steerable = False
         if state == "connecting" and self._known.state == "lost":
             return  # each attempt would be news
         self._record(state, reason)
@@ -241,10 +247,15 @@ class HostMember:
             else:
                 self._dead_pongs = 0
                 self._record("connected", "")
+                self._supervised()
         except HostError as e:
             self.failed(str(e))
         finally:
             self._starting = False
+
+    def _supervised(self) -> None:
+        self._steerable = True
+        self._context.router.connected(self._name)
 
     async def _exchange(self) -> None:
         with contextlib.suppress(LinkLost):  # it continues when the host is connected again
@@ -265,8 +276,13 @@ class HostMember:
         for path, data in files.items():
             try:
                 target = self._target(path)
-                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                replace_bytes(target, data, self._run_dir.out)
+                if target.parent.name == "queue":
+                    if self._queue is None:
+                        self._queue = GaplessQueue(target.parent.parent)
+                    self._queue.store(target.name, data)
+                else:
+                    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    replace_bytes(target, data, self._run_dir.out)
                 stored[path] = data
             except (ProtocolError, OSError) as e:
                 self._refuse(f"{path[:200]!r}: {e}")
@@ -280,6 +296,8 @@ class HostMember:
         if rest == UNSAFE:
             return directory / UNSAFE
         folder, _, name = rest.partition("/")
+        if folder == "queue" and instance != self._main:
+            raise ProtocolError("not an entry of the main instance")
         return directory / folder_name(folder) / file_name(name)
 
     def _is_mine(self, instance: str) -> bool:

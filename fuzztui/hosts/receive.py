@@ -98,7 +98,8 @@ class Receiver:
         self._incoming = run / "supervisor" / "incoming"
         self._list = run / "supervisor" / "shipped.json"
         self._awaited: dict[str, AwaitedFile] = {}
-        self._directories: set[str] = set()
+        self._missing: dict[str, list[AwaitedFile]] = {}
+        """By hash: the files whose content the hub is to send."""
         self._known: dict[str, list[Any]] = {}
         """By path: size, hash, time of change and mode of each file that has arrived."""
 
@@ -120,11 +121,11 @@ class Receiver:
         if total > MAX_BYTES or len(self._awaited) > MAX_FILES:
             raise ProtocolError("more files than may be shipped")
         for path in map(relative_path, directories):
-            self._directories.add(path)
             self._directory(Path(path))
         missing: dict[str, int] = {}
         for file in found:
-            if not self._has(file) and file.hash not in missing:
+            if not self._has(file):
+                self._missing.setdefault(file.hash, []).append(file)
                 missing[file.hash] = self._started(file)
         if body.get("last") is True:
             self._finish()
@@ -138,14 +139,12 @@ class Receiver:
         pieces = body.get("pieces")
         if not isinstance(pieces, list) or len(pieces) > MAX_ROWS:
             raise ProtocolError("pieces are missing")
-        by_hash: dict[str, list[AwaitedFile]] = {}
-        for file in self._awaited.values():
-            by_hash.setdefault(file.hash, []).append(file)
         for piece in pieces:
             digest = piece.get("hash") if isinstance(piece, dict) else None
-            if digest not in by_hash:
-                raise ProtocolError("a piece of no file that was named")
-            self._take(by_hash[digest], whole(piece.get("offset")), _unpacked(piece.get("data")))
+            if not isinstance(digest, str) or digest not in self._missing:
+                raise ProtocolError("a piece of no file that is missing")
+            data = _unpacked(piece.get("data"))
+            self._take(self._missing[digest], whole(piece.get("offset")), data)
         return {"stored": len(pieces)}
 
     # ------------------------------------------------------------------------- parts
@@ -157,7 +156,7 @@ class Receiver:
             raise ProtocolError(str(e)) from None
         self._base.mkdir(mode=0o700, exist_ok=True)
         self._incoming.mkdir(mode=0o700, exist_ok=True)
-        self._awaited, self._directories = {}, set()
+        self._awaited, self._missing = {}, {}
         known = read_json(self._list) or {}
         self._known = {k: row for k, row in known.items() if isinstance(row, list)}
 

@@ -16,13 +16,15 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import fuzztui
 from fuzztui.base.files import read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
-from fuzztui.hosts.entries import highest_ids, store_entry
+from fuzztui.hosts.entries import highest_ids, store_entries
+from fuzztui.hosts.facts import host_facts
 from fuzztui.hosts.finding import NoRun, find_run
 from fuzztui.hosts.looking import read_file, who_may
 from fuzztui.hosts.protocol import (
@@ -41,6 +43,8 @@ from fuzztui.hosts.protocol import (
     to_text,
     unframe,
 )
+from fuzztui.hosts.receive import Receiver, campaign_here
+from fuzztui.hosts.shipping import take_analysed
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.process.identity import boot_id
@@ -80,7 +84,11 @@ class HostServer:
         self._following: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._control: _Control | None = None
+        receiver, turn = Receiver(run), asyncio.Lock()
         self._asks: dict[str, Ask] = {
+            "ship": in_turn(turn, receiver.ship),
+            "blob": in_turn(turn, receiver.blob),
+            "check": in_turn(turn, partial(host_facts, run)),
             "start": self._start,
             "put": self._put,
             "have": self._have,
@@ -271,7 +279,7 @@ class HostServer:
             if ask is None:
                 raise ProtocolError(f"{str(body.get('what'))[:40]!r} cannot be asked here")
             answer = await ask(body)
-        except ProtocolError as e:
+        except (ProtocolError, SupervisorError) as e:
             answer = {"error": str(e)}
         except OSError as e:
             place = f"{e.filename}: " if e.filename else ""
@@ -280,20 +288,16 @@ class HostServer:
 
     async def _start(self, body: dict[str, Any]) -> dict[str, Any]:
         """Start, or resume, the campaign of the run. Answers its supervisor's pid."""
-        text = body.get("campaign")
-        if not isinstance(text, str):
-            raise ProtocolError("the campaign is missing")
 
         def begin() -> int:
             prepare_run(self._run)
-            return start(self._run, text)
+            take_analysed(self._run)
+            return start(self._run, campaign_here(body.get("campaign"), self._run))
 
         try:
             return {"pid": await asyncio.to_thread(begin)}
         except AlreadyRunning as e:
             return {"pid": e.pid}
-        except SupervisorError as e:
-            return {"error": str(e)}
 
     async def _put(self, body: dict[str, Any]) -> dict[str, Any]:
         """Store queue entries of other hosts' instances."""
@@ -302,10 +306,11 @@ class HostServer:
             raise ProtocolError("the files are missing")
 
         def store() -> int:
-            for row in rows:
-                name = instance_name(row.get("instance"))
-                store_entry(self._run_dir, name, file_name(row.get("name")), to_bytes(row["data"]))
-            return len(rows)
+            entries = [
+                (instance_name(r.get("instance")), file_name(r.get("name")), to_bytes(r["data"]))
+                for r in rows
+            ]
+            return store_entries(self._run_dir, entries)
 
         return {"stored": await asyncio.to_thread(store)}
 
@@ -340,6 +345,16 @@ class HostServer:
         """Answer under which account commands are given, and why they would be rejected."""
         found = await asyncio.to_thread(who_may, self._run)
         return found if self._steer else {**found, "why_not_steer": READ_ONLY}
+
+
+def in_turn(turn: asyncio.Lock, function: Callable[[dict[str, Any]], dict[str, Any]]) -> Ask:
+    """Return an ask that runs a blocking function in a thread, one such call at a time."""
+
+    async def ask(body: dict[str, Any]) -> dict[str, Any]:
+        async with turn:
+            return await asyncio.to_thread(function, body)
+
+    return ask
 
 
 def log_identity(records: Iterable[Record]) -> float:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import tomli_w
 
+from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import LARGEST
 from fuzztui.base.files import read_if_regular, read_json
 from fuzztui.base.text import several, visible
@@ -36,8 +37,13 @@ SEEDS_APART: Final = 1000
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/dev", "/proc", "/sys", "/etc")
 """What each host has by itself: programs there are not shipped."""
 
+ANALYSED: Final = ("targets.json", "constants.json", "supervisor/analysed.json")
+"""Files of a run that were made from the target, once for all hosts: with the same constants the
+entries of a generator mean the same on all of them."""
+
 _CWD: Final = "cwd"
 _BUILT: Final = "build"
+_RUN: Final = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,9 @@ def shipment(
     parcel = Parcel()
     try:
         tables = _Rewriting(loaded, place, run or loaded.campaign.output, parcel).tables()
+        for name in ANALYSED:
+            if (made := (run or loaded.campaign.output) / name).is_file():
+                parcel.add_file(made, f"{_RUN}/{Path(name).name}")
         files = parcel.finished()
     except OSError as e:
         raise HostError(
@@ -120,9 +129,22 @@ def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, 
         given["budget"] = shares(campaign)[index]
     engine = tables["engine"]
     engine["instances"] = place.instances
+    if campaign.mutants and len(campaign.hosts) > 1:  # each host fuzzes others first
+        tables["mutants"]["shard"] = f"{index + 1}/{len(campaign.hosts)}"
     there = ["main", *(f"s{i}" for i in range(1, place.instances))]
     if options := engine.get("options"):
         engine["options"] = {name: words for name, words in options.items() if name in there}
+
+
+def take_analysed(run: Path) -> None:
+    """On a host: put the shipped files of :data:`ANALYSED` in their places. Raises OSError.
+
+    A file that is there stays: that of the run's entries.
+    """
+    for name in ANALYSED:
+        shipped = run / SHIPPED / _RUN / Path(name).name
+        if shipped.is_file() and not (run / name).exists():
+            replace_bytes(run / name, shipped.read_bytes())
 
 
 def shares(campaign: Campaign) -> list[int]:
@@ -288,7 +310,7 @@ class _Rewriting:
 
     def _is_home(self, directory: Path) -> bool:
         """Whether it is the directory of the campaign file: the default of several keys."""
-        return directory in (self._home, self._home.resolve())
+        return directory.resolve() == self._home.resolve()
 
     def _command(self, words: list[str]) -> list[str]:
         program, *arguments = words

@@ -151,6 +151,8 @@ def _instance_dict(
         "slow_age_s": None if over else _age(i.slow_t, state.t),
         "directory": i.directory or None,
         "mutant": i.mutant or None,
+        "passive": i.passive or None,
+        "received": i.received if i.passive else None,
         "peers": i.peers,
         "capabilities": i.capabilities,
         "unable": i.unable,

@@ -25,6 +25,7 @@ from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.mutators.process import CollectorProcess
 from fuzztui.notify.notifier import Notifier
+from fuzztui.observe.passive import PassiveDirectories
 from fuzztui.oracle.process import OracleProcess
 from fuzztui.process.execute import children
 from fuzztui.process.identity import kill_marked
@@ -118,6 +119,7 @@ class Supervisor:
         self._tasks = Tasks(self.record)
         self._observation = ObservationLoop(run_dir, launcher, self._log, self._tasks)
         self.observe_final = self._observation.observe_final
+        self._passive = PassiveDirectories(run_dir.out)
         self._setup_messages: Sequence[Message] = ()
         self._stop_request = StopRequest()
         self.abide = self._stop_request.wait
@@ -197,6 +199,7 @@ class Supervisor:
         tasks.repeat(self._watch_signals, HALTS_S)
         tasks.repeat(self._check_writing, RESOURCES_S)
         tasks.repeat(self._tidy, TIDY_S)
+        tasks.repeat(self._look_for_passive, RESOURCES_S)
         tasks.repeat(self._verdicts.run, RESOURCES_S)
         if self._sharing.on:
             tasks.repeat(self._sharing.run, SHARE_S)
@@ -366,6 +369,11 @@ class Supervisor:
         if self._log.writable:  # otherwise the same problem is already reported
             directories = [life.directory for life in self.lives.values() if not life.over]
             await self._write_check.check([self._run_dir.supervisor, *directories])
+
+    async def _look_for_passive(self) -> None:
+        if self._log.writable:  # each change is returned once
+            known = {MUTANT_INPUTS, ORACLE, *self.lives}
+            self.record(*await asyncio.to_thread(self._passive.look, known))
 
     async def _tidy(self) -> None:
         for life in list(self.lives.values()):

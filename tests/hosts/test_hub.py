@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -23,15 +22,19 @@ from fuzztui.wire.events import CommandApplied, CommandIssued, Event, HostState,
 
 pytestmark = pytest.mark.slow
 
-TARGET = """
-def f(data: bytes):
-    if data[:1] == b"a":
-        if data[1:2] == b"b":
-            if data[2:3] == b"c":
-                raise ValueError("abc")
-    if len(data) > 9 and data[3] == 77:
-        return 1
-"""
+TARGET = "\n".join(
+    [
+        "def f(data: bytes):",
+        "    if data[:3] == b'abc':",
+        "        raise ValueError('abc')",
+        "    found = 0",
+        *(
+            f"    if len(data) > {n} and data[{n}] == {n * 37 % 256}:\n        found += {n}"
+            for n in range(30)
+        ),
+        "    return found",
+    ]
+)
 
 
 @pytest.fixture(scope="module")
@@ -166,10 +169,11 @@ def test_one_log_of_two_hosts(campaign: HubCampaign, hosts: Hosts) -> None:
 
 
 def test_finds_of_a_main_reach_the_main_of_another_host(campaign: HubCampaign) -> None:
-    state = campaign.until(lambda s: "h1_main" in s.instances["h2_main"].peers)
-    assert "h2_main" in state.instances["h1_main"].peers or campaign.until(
-        lambda s: "h2_main" in s.instances["h1_main"].peers
-    )
+    def peers(host: str) -> str:
+        where = f"{campaign.over_there}/out/{host}_main/.synced"
+        return campaign.hosts[host].run(f"ls {where}", check=False).stdout
+
+    state = campaign.until(lambda s: "h1_main" in peers("h2") and "h2_main" in peers("h1"))
     name = "out/h1_main/queue"
     there = campaign.hosts["h2"].run(f"ls {campaign.over_there}/{name}").stdout.split()
     own = {e.file.rpartition("/")[2] for e in state.entries.values() if e.instance == "h1_main"}
@@ -180,10 +184,7 @@ def test_finds_of_a_main_reach_the_main_of_another_host(campaign: HubCampaign) -
 def test_a_command_reaches_the_host_of_its_instance_and_names_its_author(
     campaign: HubCampaign,
 ) -> None:
-    answer = json.loads(
-        campaign.fuzztui("ctl", str(campaign.run), "promote", "h2_s1/1", "--json") or "{}"
-    )
-    assert answer
+    campaign.fuzztui("ctl", str(campaign.run), "promote", "h2_s1/1")
     applied = [e for e in campaign.events(CommandApplied) if e.instance == "h2_s1"]
     assert len(applied) == 1
     over_there = [
@@ -255,9 +256,10 @@ def test_a_log_that_lost_its_end_in_a_power_cut_is_followed_from_there(
         "sh", "-c", f"head -n 20 {tail} > {tail}.new; cat {tail}.new > {tail}; rm {tail}.new"
     )
     host.mend()
-    campaign.until(lambda s: s.hosts["h1"].state == "connected" and s.hosts["h1"].seq > 21)
+    campaign.until(lambda s: [e for e in campaign.events(HostState) if e.rewound >= 0])
+    state = campaign.until(lambda s: s.hosts["h1"].seq > 21 and s.hosts["h1"].campaign == "running")
     rewound = [e.rewound for e in campaign.events(HostState) if e.rewound >= 0]
-    assert rewound and rewound[0] < seq
+    assert rewound == [20] and state.hosts["h1"].seq < seq + 500
     kinds = {}
     for record in campaign.records():  # the newest with a number counts
         if record.host == "h1":

@@ -8,7 +8,7 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from fuzztui.model.oracle import FUZZLESS
+from fuzztui.model.passive import is_passive
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.series import Series
 from fuzztui.model.state import Changes, Instance, State
@@ -287,7 +287,7 @@ class OverviewScreen(CampaignScreen):
     def describe_row(self) -> ActionContext:
         """Return the context of the instance under the cursor."""
         instance = self.instances.current
-        if instance is not None and instance.id in FUZZLESS:
+        if instance is not None and is_passive(instance):
             return ActionContext(row=True)  # a passive instance cannot be steered
         return row_context(instance)
 
