@@ -241,7 +241,7 @@ def test_a_member_of_the_group_looks_and_does_not_steer(box: Host, terminal) -> 
         "from fuzztui.wire.commands import Pause;"
         f"r = ControlClient(Path({RUN!r}), 'x').send(Pause()); print(r.ok, r.detail)"
     )
-    python = 'PYTHONPATH="$(echo ~/.cache/fuzztui/lib/*)" python3 -P -c'
+    python = 'PYTHONPATH="$(ls -dt ~/.cache/fuzztui/lib/* | head -1)" python3 -P -c'
     assert box.run(f'{python} "{code}"', user="ann").stdout.startswith("False")
     assert commands(box) == before
     assert box.run(f"cat {RUN}/supervisor/stderr", user="ann", check=False).returncode
