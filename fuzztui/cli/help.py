@@ -53,8 +53,8 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
     "look": (
         CommandHelp(
             "attach",
-            (("[RUN]", "show the screen of a running or ended campaign"),),
-            ("attach runs/tomllib-mu2", "attach"),
+            (("[RUN]", "show a campaign; [USER@]HOST:RUN: over ssh"),),
+            ("attach runs/tomllib-mu2", "attach user@box:runs/tomllib-mu2"),
         ),
         CommandHelp(
             "watch",
