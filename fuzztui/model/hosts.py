@@ -32,6 +32,11 @@ _SUMMED = frozenset({"abreast", "count", "mutants_trials", "first_trials"})
 """Numbers of a fuzz-first plan that add up over hosts; of the others, times, the largest counts."""
 
 
+def host_of(record: Record) -> str:
+    """Return the host that a record comes from or is about; an empty string: no host."""
+    return record.host or (record.event.host if isinstance(record.event, HostState) else "")
+
+
 def host(state: State, name: str) -> Host:
     """Return the host ``name``, added if it is new."""
     found = state.hosts.get(name)

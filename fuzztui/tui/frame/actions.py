@@ -280,7 +280,7 @@ _LOOKING = (
     ),
     Action(
         "log.instance", ("i",), "Instance",
-        "Show only the instance under the cursor, or all", "Log",
+        "Show only the instance or host under the cursor, or all", "Log",
         scope="log", footer=11,
     ),
     Action(

@@ -11,6 +11,7 @@ from pathlib import Path
 from fuzztui.base.signals import is_by_signal, signal_name
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.model.hosts import host_of
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
@@ -396,9 +397,14 @@ def record_lines(record: Record, described: Described, wall: float, *, raw: bool
     ]
     if wall:
         lines.append(pair("clock", format.wall_clock(wall, "%Y-%m-%d %H:%M:%S")))
-    if described.instance:
+    if described.instance and described.instance != host_of(record):
         lines.append(pair("instance", described.instance))
+    if host_of(record):
+        lines.append(pair("host", host_of(record)))
     lines.append(pair("record", f"{record.seq:,}"))
+    if record.host:
+        there = f"record {record.host_seq:,} at {format.clock(record.host_t)} of its own log"
+        lines.append(pair("there", there))
     if not raw:
         return [*lines, [], [TextSpan("v shows all fields", "muted")]]
     return [*lines, [], title("fields"), *_fields(record)]
