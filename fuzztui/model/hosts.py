@@ -12,6 +12,7 @@ from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.state import Host, Instance, State
+from fuzztui.model.stats import out_of_reach
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -30,6 +31,10 @@ from fuzztui.wire.events import (
 
 _SUMMED = frozenset({"abreast", "count", "mutants_trials", "first_trials"})
 """Numbers of a fuzz-first plan that add up over hosts; of the others, times, the largest counts."""
+
+
+_UNREACHED = frozenset({"connecting", "lost", "failed"})
+"""States of a connection in which nothing is known of what runs on the host now."""
 
 
 def host_of(record: Record) -> str:
@@ -84,7 +89,14 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     there.clock_s = e.clock_s or there.clock_s
     there.boot = e.boot or there.boot
     touched.campaign = True
-    touched.instances |= {i.id for i in instances_of(state, e.host)}
+    for i in state.instances.values():
+        if not i.host and i.id.startswith(f"{e.host}_"):  # named by the hub, not yet reported
+            i.host = e.host
+    there_run = instances_of(state, e.host)
+    touched.instances |= {i.id for i in there_run}
+    if e.state in _UNREACHED:
+        for i in there_run:
+            out_of_reach(state, i)
 
 
 def _ignored(state: State, there: Host, record: Record) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
+from fuzztui.log.writer import LogWriter
 from fuzztui.wire import events as ev
 from fuzztui.wire.events import Event, Record
 
@@ -31,6 +35,21 @@ class HubLog:
                 continue
             there = self._seqs[host] = self._seqs.get(host, 0) + 1
             self.records.append(Record(seq, self.t, event, host, there, max(0.0, self.t - 1.0)))
+
+
+def write_run(run: Path, log: HubLog, *, now: bool = False) -> None:
+    """Write a run directory with ``log``; ``now``: as if its last record were from this second."""
+    for name in ("supervisor", "log", "out"):
+        (run / name).mkdir(parents=True)
+    (run / "campaign.toml").write_text("")
+    writer = LogWriter(run / "log")
+    for r in log.records:
+        event = r.event
+        if now and isinstance(event, ev.CampaignStarted | ev.SupervisorStarted):
+            event = replace(event, wall=time.time() - log.t + r.t)
+        there = Record(r.host_seq, r.host_t, event, r.host) if r.host else None
+        writer.append(event, r.t, there)
+    writer.flush()
 
 
 def instances_on(host: str, each: int) -> list[str]:

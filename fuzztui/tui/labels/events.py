@@ -7,6 +7,7 @@ from typing import Any
 
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.model.host_summary import CLOCK_S
 from fuzztui.model.stats import finite
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themes import SEMANTIC
@@ -311,10 +312,6 @@ def _campaign(event: ev.Event) -> Described:
             return Described(event.name, "(an event of a newer version)", "muted")
         case _:
             return Described(event.kind, "", "muted")
-
-
-CLOCK_S = 2.0
-"""Seconds by which the clock of a host must differ until that is shown."""
 
 
 def clock_text(seconds: float) -> str:
