@@ -38,6 +38,8 @@ class HostSummary:
     """
 
     host: Host
+    place: int = 0
+    """The position of the host in the campaign, from 0."""
     instances: int = 0
     running: int = 0
     """Instances that run, as last reported."""
@@ -90,15 +92,21 @@ def host_summaries(state: State, found: Mapping[str, FindingTally]) -> dict[str,
     for i in list(state.instances.values()):
         if i.host in by_host:
             by_host[i.host].append(i)
-    return {name: _summary(state.hosts[name], those, found) for name, those in by_host.items()}
+    return {
+        name: _summary(state.hosts[name], place, those, found)
+        for place, (name, those) in enumerate(by_host.items())
+    }
 
 
-def _summary(there: Host, every: list[Instance], found: Mapping[str, FindingTally]) -> HostSummary:
+def _summary(
+    there: Host, place: int, every: list[Instance], found: Mapping[str, FindingTally]
+) -> HostSummary:
     own = [i for i in every if not i.mutant]
     renewed = [i.stats_t for i in own if i.state in ("running", "stalled") and i.stats_t >= 0]
     known = there.state == CONNECTED
     return HostSummary(
         replace(there),  # a copy, which can be compared with a later one
+        place,
         instances=len(own),
         running=sum(i.state == "running" for i in own),
         execs=sum(i.stats.execs for i in every),

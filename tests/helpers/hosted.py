@@ -109,7 +109,7 @@ def hosted(
             for k, name in enumerate(ids):
                 figures(log, name, 10 * n + k, second, rng)
     file = "crashes/id:000000,sig:00,time:9"
-    for host in list(names)[:2]:
+    for host in [name for name in names if name not in lost][:2]:
         found = f"{host}_main", "crash", file
         log.add(
             ev.FindingSaved(*found, 0, [1], "havoc", 0, 9000, 700, 31),

@@ -21,6 +21,7 @@ from fuzztui.tui.frame.action_context import (
     why_not_mix,
     why_not_move_boundary,
     why_not_pause,
+    why_not_show_hosts,
     why_not_show_mutators,
     why_not_show_types,
     why_not_skip_current,
@@ -212,6 +213,12 @@ _LOOKING = (
             ("findings", "Findings", "a copy of the input"),
             ("mutants", "Mutants", "the mutant's file at its line"),
         )
+    ),
+    Action(
+        "overview.hosts", ("t",), "Hosts",
+        "Switch between the instances and the hosts with their sums; enter: those of one host",
+        "Campaign",
+        scope="overview", check=why_not_show_hosts, footer=11, hosts=True,
     ),
     Action(
         "overview.copy_next", ("c",), "Copy command",
