@@ -77,6 +77,11 @@ EXPORT = (
     "tests/e2e/test_score_matrix.py", "tests/cli/test_mutants_export.py",
 )  # fmt: skip
 CORPUS = ("tests/corpus", "tests/e2e/test_corpus_run.py", "tests/e2e/test_afl_corpus.py")
+SYNC = (
+    "tests/sync",
+    "tests/engines/directory",
+    "tests/e2e/test_afl_sync.py",
+)
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 DOCS = ("tests/docs", "tests/ci")
 
@@ -108,7 +113,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/changes": ("tests/changes", *COMMANDS),
     "fuzztui/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
-    "fuzztui/cli": COMMANDS + CORPUS,
+    "fuzztui/cli": COMMANDS + CORPUS + SYNC,
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
     # Capabilities.
@@ -120,6 +125,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
+    "fuzztui/sync": SYNC,
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,

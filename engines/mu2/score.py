@@ -409,9 +409,18 @@ class _Scorer:
             "inputs": len(self._inputs),
             "flaky": len(self._flaky),
             "warnings": self._warnings,
+            "program": self._program.program_sum.hex,
+            "shard": self._shard(),
             "mutants": [self._row(m) for m in mutants],
             **({} if self._matrix is None else {"matrix": self._matrix.as_dict()}),
         }
+
+    def _shard(self) -> dict[str, int] | None:
+        """The part of the program's mutants that was run; None: all."""
+        if (shard := self._program.shard) is None:
+            return None
+        whole = self._program.program_sum.mutants
+        return {"number": shard.number, "of": shard.of, "mutants": whole}
 
     def _row(self, m: PythonMutant) -> dict[str, Any]:
         kills = self._kills.get(m.index, {})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from fuzztui.base.shards import SHARD_PATTERN
 from fuzztui.campaign.schema import (
     COMMON,
     ENGINES,
@@ -72,6 +73,7 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
     "duration": lambda: _SECONDS,
     "size": lambda: _ONE_OF_SIZES,
     "budget": lambda: _ONE_OF_BUDGETS,
+    "shard": lambda: _pattern(SHARD_PATTERN),
     "operators": lambda: _one_or_list({"enum": [*OPERATORS]}),
     "edits": lambda: _one_or_list(_mutators()),
     "news": lambda: _one_or_list({"enum": [*NEWS]}),

@@ -21,7 +21,7 @@ from fuzztui.campaign.model import (
     Tables,
     run_of,
 )
-from fuzztui.campaign.places import address_problem, places
+from fuzztui.campaign.places import address_problem, parse_host, places
 from fuzztui.campaign.pyproject import (
     NAME,
     PREFIX,
@@ -61,9 +61,6 @@ _TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "
 """The kind by which a key is checked instead, if the files that it names may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
-
-_DIGITS = 9
-"""Digits of a number of instances, at most: the schema has the maximum."""
 
 _USUAL = Mixture(havoc=0.25, text=0.75, splice=0.0)
 """The mixture of a text engine if the campaign file gives no probability."""
@@ -218,17 +215,15 @@ class _Loader:
             target[key] = value
 
     def _add_host(self, tables: dict[str, Any], text: str) -> None:
-        address, star, count = text.rpartition("*")
-        if not star:
-            address, count = text, ""
-        elif not (count.isascii() and count.isdigit() and len(count) <= _DIGITS):
-            problem = f"{count!r} is not a number of instances; write --host user@box*8"
-            self.problems.append(Problem(f"--host {text}", "", problem))
+        try:
+            address, instances = parse_host(text)
+        except ValueError as e:
+            self.problems.append(Problem(f"--host {text}", "", str(e)))
             return
         self.overridden[f"{HOSTS}.{address}"] = f"--host {text}"
         table = tables.setdefault(HOSTS, {})
         if isinstance(table, dict) and isinstance(keys := table.setdefault(address, {}), dict):
-            keys |= {"instances": int(count)} if star else {}
+            keys |= {} if instances is None else {"instances": instances}
 
     # ------------------------------------------------------------- checking
 
@@ -346,6 +341,8 @@ class _Loader:
             verdicts=verdicts,
             seed=campaign["seed"],
             host=campaign["host"] or "",
+            group=campaign["group"] or "",
+            group_may_steer=campaign["group_may_steer"],
             budget_s=seconds,
             budget_trials=trials,
             stop_crashes=resolved["stop"]["crashes"],
@@ -361,6 +358,8 @@ class _Loader:
             notify=resolved["notify"],
             hosts=places(hosts, engine["instances"]),
         )
+        if found.group_may_steer and not found.group:
+            self._problem("campaign.group_may_steer", "needs campaign.group, a Unix group")
         if found.notify:
             self._notify_command(found.notify, frozen["notify"])
         if "command" in target:

@@ -84,6 +84,10 @@ class Campaign:
     """The verdicts file, which need not exist; empty: one in the run directory."""
     host: str = ""
     """The name of this host in the campaign that has sent it here; empty: no host of another."""
+    group: str = ""
+    """The Unix group whose members may read the run; empty: none."""
+    group_may_steer: bool = False
+    """Whether they may steer, too."""
     hosts: tuple[HostPlace, ...] = ()
     """Where the campaign runs; empty: all instances run on this machine, without a hub."""
     slot: str = ""

@@ -13,6 +13,9 @@ HERE: Final = "here"
 MAX_ADDRESS: Final = 255
 _MAX_NAME: Final = 40
 
+_DIGITS: Final = 9
+"""Digits of a number of instances, at most: the schema has the maximum."""
+
 _ADDRESS = re.compile(r"(?:ssh://)?(?:[^\s@/]+@)?[^\s@/-][^\s@/]*")
 _NUMERIC = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[0-9.]+|[0-9A-Fa-f:]+:[0-9A-Fa-f:.%]*")
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
@@ -42,6 +45,19 @@ def address_problem(address: str) -> str:
     if len(address) > MAX_ADDRESS or not address.isprintable() or not _ADDRESS.fullmatch(address):
         return "is not a host; write user@box, a name from your ssh config, or here"
     return ""
+
+
+def parse_host(text: str) -> tuple[str, int | None]:
+    """Return address and instances of ``ADDRESS*N``; None: ``*N`` is left out. Raises ValueError.
+
+    The address is not checked.
+    """
+    address, star, count = text.rpartition("*")
+    if not star:
+        return text, None
+    if not (count.isascii() and count.isdigit() and len(count) <= _DIGITS):
+        raise ValueError(f"{count!r} is not a number of instances; write user@box*8")
+    return address, int(count)
 
 
 def places(table: Mapping[str, Mapping[str, Any]], instances: int) -> tuple[HostPlace, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.bounds import LARGEST
+from fuzztui.base.shards import parse_shard
 from fuzztui.base.suggest import near
 from fuzztui.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
@@ -442,6 +443,11 @@ def _budget(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, parse_budget(value)
 
 
+def _shard(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    shard = str(parse_shard(value))
+    return shard, shard
+
+
 _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "string": _string,
     "integer": _integer,
@@ -475,6 +481,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "duration": _unit(parse_duration),
     "size": _unit(parse_size),
     "budget": _budget,
+    "shard": _shard,
 }
 
 

@@ -30,6 +30,7 @@ from fuzztui.cli.output import (
     say,
     still_run,
 )
+from fuzztui.cli.remote_runs import user_of
 from fuzztui.cli.runs import find_run, standing, unsupervised
 from fuzztui.model.inverses import UndoError
 from fuzztui.model.mutators import MixtureSetting, changed, settings
@@ -43,6 +44,8 @@ from fuzztui.remote.client import (
     Result,
     sender,
 )
+from fuzztui.remote.lock import running
+from fuzztui.remote.mirrored import Origin
 from fuzztui.session import state_at_end, state_before
 from fuzztui.wire.commands import (
     COMMAND_NAMES,
@@ -335,7 +338,11 @@ def ctl(options: argparse.Namespace) -> int:
         raise CliError(f"{options.action} takes one ID; remove {options.more[0]!r}", USAGE)
     asked = ACTIONS[options.action](options)
     run = find_run(options.run)
-    undoing = _undo(run, options.id) if options.action == "undo" else None
+    mirror = getattr(options, "mirror", None)
+    if mirror is not None:
+        _check_remote(options, mirror.origin)
+    by = sender() if mirror is None else user_of(run, mirror).by
+    undoing = _undo(run, options.id, by) if options.action == "undo" else None
     none: tuple[str, ...] = ()
     commands = [(asked, none)] if isinstance(asked, Command) else [(one, none) for one in asked]
     commands = commands if undoing is None else list(undoing.commands)
@@ -374,10 +381,18 @@ def ctl(options: argparse.Namespace) -> int:
     return DONE if done else FAILED
 
 
-def _undo(run: Path, wanted: str) -> Undo:
+def _check_remote(options: argparse.Namespace, origin: Origin) -> None:
+    """Raise :class:`CliError` for what cannot be done to a run on another machine."""
+    if options.action == AddSeed.name and not Path(options.id).is_absolute():
+        raise CliError(f"add-seed: name an absolute path of a file on {origin.address}", USAGE)
+    if running(options.run) is None:
+        raise CliError(f"{origin.spec}: no campaign is running there", NOT_RUNNING)
+
+
+def _undo(run: Path, wanted: str, by: str) -> Undo:
     """Return what undoes the user's last step; say what that was. Raises :class:`CliError`."""
     try:
-        found = undo(state_at_end(run), sender(), partial(state_before, run), wanted)
+        found = undo(state_at_end(run), by, partial(state_before, run), wanted)
     except UndoError as e:
         raise CliError(f"{run}: {visible(str(e))}") from None
     say(f"undo of {visible(found.what)}")

@@ -43,6 +43,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ((f"[{CAMPAIGN}]", "report errors of a file with line and key"),),
             ("check campaign.toml", "check campaign.toml --notify"),
         ),
+        CommandHelp(
+            "hosts",
+            ((f"check [{CAMPAIGN}]", "are the machines of [hosts] ready, and what to do"),),
+            ("hosts check campaign.toml", "hosts check --host user@box*8"),
+        ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
     ),
     "look": (
@@ -116,6 +121,16 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 "ctl runs/tomllib-mu2 skip-mutants 'operator=math,function=parse_*'",
                 "ctl runs/mujs-text mixture havoc=.1 text=.7 splice=.2",
                 "ctl runs/thumbnails weigh datetime.date x2",
+            ),
+        ),
+    ),
+    "several machines": (
+        CommandHelp(
+            "sync",
+            (("RUN DIR", "exchange entries with other runs through DIR"),),
+            (
+                "sync runs/tomllib /path/to/shared --every 5m",
+                "sync runs/tomllib .cache/fuzz --name ci --prune --json",
             ),
         ),
     ),

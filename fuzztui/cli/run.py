@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fuzztui.base.shards import Shard
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
 from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.model import Tables
@@ -37,6 +38,9 @@ def run(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a file, and show it."""
     file = campaign_or_project(options.file)
     loaded = load_file(file, options.overrides, options.hosts)
+    if options.shard is not None:
+        options.overrides.append(_shard_key(loaded.campaign, options.shard))
+        loaded = load_file(file, options.overrides, options.hosts)
     if (limits := changed_sources(loaded, options)) is None:
         say("nothing to mutate: no line of mutants.sources has changed")
         return DONE
@@ -62,6 +66,19 @@ def run(options: argparse.Namespace) -> int:
     return _show(options, where, over=False)
 
 
+def _shard_key(campaign: Campaign, shard: Shard) -> str:
+    """The override that limits a campaign to a part of its mutants. Raises :class:`CliError`."""
+    if campaign.mutants:
+        return f"mutants.shard={shard}"
+    if campaign.kind == "mu2":
+        return f"engine.shard={shard}"
+    raise CliError(
+        f"--shard {shard}: is for campaigns with mutants (mu2, or with a table [mutants]), not for "
+        f"{campaign.kind}; 'fuzztui sync' lets several machines fuzz one target",
+        USAGE,
+    )
+
+
 def _start_another(loaded: FrozenCampaign) -> Path:
     """Start a new run in its own directory, also if another process starts one simultaneously."""
     refuse_idle(loaded)
@@ -75,6 +92,10 @@ def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
     """Return the newest run of the file, or the directory for the first one."""
     output = loaded.campaign.output
     if any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides):
+        return output
+    if options.shard is not None:  # else the next shard would resume the run of another one
+        output = output.with_name(f"{output.name}-{options.shard.number}-of-{options.shard.of}")
+        refuse_other_run(output, loaded)
         return output
     if run := newest(loaded, "; --new starts another run here"):
         return run

@@ -20,6 +20,7 @@ from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.model.host_summary import LOST, NO_HUB, TROUBLE
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
+from fuzztui.model.stats import PASSIVE
 from fuzztui.remote.address import supervised_runs
 from fuzztui.remote.lock import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
@@ -219,7 +220,7 @@ def _mark_interrupted(state: State, living: Collection[str]) -> None:
         if there.state not in ("ended", *TROUBLE):
             there.state, there.reason, there.changed_t = LOST, NO_HUB, state.t
     for i in state.instances.values():
-        if i.state not in ENDED:
+        if i.state not in (*ENDED, PASSIVE):
             i.execs_per_sec = -1.0
             if i.id not in living and not i.host:
                 i.state, i.pid, i.cpu, i.rss, i.processes = "interrupted", 0, 0.0, 0, 0

@@ -62,6 +62,8 @@ def score(options: argparse.Namespace) -> int:
             USAGE,
         )
     corpus = corpus_of(run, options.corpus)
+    if options.shard is not None:
+        options.overrides.append(f"engine.shard={options.shard}")
     campaign = python_campaign(run / "campaign.toml", options.overrides)
     code = code_changes(options)
     if code is not None:
@@ -79,6 +81,10 @@ def score(options: argparse.Namespace) -> int:
     except VerdictsError as e:
         raise CliError(str(e), USAGE) from None
     matrix = RunDir(run).matrix if options.matrix else None
+    if options.shard is not None:
+        verdicts = {id_: v for id_, v in verdicts.items() if options.shard.has(id_)}
+        if matrix is not None:
+            matrix = matrix.with_stem(f"{matrix.stem}-{options.shard.number}-{options.shard.of}")
     directory = run / "out" / "main"
     result = ask_score(
         campaign, directory, corpus, jobs=options.jobs, within_s=options.budget, matrix=matrix
@@ -98,7 +104,7 @@ def score(options: argparse.Namespace) -> int:
     else:
         for line in report(result, corpus, survivors=options.survivors):
             print(line)
-        for line in matrix_lines(result, options.output or RunDir(run).matrix):
+        for line in matrix_lines(result, options.output or matrix or RunDir(run).matrix):
             print(line)
     return judge(state_of(result), options, baseline)
 
@@ -269,6 +275,9 @@ def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> It
         yield visible(f"corpus  {folder}")
     yield f"inputs  {result.get('inputs', 0):,}" + _flaky(result)
     counts = mutants_summary(state)
+    match result.get("shard"):
+        case {"number": int(number), "of": int(of), "mutants": int(whole)}:
+            yield f"shard   {number} of {of}, of {several(whole, 'mutant')} in all"
     yield summary_line(counts)
     warnings = result.get("warnings")
     for warning in warnings if isinstance(warnings, list) else ():

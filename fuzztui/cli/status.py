@@ -49,10 +49,12 @@ from fuzztui.model.selectors import (
     totals,
 )
 from fuzztui.model.state import Instance, State
+from fuzztui.model.stats import PASSIVE
 from fuzztui.model.status import status_dict
 from fuzztui.model.verdicts import verdict_of
 from fuzztui.model.yields import Yields, campaign_yields, rate_words
 from fuzztui.observe.afl_names import ADDED
+from fuzztui.remote.mirrored import origin_of, run_name
 from fuzztui.watch.directories import Trees, WatchError
 from fuzztui.wire.finding_kinds import CRASH, CRASHES, KINDS
 from fuzztui.wire.verdicts import NEW, label
@@ -91,7 +93,8 @@ def status(options: argparse.Namespace) -> int:
         # A campaign that could not start has left no frozen copy.
         file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
         raise CliError(
-            f"{run}: the campaign was never started; start it with: fuzztui {file}", NOT_RUNNING
+            f"{run_name(run)}: the campaign was never started; start it with: fuzztui {file}",
+            NOT_RUNNING,
         )
     if options.json:
         print(json.dumps(status_object(run, now), indent=2))
@@ -196,7 +199,12 @@ def _unmeasured(t: Totals) -> str:
 
 def status_object(run: Path, now: RunStatus) -> dict[str, object]:
     """Return the object of ``status --json``."""
-    whole = {**status_dict(now.state), "state": now.state_name, "run": str(run), "pid": now.pid}
+    whole = {
+        **status_dict(now.state),
+        "state": now.state_name,
+        "run": run_name(run),
+        "pid": now.pid,
+    }
     whole["trouble"] = now.trouble or None
     whole |= _damage(now.state, now.problems)
     for row in whole["instances"] if now.gone_s else ():
@@ -239,12 +247,20 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
+        *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *targeting_rows(state),
         *found_rows(state, at_least=now.is_lower_bound),
-        ("run", str(run)),
+        ("run", run_name(run)),
     ]
+
+
+def _shard(state: State) -> Iterator[tuple[str, str]]:
+    """The row about the part of the program's mutants that the campaign has."""
+    if state.shard:
+        whole = several(state.shard_mutants, "mutant")
+        yield "shard", f"{state.shard} of {state.shards}, of {whole} in all"
 
 
 def status_text(run: Path, now: RunStatus) -> str:
@@ -267,20 +283,26 @@ def status_text(run: Path, now: RunStatus) -> str:
         about = "" if verdict == NEW else f"{label(verdict)} "
         lines.append(brief(f"  {about}{finding.category}: {finding.title}{place}"))
     if (more := len(state.groups) - MAX_GROUPS) > 0:
-        lines.append(f"  and {more:,} more: fuzztui attach {brief(str(run))} lists them all")
+        lines.append(f"  and {more:,} more: fuzztui attach {brief(run_name(run))} lists them all")
     if now.state_name == "interrupted":
         living = unsupervised(run)
         still = f"; {still_run(living)} without supervision" if living else ""
+        origin = origin_of(run)
+        file = (run if origin is None else Path(origin.run)) / "campaign.toml"
+        where = "" if origin is None else f"on {origin.address}: "
         who, again = "the supervisor", "resumes the campaign"
         if state.hosts:
             who, again = "the hub", "connects to the hosts, which continue without it"
         lines.append(f"{who} ended {duration(now.gone_s)} ago{still}")
-        lines.append(f"fuzztui {run / 'campaign.toml'} {again}")
+        lines.append(f"{where}fuzztui {file} {again}")
     return "\n".join(lines)
 
 
 def _instance_lines(i: Instance, now: RunStatus, found: Mapping[str, FindingTally]) -> list[str]:
     """Return the lines of ``status`` about one instance."""
+    if i.passive:
+        words = f"{several(i.received, 'entry', 'entries')} of another run: {brief(i.passive)}"
+        return [f"  {brief(i.id):<9} {PASSIVE:<10} {words}"]
     state = now.state
     rate = instance_throughput(i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost)
     files = [(kind, files_of(kind, i, found)) for kind in KINDS if kind.folder == CRASHES]

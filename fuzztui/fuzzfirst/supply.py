@@ -119,6 +119,7 @@ class MutantSupply:
     def _key(self) -> str:
         mutants = self._campaign.mutants
         told = [self._campaign.seed, *(mutants[name] for name in _SHAPING)]
+        told += [mutants["shard"]] if mutants["shard"] else []
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
@@ -131,6 +132,8 @@ class MutantSupply:
         self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))
         await ranking.ready.wait()
         self._context.record(*(Message("info", note) for note in ranking.notes))
+        if ranking.shard is not None:
+            self._context.record(ranking.shard)
 
     def _take(self, mutant: SourceMutant) -> None:
         self._found.append(mutant)

@@ -29,13 +29,11 @@ from fuzztui.base.bounds import loads
 from fuzztui.base.text import visible
 from fuzztui.hosts import boot
 from fuzztui.hosts.place import HostError, HostPlace
+from fuzztui.hosts.protocol import MAX_FRAME
 from fuzztui.hosts.ssh import complaint, ssh_argv
 
 SERVER: Final = "fuzztui.hosts.serve"
 """The module that runs on a host."""
-
-MAX_LINE: Final = 8 << 20
-"""Bytes of one line from a host, at most: the reader's buffer."""
 
 _MAX_CHATTER: Final = 256 * 1024
 """Bytes that start-up files of a shell may print before fuzztui's first line."""
@@ -231,7 +229,7 @@ async def _start(argv: list[str]) -> HostProcess:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            limit=MAX_LINE,
+            limit=MAX_FRAME,
             start_new_session=True,  # Ctrl-C at the terminal is not for ssh
         )
     except OSError as e:

@@ -2,7 +2,9 @@
 
 Only mains: everything else on a host has its finds from there. Only what the main has found
 itself: what it has imported is where it came from. An entry whose content a host has is not sent
-to it. The hub keeps all of them in its own ``out/HOST_main/queue/``.
+to it. The hub keeps all of them in its own ``out/HOST_main/queue/``. Entries of other directories
+in the hub's ``out/`` travel in the same way: seeds that were added there, and those of a fuzzer
+that a user has started with that directory as its sync directory.
 """
 
 from __future__ import annotations
@@ -17,18 +19,26 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.campaign.rundir import RunDir
+from fuzztui.engines.directory.sync import PLACEHOLDER
 from fuzztui.hosts.entries import entry_id
 from fuzztui.hosts.link import HostLink, LinkLost
-from fuzztui.hosts.protocol import MAX_BATCH, to_text
+from fuzztui.hosts.protocol import MAX_BATCH, NAME, to_text
 
 GATHER_S = 0.2
 """Seconds for which entries are collected before they are sent together."""
+
+HUB = "hub_"
+"""What the names of passive instances begin with, on a host, whose entries come from the hub's own
+directories: ``hub_added`` for ``added``."""
+
+MAX_LOCAL = 100
+"""Such directories, at most."""
 
 MAX_FILES = 500
 """Files in one message."""
 
 
-class Exchange:
+class HostExchange:
     """The entries that are on their way between hosts. ``trouble``: called with a message."""
 
     def __init__(
@@ -36,7 +46,11 @@ class Exchange:
     ) -> None:
         self._run_dir = run_dir
         self._mains = [*mains]
+        self._hosts = tuple(f"{main.removesuffix('main')}" for main in self._mains)
+        self._local: dict[str, int] = {}
+        """By name on hosts: the highest id that was passed on of each directory of the hub."""
         self._trouble = trouble
+        self._ready: list[tuple[str, str]] = []
         self._known: dict[str, set[bytes]] = {main: set() for main in self._mains}
         """By main: hashes of the contents that its host has, as far as this hub knows."""
         self._waiting: dict[str, deque[tuple[str, str]]] = {main: deque() for main in self._mains}
@@ -50,20 +64,48 @@ class Exchange:
             for name in self._entries(main):
                 with contextlib.suppress(OSError):
                     self._known[main].add(_digest(self._path(main, name).read_bytes()))
+        for source in self._found_here():
+            self._local[source] = max(map(entry_id, self._entries(source)), default=-1)
 
     def found(self, main: str, name: str, data: bytes) -> None:
         """Pass an entry on, which the hub has stored already."""
         self._known[main].add(_digest(data))
-        for other in self._mains:
-            if other != main:
-                self._waiting[other].append((main, name))
-                self._woken[other].set()
+        self._pass_on(main, name)
+
+    def look(self) -> None:
+        """Pass on what is new in the hub's own directories. Blocking."""
+        for source in self._found_here():
+            last = self._local.setdefault(source, -1)
+            for name in sorted(self._entries(source), key=entry_id):
+                if entry_id(name) > last:
+                    self._local[source] = entry_id(name)
+                    self._ready.append((source, name))
+
+    def pass_on_found(self) -> None:
+        """Pass on what :meth:`look` has found; in the event loop."""
+        ready, self._ready = self._ready, []
+        for source, name in ready:
+            self._pass_on(source, name)
+
+    def _found_here(self) -> list[str]:
+        """Directories in ``out/`` that are no host's, with a queue, by their name on hosts."""
+        try:
+            names = sorted(os.listdir(self._run_dir.out))  # noqa: PTH208 - names only
+        except OSError:
+            return []
+        mine = (n for n in names if not n.startswith((".", *self._hosts)))
+        found = [n for n in mine if (self._run_dir.instance(n) / "queue").is_dir()]
+        return [HUB + n for n in found if NAME.fullmatch(HUB + n)][:MAX_LOCAL]
+
+    def _pass_on(self, source: str, name: str) -> None:
+        for main in self._mains:
+            if main != source:
+                self._waiting[main].append((source, name))
+                self._woken[main].set()
 
     async def serve(self, main: str, link: HostLink) -> None:
         """Send entries to the host of ``main`` until the connection is lost (LinkLost)."""
-        others = [other for other in self._mains if other != main]
-        if not others:
-            return
+        others = [other for other in (*self._mains, *self._local) if other != main]
         have = (await link.ask("have", instances=others)).get("ids")
         highest = have if isinstance(have, dict) else {}
         self._waiting[main] = deque(await asyncio.to_thread(self._missing, others, highest))
@@ -111,14 +153,19 @@ class Exchange:
             self.sent_bytes += len(data)
         return rows, digests
 
-    def _entries(self, main: str) -> list[str]:
+    def _queue(self, source: str) -> Path:
+        return self._run_dir.instance(source.removeprefix(HUB)) / "queue"
+
+    def _entries(self, source: str) -> list[str]:
         with contextlib.suppress(OSError):
-            names = os.listdir(self._run_dir.instance(main) / "queue")  # noqa: PTH208 - names only
-            return [name for name in names if entry_id(name) >= 0]
+            names = os.listdir(self._queue(source))  # noqa: PTH208 - names only
+            # What a fuzzer here has imported, it has from a host; placeholders are empty.
+            own = (n for n in names if not (source.startswith(HUB) and ",sync:" in n))
+            return [name for name in own if entry_id(name) >= 0 and PLACEHOLDER not in name]
         return []
 
-    def _path(self, instance: str, name: str) -> Path:
-        return self._run_dir.instance(instance) / "queue" / name
+    def _path(self, source: str, name: str) -> Path:
+        return self._queue(source) / name
 
 
 def _digest(data: bytes) -> bytes:

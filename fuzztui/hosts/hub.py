@@ -21,10 +21,12 @@ from typing import Any
 import fuzztui
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.hosts.exchange import Exchange
+from fuzztui.engines.kinds import kind_named
+from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
-from fuzztui.instances.launcher import Handler
+from fuzztui.instances.add_seed import seeder
+from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.instances.life import EndReason
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
@@ -38,7 +40,7 @@ from fuzztui.supervise.tasks import Tasks
 from fuzztui.supervise.write_check import Notice
 from fuzztui.verdicts.judging import verdicts_file
 from fuzztui.verdicts.keeper import VerdictsKeeper
-from fuzztui.wire.commands import Stop
+from fuzztui.wire.commands import AddSeed, Stop
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -53,8 +55,10 @@ from fuzztui.wire.events import (
 FLUSH_S = 0.05
 DECIDE_S = 0.5
 SOCKET_S = 1.0
+LOOK_S = 3.0
 VERDICTS_S = 3.0
 LAST_FLUSH_S = 60.0
+LAST_MEMBER_S = 2.0
 STOP_S = 60.0
 """Seconds for which a stopped campaign waits for hosts that are not connected."""
 
@@ -100,7 +104,7 @@ class Hub:
         self._left = False
         """Whether only the hub ends, and the hosts continue."""
         self._stopping_since = 0.0
-        self.exchange = Exchange(
+        self.exchange = HostExchange(
             run_dir, [host_instances(place)[0] for place in campaign.hosts], self._warn
         )
         self.members = {
@@ -115,8 +119,11 @@ class Hub:
         self._verdicts = VerdictsKeeper(
             verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
         )
-        self._first_verdicts: list[Any] = []
-        self.handlers: Mapping[str, Handler] = self._verdicts.handlers()
+        self._first_events: list[Event] = []
+        self.handlers: Mapping[str, Handler] = {
+            **self._verdicts.handlers(),
+            AddSeed.name: self._add_seed,
+        }
         self.router: HostRouter
         self._server: ControlServer
 
@@ -129,10 +136,17 @@ class Hub:
         """Build what is the same on all hosts. Blocking. Raises SupervisorError."""
         with contextlib.suppress(OSError):
             link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
-        self._first_verdicts = list(self._verdicts.at_start())
-        if "command" in self._campaign.target:  # a program is built once, here
-            launcher = launcher_for(self._campaign.kind)
-            launcher.setup(self._campaign, self._run_dir, self._progress)
+        self._first_events += self._verdicts.at_start()
+        campaign = self._campaign
+        if "command" in campaign.target:
+            # Built once, here; mutants are built where they are fuzzed.
+            once = not campaign.mutants
+        else:
+            once = campaign.draws_constants or kind_named(campaign.kind).analysis
+        if once:
+            launcher = launcher_for(campaign.kind)
+            found = launcher.setup(replace(campaign, mutants={}), self._run_dir, self._progress)
+            self._first_events += found
         self._progress("reading the entries of an earlier hub")
         self.exchange.load()
 
@@ -156,11 +170,14 @@ class Hub:
         tasks.repeat(self._flush, FLUSH_S)
         tasks.repeat(self._decide, DECIDE_S)
         tasks.repeat(self._server.listen, SOCKET_S)
+        tasks.repeat(self._look, LOOK_S)
         tasks.repeat(self._verdicts.run, VERDICTS_S)
         if self._notifier:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         ready()
         await self._over.wait()
+        if not self._left:  # they note the end of their hosts
+            await asyncio.wait(links, timeout=LAST_MEMBER_S)
         for link in links:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)
@@ -191,7 +208,7 @@ class Hub:
                     version=fuzztui.__version__,
                 )
             )
-        self.record(*self._first_verdicts)
+        self.record(*self._first_events)
         started = SupervisorStarted(os.getpid(), time.time(), host=socket.gethostname())
         self.record(replace(started, cores=sum(h.cores for h in state.hosts.values())))
         if state.state not in ("running", "paused"):
@@ -221,6 +238,11 @@ class Hub:
         """Send a request to the supervisor on a host; False if it is not connected."""
         return self.members[host].request(request)
 
+    async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
+        answer = await seeder(self._run_dir)(command, progress)
+        await self._look()
+        return f"{answer}, on all hosts"
+
     def stopping(self, by: str) -> None:
         """Note that a user stops the campaign on all hosts."""
         self._stop(EndReason("stopped", f"stopped by {by}" if by else "stopped"))
@@ -238,6 +260,10 @@ class Hub:
     def _react(self, event: Event) -> None:
         if self._notifier:
             self._notifier.saw(event)
+
+    async def _look(self) -> None:
+        await asyncio.to_thread(self.exchange.look)
+        self.exchange.pass_on_found()
 
     async def _flush(self) -> None:
         self.flush()

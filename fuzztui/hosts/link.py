@@ -101,8 +101,11 @@ class HostLink:
         *,
         queues: Sequence[str] = (),
         crashes: bool = False,
+        patient: bool = True,
     ) -> None:
+        """``patient``: whether the first attempt is repeated, too; else its error is raised."""
         self._open = open_
+        self._patient = patient
         self._user = user
         self._queues = queues
         self._crashes = crashes
@@ -123,6 +126,8 @@ class HostLink:
                 await self._connection()
                 return
             except (LinkLost, HostError, OSError, ProtocolError) as e:
+                if not self._patient and not self.connected:
+                    raise
                 attempts = 0 if self.connected else attempts + 1
                 self.connected = False
                 pause = PAUSES_S[min(attempts, len(PAUSES_S) - 1)] * (1 + random.random() / 4)
@@ -202,6 +207,8 @@ class HostLink:
                         kind, body = unframe(line)
                         if kind == "hello":
                             break
+                        if kind == "bye":
+                            raise LinkLost(str(body.get("reason"))[:500])
                     junk += len(line)
                     if junk > _JUNK:
                         raise LinkLost("the host prints text, and no server answers")
@@ -227,7 +234,7 @@ class HostLink:
 
     async def _follow(self, hello: Hello) -> None:
         after = await self._user.connected(hello)
-        self.connected = True
+        self.connected = self._patient = True
         if after is not None:
             wanted = {"after": after, "queues": [*self._queues], "crashes": self._crashes}
             await self.send("follow", wanted)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -12,18 +13,21 @@ from fuzztui.base.atomic import replace_bytes
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
-from fuzztui.hosts.exchange import Exchange
+from fuzztui.hosts.entries import GaplessQueue
+from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
 from fuzztui.hosts.routing import HostRouter
-from fuzztui.hosts.shipping import Shipment, ship, shipment
+from fuzztui.hosts.sending import ship
+from fuzztui.hosts.shipping import Shipment, host_run, shipment
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
+from fuzztui.model.passive import OURS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import EntrySaved, Event, HostState, Message, Record
+from fuzztui.wire.events import EntrySaved, Event, HostState, Message, PassiveInstance, Record
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
@@ -38,12 +42,16 @@ COMPARED: Final = 10_000
 class MemberContext(Protocol):
     """The part of the hub that a host uses."""
 
-    exchange: Exchange
+    exchange: HostExchange
     router: HostRouter
 
     @property
     def state(self) -> State:
         """The state of the campaign."""
+
+    @property
+    def hosts(self) -> Iterable[str]:
+        """The names of all hosts."""
 
     @property
     def leaving(self) -> bool:
@@ -80,6 +88,7 @@ class HostMember:
         self._index = index
         self._main = host_instances(place)[0]
         self._failure = ""
+        self._queue: GaplessQueue | None = None
         self._refused = 0
         """Records and files that are not this host's: only the first is reported."""
         self._known_upto = -1
@@ -87,6 +96,8 @@ class HostMember:
         campaign has ended or its supervisor has died; -1: it is known."""
         self._dead_pongs = 0
         self._starting = False
+        self._steerable = False
+        """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
         self._link = HostLink(self._open, self, queues=[self._main], crashes=True)
@@ -128,10 +139,10 @@ class HostMember:
         self._record("failed", reason)
 
     def request(self, request: Mapping[str, Any]) -> bool:
-        """Send a request to the supervisor over there; False if it is not connected."""
-        if self._link.connected:
+        """Send a request to the supervisor over there; False if it cannot be reached now."""
+        if self._steerable:
             self._spawn(self._link.send("request", request))
-        return self._link.connected
+        return self._steerable
 
     # ------------------------------------------------------------ what the link calls
 
@@ -145,7 +156,8 @@ class HostMember:
                 self._known_upto = hello.last
             else:
                 await self._start()
-        self._context.router.connected(self._name)
+        else:
+            self._supervised()
         if self._sending is not None:
             self._sending.cancel()
         self._sending = asyncio.ensure_future(self._exchange())
@@ -180,6 +192,7 @@ class HostMember:
 
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
+        self._steerable = False
         if state == "connecting" and self._known.state == "lost":
             return  # each attempt would be news
         self._record(state, reason)
@@ -187,8 +200,7 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        cargo = await asyncio.to_thread(self._shipment)
-        return await open_host(self.place, [cargo.run])
+        return await open_host(self.place, [host_run(self._loaded.campaign, self.place)])
 
     def _shipment(self) -> Shipment:
         return shipment(self._loaded, self.place, self._index, self._run_dir.path)
@@ -241,10 +253,15 @@ class HostMember:
             else:
                 self._dead_pongs = 0
                 self._record("connected", "")
+                self._supervised()
         except HostError as e:
             self.failed(str(e))
         finally:
             self._starting = False
+
+    def _supervised(self) -> None:
+        self._steerable = True
+        self._context.router.connected(self._name)
 
     async def _exchange(self) -> None:
         with contextlib.suppress(LinkLost):  # it continues when the host is connected again
@@ -265,8 +282,13 @@ class HostMember:
         for path, data in files.items():
             try:
                 target = self._target(path)
-                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                replace_bytes(target, data, self._run_dir.out)
+                if target.parent.name == "queue":
+                    if self._queue is None:
+                        self._queue = GaplessQueue(target.parent.parent)
+                    self._queue.store(target.name, data)
+                else:
+                    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    replace_bytes(target, data, self._run_dir.out)
                 stored[path] = data
             except (ProtocolError, OSError) as e:
                 self._refuse(f"{path[:200]!r}: {e}")
@@ -274,27 +296,38 @@ class HostMember:
 
     def _target(self, path: str) -> Path:
         instance, _, rest = path.partition("/")
-        if not self._is_mine(instance):
-            raise ProtocolError("not an instance of this host")
-        directory = self._run_dir.instance(instance_name(instance))
+        instance = instance_name(self._named(instance))
+        directory = self._run_dir.instance(instance)
         if rest == UNSAFE:
             return directory / UNSAFE
         folder, _, name = rest.partition("/")
+        if folder == "queue" and instance != self._main:
+            raise ProtocolError("not an entry of the main instance")
         return directory / folder_name(folder) / file_name(name)
 
-    def _is_mine(self, instance: str) -> bool:
-        return instance.startswith(f"{self._name}_")
+    def _named(self, instance: str) -> str:
+        """Return the name here of an instance over there: it begins with the host's."""
+        return instance if instance.startswith(f"{self._name}_") else f"{self._name}_{instance}"
 
     def _take(self, record: Record) -> None:
-        event: Event | None = record.event
-        instance = getattr(event, "instance", "")
-        if instance and not self._is_mine(str(instance)):
-            self._refuse(f"an event of {str(instance)[:60]!r}, which is not on this host")
-            return
-        event = self._context.router.translate(self._name, record.event)
+        event: Any = self._context.router.translate(self._name, record.event)
+        if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
+            return  # it contains what the hub has sent
+        if instance := getattr(event, "instance", ""):
+            if instance in OURS and self._named(instance) not in self._context.state.instances:
+                passive = PassiveInstance(self._named(instance), f"{instance} on {self._name}")
+                self._context.record(passive)
+            event = replace(event, instance=self._named(instance))
+        sync = getattr(event, "sync", "")
+        if sync and not self._is_sent(sync):
+            event = replace(event, sync=self._named(sync))
         if event is not None:
-            origin = Record(record.seq, record.t, event, self._name)
-            self._context.relay(origin, event)
+            self._context.relay(Record(record.seq, record.t, event, self._name), event)
+
+    def _is_sent(self, instance: str) -> bool:
+        """Whether an instance over there is another host's, or the hub's."""
+        others = (f"{name}_" for name in self._context.hosts if name != self._name)
+        return instance.startswith((HUB, *others))
 
     def _refuse(self, what: str) -> None:
         self._refused += 1

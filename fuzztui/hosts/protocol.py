@@ -42,7 +42,9 @@ DESERTED_S: Final = 30.0
 UNSAFE: Final = ".unsafe"
 """File of an instance: inputs that have killed a worker. It travels with the queue."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+"""Names of instances: those that AFL allows."""
+
 _FILE = re.compile(r"[^/\0]{1,255}")
 
 
@@ -80,7 +82,7 @@ def to_bytes(text: Any) -> bytes:
 
 def instance_name(value: Any) -> str:
     """Return the name of an instance. Raises ProtocolError for what cannot be one."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
+    if not isinstance(value, str) or not NAME.fullmatch(value):
         raise ProtocolError(f"{str(value)[:60]!r} is no name of an instance")
     return value
 

@@ -16,13 +16,17 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import fuzztui
 from fuzztui.base.files import read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
-from fuzztui.hosts.entries import highest_ids, store_entry
+from fuzztui.hosts.entries import highest_ids, store_entries
+from fuzztui.hosts.facts import host_facts
+from fuzztui.hosts.finding import NoRun, find_run
+from fuzztui.hosts.looking import read_file, who_may
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
@@ -39,6 +43,8 @@ from fuzztui.hosts.protocol import (
     to_text,
     unframe,
 )
+from fuzztui.hosts.receive import Receiver, campaign_here
+from fuzztui.hosts.shipping import take_analysed
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.process.identity import boot_id
@@ -58,6 +64,11 @@ RECORDS = 500
 STAMPS = 20_000
 """Records whose times are answered at once."""
 
+READ_ONLY = "this connection may only read (--read-only)"
+
+_LOOKING = ("read", "file", "access")
+"""What may be asked without steering."""
+
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
@@ -73,13 +84,21 @@ class HostServer:
         self._following: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._control: _Control | None = None
+        receiver, turn = Receiver(run), asyncio.Lock()
         self._asks: dict[str, Ask] = {
+            "ship": in_turn(turn, receiver.ship),
+            "blob": in_turn(turn, receiver.blob),
+            "check": in_turn(turn, partial(host_facts, run)),
             "start": self._start,
             "put": self._put,
             "have": self._have,
             "read": self._read,
+            "file": self._file,
+            "access": self._access,
             "stamps": self._stamps,
         }
+        if not steer:
+            self._asks = {what: self._asks[what] for what in _LOOKING}
 
     async def serve(self, reader: asyncio.StreamReader) -> str:
         """Serve until the hub ends the conversation. Returns why it ended."""
@@ -238,7 +257,7 @@ class HostServer:
 
     async def _request(self, body: dict[str, Any]) -> None:
         if not self._steer:
-            await self._reject(body, "this connection may only read")
+            await self._reject(body, READ_ONLY)
             return
         try:
             if self._control is None or self._control.closed:
@@ -260,7 +279,7 @@ class HostServer:
             if ask is None:
                 raise ProtocolError(f"{str(body.get('what'))[:40]!r} cannot be asked here")
             answer = await ask(body)
-        except ProtocolError as e:
+        except (ProtocolError, SupervisorError) as e:
             answer = {"error": str(e)}
         except OSError as e:
             place = f"{e.filename}: " if e.filename else ""
@@ -269,20 +288,16 @@ class HostServer:
 
     async def _start(self, body: dict[str, Any]) -> dict[str, Any]:
         """Start, or resume, the campaign of the run. Answers its supervisor's pid."""
-        text = body.get("campaign")
-        if not isinstance(text, str):
-            raise ProtocolError("the campaign is missing")
 
         def begin() -> int:
             prepare_run(self._run)
-            return start(self._run, text)
+            take_analysed(self._run)
+            return start(self._run, campaign_here(body.get("campaign"), self._run))
 
         try:
             return {"pid": await asyncio.to_thread(begin)}
         except AlreadyRunning as e:
             return {"pid": e.pid}
-        except SupervisorError as e:
-            return {"error": str(e)}
 
     async def _put(self, body: dict[str, Any]) -> dict[str, Any]:
         """Store queue entries of other hosts' instances."""
@@ -291,10 +306,11 @@ class HostServer:
             raise ProtocolError("the files are missing")
 
         def store() -> int:
-            for row in rows:
-                name = instance_name(row.get("instance"))
-                store_entry(self._run_dir, name, file_name(row.get("name")), to_bytes(row["data"]))
-            return len(rows)
+            entries = [
+                (instance_name(r.get("instance")), file_name(r.get("name")), to_bytes(r["data"]))
+                for r in rows
+            ]
+            return store_entries(self._run_dir, entries)
 
         return {"stored": await asyncio.to_thread(store)}
 
@@ -319,6 +335,26 @@ class HostServer:
         folder = self._run_dir.instance(instance_name(body.get("instance")))
         path = folder / folder_name(body.get("folder")) / file_name(body.get("name"))
         return {"data": to_text(await asyncio.to_thread(read_regular, path, MAX_FILE))}
+
+    async def _file(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Answer the content of a file of the run: ``path``, relative to it."""
+        data = await asyncio.to_thread(read_file, self._run, body.get("path"))
+        return {"data": to_text(data)}
+
+    async def _access(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Answer under which account commands are given, and why they would be rejected."""
+        found = await asyncio.to_thread(who_may, self._run)
+        return found if self._steer else {**found, "why_not_steer": READ_ONLY}
+
+
+def in_turn(turn: asyncio.Lock, function: Callable[[dict[str, Any]], dict[str, Any]]) -> Ask:
+    """Return an ask that runs a blocking function in a thread, one such call at a time."""
+
+    async def ask(body: dict[str, Any]) -> dict[str, Any]:
+        async with turn:
+            return await asyncio.to_thread(function, body)
+
+    return ask
 
 
 def log_identity(records: Iterable[Record]) -> float:
@@ -374,7 +410,7 @@ class _Control:
         self._writer.close()
 
 
-async def _main(run: Path, *, steer: bool) -> int:
+async def _main(given: str, *, find: bool, steer: bool) -> int:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=MAX_FRAME)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
@@ -389,7 +425,12 @@ async def _main(run: Path, *, steer: bool) -> int:
             writer.write(line)
             await writer.drain()
 
-    server = asyncio.ensure_future(HostServer(run, send, steer=steer).serve(reader))
+    try:
+        run = find_run(given) if find else Path(given).expanduser()
+    except NoRun as e:
+        await send(frame("bye", {"reason": str(e)}))
+        return 0
+    server = asyncio.ensure_future(HostServer(run.absolute(), send, steer=steer).serve(reader))
     for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(sign, server.cancel)
     try:
@@ -409,10 +450,11 @@ async def _main(run: Path, *, steer: bool) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Serve a run over stdin and stdout; returns 1 if the hub broke the connection."""
     parser = argparse.ArgumentParser(prog="python -m fuzztui.hosts.serve")
-    parser.add_argument("run", type=Path)
+    parser.add_argument("run")
+    parser.add_argument("--find", action="store_true", help="RUN is what a user has written")
     parser.add_argument("--read-only", action="store_true", help="pass no commands on")
     options = parser.parse_args(arguments)
-    return asyncio.run(_main(options.run.expanduser().absolute(), steer=not options.read_only))
+    return asyncio.run(_main(options.run, find=options.find, steer=not options.read_only))
 
 
 if __name__ == "__main__":

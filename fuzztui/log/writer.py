@@ -88,10 +88,19 @@ class LogWriter:
         record = Record(self.last_seq + 1, stamp, event)
         if origin is not None:
             record = replace(record, host=origin.host, host_seq=origin.seq, host_t=origin.t)
-        line = encode_record(record).encode() + b"\n"
-        self.last_seq, self.last_t = record.seq, stamp
-        self._waiting.append((record, line))
+        self.copy(record)
         return record
+
+    def copy(self, record: Record) -> None:
+        """Append a record of another log with the number and the time that it has there.
+
+        Raises ValueError, and appends nothing, if the record is not after the last one.
+        """
+        if record.seq <= self.last_seq or record.t < self.last_t:
+            raise ValueError(f"record {record.seq} is not after record {self.last_seq}")
+        line = encode_record(record).encode() + b"\n"
+        self.last_seq, self.last_t = record.seq, record.t
+        self._waiting.append((record, line))
 
     def flush(self) -> None:
         """Write all appended records to the tail.

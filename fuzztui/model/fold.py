@@ -65,10 +65,12 @@ from fuzztui.wire.events import (
     MutantProgress,
     MutantRuns,
     MutantsFound,
+    MutantsShard,
     MutantState,
     MutationStats,
     MutatorStats,
     Notified,
+    PassiveInstance,
     PhaseStarted,
     Record,
     RecordsLost,
@@ -337,6 +339,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     HostState: hosts.host_state,
     InstanceState: stats.instance_state,
     InstanceHello: stats.instance_hello,
+    PassiveInstance: stats.passive_instance,
     Stats: stats.stats,
     Synced: stats.synced,
     Resources: stats.resources,
@@ -350,6 +353,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     SkippedFrames: groups.skipped_frames,
     VerdictsChanged: verdicts.verdicts_changed,
     MutantsFound: mutants.mutants_found,
+    MutantsShard: mutants.mutants_shard,
     MutantState: mutants.mutant_state,
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
@@ -369,7 +373,9 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     Unknown: _unknown,
 }
 
-_FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress, InputShown})
+_FIGURES = frozenset(
+    {CommandProgress, InputShown, MutationStats, PassiveInstance, Resources, Stats, Synced}
+)
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),
     SkippedFrames: attrgetter("rules"),

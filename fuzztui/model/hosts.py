@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, Instance, State
 from fuzztui.model.stats import out_of_reach
 from fuzztui.wire.events import (
@@ -77,7 +78,7 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     A host is only connected to if the campaign there has not ended, or is to be started again.
     """
     there = host(state, e.host)
-    if e.state == "connecting":
+    if e.state == "connecting" and there.campaign in ENDED:
         there.campaign = there.campaign_reason = ""
     if e.rewound >= 0:
         there.seq = e.rewound

@@ -87,6 +87,10 @@ class Instance:
     """Campaign time at which the instance first ran; -1: not yet."""
     ended_t: float = -1.0
     """Campaign time at which the instance ended; -1: it has not."""
+    passive: str = ""
+    """Of a directory in which nothing fuzzes: where its entries come from; else empty."""
+    received: int = 0
+    """The number of its entries then, which no total counts."""
     host: str = ""
     """The name of the host on which it runs; empty: the machine of this log."""
     origins: dict[str, str] = field(default_factory=dict)
@@ -452,6 +456,13 @@ class State:
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)
+    shard: int = 0
+    """``mutants`` are this one of ``shards`` parts of the program's mutants; 0: all of them."""
+    shards: int = 0
+    shard_mutants: int = 0
+    """The number of mutants of all shards."""
+    shard_program: str = ""
+    """The sum of these mutants (:class:`~fuzztui.wire.events.MutantsShard`)."""
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """The number of mutants in each state."""
     accepted_mutants: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -154,6 +154,8 @@ def _instance_dict(
         "host": i.host or None,
         "directory": i.directory or None,
         "mutant": i.mutant or None,
+        "passive": i.passive or None,
+        "received": i.received if i.passive else None,
         "peers": i.peers,
         "capabilities": i.capabilities,
         "unable": i.unable,

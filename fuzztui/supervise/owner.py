@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.installation import hold_installation
 from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError
 from fuzztui.process.identity import check_proc
@@ -119,6 +120,7 @@ def run_process(module: str, make: MakeOwner) -> int:
     options.add_argument("--detach", type=int, metavar="FD")
     options.add_argument("--campaign", type=int, metavar="FD", help="replaces the run's campaign")
     arguments = options.parse_args()
+    hold_installation()
     # The parent waits for the first of the two processes, so the second becomes no zombie.
     if arguments.detach is not None and os.fork():
         os._exit(0)

@@ -200,6 +200,20 @@ class InstanceHello(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PassiveInstance(Event):
+    """A directory in ``out/`` in which nothing fuzzes and from which the engines import.
+
+    ``source``: where its entries come from, a text. ``entries``: their number. They are entries of
+    another run: there is no :class:`EntrySaved` of them here, and no total counts them.
+    """
+
+    kind: ClassVar[str] = "passive_instance"
+    instance: str
+    source: str = ""
+    entries: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Synced(Event):
     """The queues from which an instance imports: ``{peer: next id}``, from its ``.synced/``.
 
@@ -481,6 +495,22 @@ class MutantsFound(Event):
     file: str = ""
     path: str = ""
     mutants: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class MutantsShard(Event):
+    """Only a part of the program's mutants belongs to this campaign (:mod:`fuzztui.base.shards`).
+
+    Shard ``number`` of ``of``, from 1. ``mutants``: of all shards. ``program``: the sum of their
+    ids and code; two campaigns are of one program if they have the same. Replaces earlier ones.
+    """
+
+    kind: ClassVar[str] = "mutants_shard"
+    instance: str
+    number: Count = 0
+    of: Count = 0
+    mutants: Count = 0
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzztui.base.installation import IN_USE, hold_installation
 from fuzztui.hosts import boot
 
 SERVER = "import os, sys; print(sys.argv[1:], os.environ['PYTHONPATH'], sys.stdin.readline())"
@@ -193,3 +194,30 @@ def test_a_file_that_cannot_be_written_whole(stub, tmp_path):
     one.process.stdin.flush()
     assert one.failed()["what"] == "os"
     assert not list((tmp_path / ".cache/fuzztui/lib").iterdir())
+
+
+def test_a_supervisor_keeps_the_copy_that_it_runs_from(tmp_path):
+    assert boot.IN_USE == IN_USE
+    lock = tmp_path / IN_USE
+    lock.touch()
+    script = (
+        "import sys, pathlib; from fuzztui.base.installation import hold_installation;"
+        "hold_installation(pathlib.Path(sys.argv[1], 'fuzztui')); print('held', flush=True);"
+        "sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.readline() == b"held\n"
+        with lock.open("r+b") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        process.stdin.close()
+    with lock.open("r+b") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_an_installation_by_pip_needs_no_lock(tmp_path):
+    hold_installation(tmp_path / "fuzztui")
+    assert not list(tmp_path.iterdir())

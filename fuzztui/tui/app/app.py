@@ -96,6 +96,10 @@ class Opening:
     """Returns why the watcher of someone else's campaign ended; an empty string while it lives."""
     steering: CommandSender | None = None
     """None: commands cannot be sent."""
+    read_only: str = ""
+    """Why no commands are sent although they could be; an empty string: they are."""
+    remote: bool = False
+    """Whether the run is on another machine."""
     come_back: str = ""
     """The command line that shows the campaign again."""
     go_on: str = ""
@@ -531,6 +535,8 @@ class FuzzApp(ReplayControls, CampaignControls):
             aims=self.status.aims or self.status.state == "empty",
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             control=self._opening.steering is not None,
+            read_only=self._opening.read_only,
+            remote=self._opening.remote,
             undo=self.why_not_undo(),
             watched=self.watched,
             alive=self._alive,

@@ -34,6 +34,10 @@ class ActionContext:
     """Whether mutants have budget left, so that restarting the campaign continues their phase."""
     control: bool = True
     """False if the campaign was opened for viewing only."""
+    read_only: str = ""
+    """Why this user may not steer the campaign, or does not want to; an empty string: may."""
+    remote: bool = False
+    """Whether the run is on another machine, so that only its supervisor can change it."""
     watched: bool = False
     """Whether this is a watched campaign of someone else, which cannot be steered from here."""
     alive: bool | None = None
@@ -261,6 +265,8 @@ def why_not_steer(now: ActionContext) -> str:
         return "watched only: start the campaign with fuzztui to steer it"
     if not now.control:
         return "opened for viewing only"
+    if now.read_only:
+        return now.read_only
     if now.state in ENDED:
         return f"the campaign has {now.state}"
     if now.alive is False:
@@ -310,7 +316,7 @@ def why_not_judge_finding(now: ActionContext) -> str:
 
 def without_supervisor(now: ActionContext) -> bool:
     """Whether this is a run of fuzztui without a supervisor."""
-    ours = now.mode == "live" and now.control and not now.watched
+    ours = now.mode == "live" and now.control and not (now.watched or now.read_only or now.remote)
     return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
 
 

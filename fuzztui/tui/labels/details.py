@@ -15,7 +15,7 @@ from fuzztui.model.hosts import host_of
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
-from fuzztui.tui.base import format, shell
+from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -24,6 +24,7 @@ from fuzztui.tui.labels.events import Described
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.report import report_lines
+from fuzztui.tui.labels.run_commands import run_command
 from fuzztui.tui.labels.run_files import place_of, shown
 from fuzztui.tui.labels.side_by_side import side_by_side
 from fuzztui.wire.codec import encode_record
@@ -59,7 +60,7 @@ FIRST_ROWS = 6
 
 def repro_command(run: Path, file: Path) -> str:
     """Return the command line that reproduces a finding."""
-    return shell.command(["fuzztui", "repro", str(run), str(file)])
+    return run_command(run, ["fuzztui", "repro", str(run), str(file)])
 
 
 def finding_title(finding: Finding) -> str:

@@ -153,6 +153,10 @@ def describe(event: ev.Event) -> Described:
             words = [f"{next_id} of {peer}" for peer, next_id in event.peers.items()]
             text = f"{', '.join(words)} imported"
             return Described("imports", text, "muted", event.instance, STATS)
+        case ev.PassiveInstance():
+            entries = several(event.entries, "entry", "entries")
+            text = f"{entries} to import, from {event.source or 'elsewhere'}"
+            return Described("passive", text, "imported", event.instance, STATS)
         case ev.Resources():
             memory = format.size(event.rss)
             processes = several(event.processes, "process", "processes")
@@ -346,6 +350,7 @@ _STATE_STYLES = {
     "stopping": "pending",
     "stopped": "finished",
     "waiting": "muted",
+    "passive": "imported",
     "empty": "muted",
     "connecting": "pending",
     "preparing": "pending",
@@ -356,6 +361,7 @@ _STATE_STYLES = {
 
 _STATE_SIGNS = {
     "running": "●",
+    "passive": "⇄",
     "paused": "‖",
     "stalled": "▲",
     "starting": "◌",

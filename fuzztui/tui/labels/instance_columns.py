@@ -9,6 +9,7 @@ from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import ENDED, groups_of, instance_throughput, own_time
 from fuzztui.model.series import Series
 from fuzztui.model.state import Instance
+from fuzztui.model.stats import PASSIVE
 from fuzztui.model.yields import Yields, rate_number
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars, resample
@@ -198,6 +199,8 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
     if instance.id == ORACLE:
         words = to_look_at(instance.stats.pending) or "up to date"
         return f"{finding_sign(DIFFERS.category)} {words}", DIFFERS.category
+    if instance.passive:
+        return f"{state_sign(PASSIVE)} {instance.received:,} to import", "imported"
     gone = lost and instance.state not in ENDED
     sign = "?" if gone else state_sign(instance.state)
     if pending:

@@ -64,6 +64,10 @@ def facts(
     if instance.id == ORACLE:
         words = "runs entries through the commands of [oracle]; this instance never fuzzes"
         found.append(fact("", words, "muted"))
+    if instance.passive:
+        words = f"{several(instance.received, 'entry', 'entries')} of another run"
+        found.append(fact("", f"{words}; this instance never fuzzes", "muted"))
+        found.append(fact("from", instance.passive))
     if instance.reason:
         found.append(fact("reason", instance.reason, f"bold {state_style(instance.state)}"))
     if instance.peers:

@@ -32,6 +32,7 @@ from fuzztui.tui.labels.input_views import (
 )
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
+from fuzztui.tui.labels.run_commands import path_there
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.yields import yield_lines
 from fuzztui.tui.screens.corpus.yields import YieldScreen, YieldStrip
@@ -305,7 +306,8 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         entry = self.table.current
         place = None if entry is None else place_of(entry, self.campaign, self.host.run_dir)
         if place is not None:
-            self.host.copy(shell.path(str(place.path)), "path")
+            there = path_there(self.host.run_dir, str(place.path))
+            self.host.copy(shell.path(there), "path")
 
     def do_entry_parent(self) -> None:
         """Go to the entry's parent."""

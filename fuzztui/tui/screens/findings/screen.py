@@ -34,6 +34,7 @@ from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.input_views import InputContent, file_lines, input_lines
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame
+from fuzztui.tui.labels.run_commands import path_there
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
 from fuzztui.tui.screens.findings.frames_dialog import FramesScreen
 from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
@@ -282,7 +283,8 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def do_finding_copy_path(self) -> None:
         """Copy the path of the finding's file."""
-        self._copy(lambda file: shell.path(str(file)), "path")
+        run = self.host.run_dir
+        self._copy(lambda file: shell.path(path_there(run, str(file))), "path")
 
     def _copy(self, words: Callable[[Path], str], what: str) -> None:
         finding = self.table.current

@@ -9,7 +9,7 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from fuzztui.model.oracle import FUZZLESS
+from fuzztui.model.passive import is_passive
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.series import Series
 from fuzztui.model.state import Changes, Instance, State
@@ -354,7 +354,7 @@ class OverviewScreen(CampaignScreen):
         hosts = bool(self.host.status.hosts)
         instance = None if self._on_hosts else self.instances.current
         now = row_context(instance)
-        if self._on_hosts or (instance is not None and instance.id in FUZZLESS):
+        if self._on_hosts or (instance is not None and is_passive(instance)):
             now = ActionContext(row=True)  # a passive instance cannot be steered
         return replace(now, hosts=hosts, on_hosts=self._on_hosts)
 

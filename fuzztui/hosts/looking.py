@@ -1,0 +1,52 @@
+"""What somebody who looks at this host's run from another machine asks for, beside its log."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from fuzztui.base.files import read_regular
+from fuzztui.hosts.protocol import MAX_FILE
+from fuzztui.remote.access import account
+from fuzztui.remote.client import ControlClient, RemoteError
+from fuzztui.remote.mirrored import GONE
+from fuzztui.remote.protocol import ProtocolError
+
+_FOLDERS: Final = ("out", "minimised", "mutants")
+_FILES: Final = ("campaign.toml", "targets.json")
+
+
+def read_file(run: Path, relative: Any) -> bytes:
+    """Return an input of a run, or one of the files that screens read. Blocking.
+
+    Raises ProtocolError for any other file, and for one that is too large; OSError.
+    """
+    name = PurePosixPath(relative) if isinstance(relative, str) and "\0" not in relative else None
+    if (
+        name is None
+        or ".." in name.parts
+        or not (str(name) in _FILES or (name.parts[:1] and name.parts[0] in _FOLDERS))
+    ):
+        raise ProtocolError(f"{str(relative)[:100]!r} is no file of a run that others read")
+    path = (run / name).resolve()  # a target may have put a symlink there
+    if not path.is_relative_to(run.resolve()):
+        raise ProtocolError("the file is outside the run")
+    try:
+        data = read_regular(path, MAX_FILE + 1)
+    except FileNotFoundError:
+        raise ProtocolError(GONE) from None
+    if len(data) > MAX_FILE:
+        raise ProtocolError(f"the file is larger than {MAX_FILE >> 20} MiB")
+    return data
+
+
+def who_may(run: Path) -> dict[str, str]:
+    """Return the account that this process runs under, and why it may not steer. Blocking."""
+    found = {"account": account(os.getuid()), "why_not_steer": ""}
+    try:
+        client = ControlClient(run, "link")
+    except RemoteError:
+        return found  # nothing to steer now
+    client.close()
+    return {**found, "why_not_steer": client.why_not_steer}
