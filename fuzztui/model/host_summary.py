@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from fuzztui.model.passive import is_passive
 from fuzztui.model.selectors import FindingTally, known_rate
 from fuzztui.model.state import Host, Instance, State
 
@@ -101,7 +102,7 @@ def host_summaries(state: State, found: Mapping[str, FindingTally]) -> dict[str,
 def _summary(
     there: Host, place: int, every: list[Instance], found: Mapping[str, FindingTally]
 ) -> HostSummary:
-    own = [i for i in every if not i.mutant]
+    own = [i for i in every if not (i.mutant or is_passive(i))]
     renewed = [i.stats_t for i in own if i.state in ("running", "stalled") and i.stats_t >= 0]
     known = there.state == CONNECTED
     return HostSummary(

@@ -21,6 +21,7 @@ from fuzztui.wire.events import (
     CampaignState,
     Event,
     HostState,
+    MutantsShard,
     Notified,
     PhaseStarted,
     Record,
@@ -30,7 +31,7 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-_SUMMED = frozenset({"abreast", "count", "mutants_trials", "first_trials"})
+_SUMMED = frozenset({"abreast", "count", "first_trials", "listed", "mutants_trials"})
 """Numbers of a fuzz-first plan that add up over hosts; of the others, times, the largest counts."""
 
 
@@ -101,7 +102,10 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
 
 
 def _ignored(state: State, there: Host, record: Record) -> None:
-    """Verdicts, budgets and notifications are the hub's: its own log has them."""
+    """Do nothing: verdicts, budgets and notifications are the hub's, whose own log has them.
+
+    All hosts together have all shards of the mutants.
+    """
 
 
 def _supervisor_started(state: State, there: Host, record: Record) -> None:
@@ -141,6 +145,7 @@ def _phase_started(state: State, there: Host, record: Record) -> Event | None:
 _OF_ONE_HOST: dict[type[Event], Callable[[State, Host, Record], Event | None]] = {
     CampaignStarted: _ignored,
     BudgetSet: _ignored,
+    MutantsShard: _ignored,
     Notified: _ignored,
     SkippedFrames: _ignored,
     VerdictsChanged: _ignored,

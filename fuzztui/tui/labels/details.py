@@ -25,7 +25,7 @@ from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.run_commands import run_command
-from fuzztui.tui.labels.run_files import place_of, shown
+from fuzztui.tui.labels.run_files import on_host, place_of, shown
 from fuzztui.tui.labels.side_by_side import side_by_side
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
@@ -106,6 +106,8 @@ def entry_lines(
     if entry.file:
         file = f"{shown(entry, state, run)}  ({format.size(entry.size)})"
         lines.append(pair("file", file, "muted"))
+    if there := on_host(entry, state):
+        lines.append(pair("on host", there, "muted"))
     return lines + _killed(entry, state) + _lineage(entry, lineage, state)
 
 
@@ -295,6 +297,8 @@ def finding_lines(
     where = place_of(finding, state, run)
     file = _from_run(moved, run) if moved else shown(finding, state, run)
     lines.append(pair("file", f"{file}  ({format.size(finding.size)})", "muted"))
+    if there := on_host(finding, state):
+        lines.append(pair("on host", there, "muted"))
     if run is not None and where is not None:
         now = Path(moved) if moved else where.path
         lines.append(pair("reproduce", repro_command(run, now), "valid"))

@@ -47,7 +47,7 @@ LEGEND: dict[str, dict[str, str]] = {
         "outcome": "How the target took it: success, or invalid (rejected as documented)",
         "thanks": "The mutant whose fuzzing found it (fuzz-first)",
         "op": "The mutator that made it, and how often it was applied",
-        "src": "Its parents' numbers",
+        "src": "Its parents' numbers", "host": "The host of its instance: only for the filter",
     },
     "findings": {
         "kind": "crash, hang, or differs (two implementations disagree)",
@@ -57,6 +57,7 @@ LEGEND: dict[str, dict[str, str]] = {
         "place": "Innermost line of the application",
         "t": "Campaign time of the first finding of the group",
         "by": "The instance that found it",
+        "host": "The hosts on which the group was found, of a campaign on several machines",
         "thanks": "The mutant whose fuzzing found it (fuzz-first)",
         "size": "Size of its file",
     },
