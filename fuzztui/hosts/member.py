@@ -204,6 +204,8 @@ class HostMember:
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
         self._steerable = False
+        if self._failure:
+            return
         if state == "connecting" and self._known.state == "lost":
             return  # each attempt would be news
         self._record(state, reason)
@@ -211,8 +213,13 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        hub = self._context.log_name
-        return await open_host(self.place, [host_run(self._loaded.campaign, self.place, hub)])
+        run = host_run(self._loaded.campaign, self.place, self._context.log_name)
+        try:
+            return await open_host(self.place, [run])
+        except HostError as e:
+            if e.lasting and not self._known.boot:  # never reached: it will not mend itself
+                self.failed(str(e))
+            raise
 
     def _shipment(self) -> Shipment:
         hub = self._context.log_name
