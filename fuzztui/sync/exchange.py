@@ -92,7 +92,7 @@ def _locked(file: Path, busy: str) -> Iterator[None]:
         os.close(fd)
 
 
-class Exchange:
+class DirectoryExchange:
     """The exchange of one run with one directory; :meth:`sync` once for each pass.
 
     ``name``: of this run in the directory, without ``_main``.
