@@ -69,7 +69,7 @@ COMMANDS = (
     "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
     "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
 )  # fmt: skip
-HOSTS = ("tests/hosts",)
+HOSTS = ("tests/hosts", "tests/e2e/test_attach_hosts.py")
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
 EXPORT = (

@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "hosts",
-            ((f"check [{CAMPAIGN}]", "are the machines of [hosts] ready, and what to do"),),
+            (("check [FILE]", "report whether the hosts of a campaign are ready"),),
             ("hosts check campaign.toml", "hosts check --host user@box*8"),
         ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
@@ -53,8 +53,8 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
     "look": (
         CommandHelp(
             "attach",
-            (("[RUN]", "show the screen of a running or ended campaign"),),
-            ("attach runs/tomllib-mu2", "attach"),
+            (("[RUN]", "show a campaign; [USER@]HOST:RUN: over ssh"),),
+            ("attach runs/tomllib-mu2", "attach user@box:runs/tomllib-mu2"),
         ),
         CommandHelp(
             "watch",

@@ -37,6 +37,7 @@ from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.supervise.limits import CampaignLimits
+from fuzztui.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.supervise.write_check import Notice
 from fuzztui.verdicts.judging import verdicts_file
@@ -84,6 +85,7 @@ class Hub:
         self._campaign = campaign = loaded.campaign
         self._run_dir = run_dir
         self._progress = progress
+        self._sharing = RunSharing(campaign, run_dir)
         progress("opening the campaign log")
         self._log = CampaignLog(run_dir, self._react, Notice(trouble).setter("log"))
         self.state: State = self._log.state
@@ -162,7 +164,9 @@ class Hub:
         loop.add_signal_handler(signal.SIGHUP, lambda: None)
         self._begin()
         self.router = HostRouter(self, self.log_name)
-        self._server = ControlServer(self._run_dir.path, self.router.submit)
+        await asyncio.to_thread(self._sharing.share_all)
+        access = self._sharing.access
+        self._server = ControlServer(self._run_dir.path, self.router.submit, access)
         with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         tasks = self._tasks
@@ -172,6 +176,8 @@ class Hub:
         tasks.repeat(self._server.listen, SOCKET_S)
         tasks.repeat(self._look, LOOK_S)
         tasks.repeat(self._verdicts.run, VERDICTS_S)
+        if self._sharing.on:
+            tasks.repeat(self._sharing.run, SHARE_S)
         if self._notifier:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         ready()
@@ -234,7 +240,7 @@ class Hub:
         for name, known in state.hosts.items():
             if known.campaign in ENDED and (known.campaign != "finished" or self._changed):
                 self.record(HostState(name, "connecting"))  # started again
-        self.record(*self._log.repairs)
+        self.record(*self._log.repairs, *self._sharing.notes)
         self._clock.save()
         self.flush()
 
