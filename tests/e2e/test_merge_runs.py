@@ -108,7 +108,7 @@ def test_shards_of_fuzz_first_together_are_its_mutants(place):
     pytest.importorskip("numpy")
     more = '[mutants]\nsources = ["prog.py"]\nper_mutant = "60 trials"\n'
     place.file.write_text(place.file.read_text() + more)
-    budget = ("--headless", "--set", "campaign.budget=1200 trials")
+    budget = ("--headless", "--set", "campaign.budget=240 trials")
     for k in (1, 2):
         place(str(place.file), "--shard", f"{k}/2", *budget, code=None, timeout=300)
     runs = [f"runs/e2e-{k}-of-2" for k in (1, 2)]
