@@ -64,7 +64,7 @@ def find_run(given: Path | None) -> Path:
         return (Path("runs") / given).absolute()
     if spec := spec_of(given):
         raise CliError(
-            f"{given}: this command works on runs of this machine; run it there, with ssh {spec[0]}",
+            f"{given}: this command is for runs of this machine; run it there: ssh {spec[0]}",
             USAGE,
         )
     known = [path.name for path in Path("runs").glob("*") if is_run(path)]
