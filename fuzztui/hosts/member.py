@@ -36,6 +36,9 @@ START_S: Final = 600.0
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
 
+EXCHANGE_S: Final = 30.0
+"""Seconds until entries are sent again to a host that could not store them (its disk is full)."""
+
 COMPARED: Final = 10_000
 """Latest relayed records of a host that are compared with its log after a reboot."""
 
@@ -297,8 +300,10 @@ class HostMember:
         self._context.router.connected(self._name)
 
     async def _exchange(self) -> None:
-        with contextlib.suppress(LinkLost):  # it continues when the host is connected again
-            await self._context.exchange.serve(self._main, self._link)
+        while True:  # cancelled, and begun again, when the host is connected again
+            with contextlib.suppress(LinkLost):
+                await self._context.exchange.serve(self._main, self._link)
+            await asyncio.sleep(EXCHANGE_S)
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
         async def run() -> None:
