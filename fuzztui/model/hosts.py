@@ -82,7 +82,7 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     if e.state == "connecting" and there.campaign in ENDED:
         there.campaign = there.campaign_reason = ""
     if e.rewound >= 0:
-        there.seq = e.rewound
+        there.seq, there.t = e.rewound, -1.0
     if there.state != e.state:
         there.changed_t = state.t
     there.state, there.reason = e.state, e.reason
