@@ -153,11 +153,11 @@ def hello(last: int, boot: str = "one") -> Hello:
 
 @pytest.mark.parametrize(("lost", "after"), [(0, 3), (1, 2)])
 def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
-    member: HostMember, hub: Hub, tmp_path: Path, monkeypatch, lost: int, after: int
+    member: HostMember, hub: Hub, monkeypatch, lost: int, after: int
 ) -> None:
     monkeypatch.setattr("fuzztui.hosts.member.COMPARED", 4)
     there = [[n, n * 1.5] for n in range(1, 4)]
-    writer = LogWriter(tmp_path / "log")
+    writer = LogWriter(member._run_dir.log)
     hub.record(HostState("a", "connected", boot="one"))
     for seq, t in there:
         origin = Record(int(seq), t, Message("info", "x"), "a")
