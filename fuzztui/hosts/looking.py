@@ -7,7 +7,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from fuzztui.base.files import read_regular
-from fuzztui.hosts.protocol import MAX_FILE
+from fuzztui.hosts.protocol import MAX_BATCH, MAX_FILE, to_text
+from fuzztui.log.files import CHECKPOINTS, SEALED
+from fuzztui.log.reader import LogReader
 from fuzztui.remote.access import account
 from fuzztui.remote.client import ControlClient, RemoteError
 from fuzztui.remote.mirrored import GONE
@@ -39,6 +41,20 @@ def read_file(run: Path, relative: Any) -> bytes:
     if len(data) > MAX_FILE:
         raise ProtocolError(f"the file is larger than {MAX_FILE >> 20} MiB")
     return data
+
+
+def read_log(run: Path, name: Any, offset: int) -> dict[str, Any]:
+    """Return a piece of a file of the log. Blocking.
+
+    Without a name: the number of the last sealed record, and the size of the file up to it.
+    Raises ProtocolError for another file, LogError, OSError.
+    """
+    if name is None:
+        last, size = LogReader(run).sealed()
+        return {"last": last, "size": size}
+    if name not in (SEALED, CHECKPOINTS):
+        raise ProtocolError(f"{str(name)[:40]!r} is no file of a log that is copied")
+    return {"data": to_text(read_regular(run / "log" / name, MAX_BATCH, offset))}
 
 
 def who_may(run: Path) -> dict[str, str]:
