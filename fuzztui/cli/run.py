@@ -14,7 +14,7 @@ from fuzztui.base.shards import Shard
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
 from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.model import Tables
-from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
+from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.headless import exit_code, follow
@@ -24,6 +24,7 @@ from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
+from fuzztui.merge.parts import inner_parts
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running
 from fuzztui.supervise.daemon import start
@@ -49,6 +50,12 @@ def run(options: argparse.Namespace) -> int:
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
+    if inner_parts(RunDir(where)):
+        raise CliError(
+            f"{where}: is a merged run, which cannot be continued; continue the runs that it is "
+            "made of, and merge them again",
+            USAGE,
+        )
     loaded = with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
         _same_campaign(loaded, where)

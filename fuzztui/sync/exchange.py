@@ -17,7 +17,7 @@ from fuzztui.base.text import brief
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.model.passive import is_passive
-from fuzztui.model.state import Entry, State
+from fuzztui.model.state import Entry, Finding, State
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.observe.passive import make_passive, source_of
 from fuzztui.sync.names import MAIN, digest
@@ -161,35 +161,37 @@ class DirectoryExchange:
         # What came from here, or from the main of another host, is in the directory already.
         outside = {i.id for i in state.instances.values() if i.passive} | self._marked()
         outside |= {f"{HUB}{name}" for name in outside} | set(mains)
+        own = [e for e in list(state.entries.values()) if e.saved and e.sync not in outside]
+        there = self._sums_there()
         for main in mains:
-            self._push_from(main, state, outside, queue, result)
+            self._push_from(main, [e for e in own if e.instance == main], there, queue, result)
 
     def _push_from(
-        self, main: str, state: State, outside: set[str], queue: QueueWriter, result: PassResult
+        self,
+        main: str,
+        rows: list[Entry],
+        there: set[str],
+        queue: QueueWriter,
+        result: PassResult,
     ) -> None:
+        """Push entries of one instance. ``there``: the hashes of what is in the directory."""
         directory = self._run.instance(main)
-        rows = [
-            row
-            for row in list(state.entries.values())
-            if row.instance == main and row.saved and row.sync not in outside
-        ]
         dangerous = Unsafe(directory).load()
         rows.sort(key=lambda row: row.id)
         origin = {row.id: self._origin(main, row) for row in rows}
         known = [n for i in dangerous if (n := queue.origins.get(origin.get(i, ""))) is not None]
         result.unsafe += queue.mark_unsafe(known)
         new = [row for row in rows if origin[row.id] not in queue.origins]
-        there = self._sums_there()
         for done, row in enumerate(new):
             self._progress("pushing entries", done, len(new))
             data = read_if_regular(directory / row.file, MAX_BYTES + 1)
             if not data or len(data) > MAX_BYTES:
                 continue
             content = digest(data)
-            if content in there:
-                continue
             if row.id in dangerous:  # before the entry, so that nobody imports it first
                 result.unsafe += queue.mark_unsafe([queue.next_id])
+            elif content in there:
+                continue
             queue.put(data, content, origin[row.id], row.op)
             there.add(content)
             result.pushed += 1
@@ -227,7 +229,7 @@ class DirectoryExchange:
                 result.crashes += 1
 
     @staticmethod
-    def _is_own(state: State, row: Any) -> bool:
+    def _is_own(state: State, row: Finding) -> bool:
         instance = state.instances.get(row.instance)
         return instance is None or not (instance.mutant or instance.passive)
 
@@ -250,8 +252,10 @@ class DirectoryExchange:
     # ------------------------------------------------------------------ pull
 
     def _pull(self, state: State, result: PassResult) -> None:
-        known = self._known(state)
         peers = peers_in(self._directory)
+        known = self._known(state)
+        for peer in peers:  # whoever has such an entry, too, may not know that it kills workers
+            known |= {name.sum for name in self._reader(peer).unsafe() if name.sum}
         result.peers = len(peers) - 1
         for number, peer in enumerate(peers):
             self._progress("pulling from peers", number, len(peers))
@@ -272,8 +276,10 @@ class DirectoryExchange:
             self._queue_of(peer, state).put(entry.data, entry.sum)
             known.add(entry.sum)
             number += 1
-        if reader.unsafe and (queue := self._queues.get(peer)) is not None:
-            queue.mark_unsafe(queue.sums[n.sum] for n in reader.unsafe if n.sum in queue.sums)
+        unsafe = {name.sum for name in reader.unsafe()}
+        for local in self._marked() if unsafe else ():
+            queue = QueueWriter(self._run.instance(local))
+            queue.mark_unsafe(n for content, n in queue.sums.items() if content in unsafe)
         return number
 
     def _known(self, state: State) -> set[str]:

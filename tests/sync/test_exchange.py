@@ -451,3 +451,26 @@ def test_of_a_campaign_on_several_machines_each_hosts_main_is_pushed(machines):
         b"from box's secondary",
     ]
     assert hub.again().sync(hub.state).pushed == 0
+
+
+def test_what_kills_workers_is_known_by_its_content_whoever_has_it(machines, shared):
+    a, b, c = machines("a"), machines("b"), machines("c")
+    by_hand(shared, "hand", b"kills")
+    b.find(0, b"kills")
+    b.sync()
+    a.find(3, b"kills")
+    Unsafe(a.run.instance("main")).add(3)
+    assert (a.sync().pushed, a.sync().unsafe) == (1, 0)
+    assert c.sync().pulled == {}
+    assert not (c.run.out / "hand").exists()
+
+
+def test_a_later_process_tells_instances_of_earlier_ones_what_is_unsafe(machines):
+    a, b = machines("a"), machines("b")
+    a.find(0, b"kills")
+    a.sync()
+    b.sync()
+    Unsafe(a.run.instance("main")).add(0)
+    a.sync()
+    b.again().sync(b.state)
+    assert Unsafe(b.run.out / "a_main").load() == {0}
