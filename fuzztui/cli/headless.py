@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from fuzztui.base.text import brief
+from fuzztui.cli.host_lines import HostNews, preparing
 from fuzztui.cli.mutant_lines import exact_pass, grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
@@ -36,10 +37,15 @@ def follow(run: Path, *, as_json: bool, summary: bool = True) -> int:
     stopper = _Stopper(run)
     style = "json" if as_json else "terminal" if at_terminal() else "file"
     due = 0.0
+    news = HostNews()
     while True:
         state = fold_all(session)
         pid = running(run)
         over = state.state in ENDED or pid is None
+        for text in news.changes(state.hosts.values()):
+            if style == "terminal":
+                print("\r\x1b[K", end="", flush=True)
+            say(text)
         if time.monotonic() >= due and not over:
             due = time.monotonic() + LINE_EVERY[style]
             now = RunStatus(state, pid, trouble(run), problems=session.problems)
@@ -85,6 +91,7 @@ def _progress(run: Path, now: RunStatus, style: str) -> None:
         return
     line = progress_line(now.state) + ("  (at least)" if now.is_lower_bound else "")
     line += f"  {brief(now.trouble)}" if now.trouble else ""
+    line += f"  {waiting}" if (waiting := preparing(now.state.hosts.values())) else ""
     if style == "terminal":
         print(f"\r\x1b[K{line}", end="", flush=True)
     else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -13,7 +14,7 @@ from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
 from fuzztui.hosts.entries import GaplessQueue
-from fuzztui.hosts.exchange import HostExchange
+from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
@@ -22,10 +23,11 @@ from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
+from fuzztui.model.passive import OURS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import EntrySaved, Event, HostState, Message, Record
+from fuzztui.wire.events import EntrySaved, Event, HostState, Message, PassiveInstance, Record
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
@@ -46,6 +48,14 @@ class MemberContext(Protocol):
     @property
     def state(self) -> State:
         """The state of the campaign."""
+
+    @property
+    def log_name(self) -> str:
+        """A name for the log of this hub, the same after a restart."""
+
+    @property
+    def hosts(self) -> Iterable[str]:
+        """The names of all hosts."""
 
     @property
     def leaving(self) -> bool:
@@ -142,6 +152,13 @@ class HostMember:
 
     async def connected(self, hello: Hello) -> int | None:
         """Begin to relay; send and start the campaign if it is neither running nor ended."""
+        if hello.last and hello.hub != self._context.log_name:
+            whose = "another hub" if hello.hub else "no hub"
+            self.failed(
+                f"{hello.run} over there is a run of {whose}: remove that directory, or give the "
+                "host another path in [hosts]"
+            )
+            return None
         after = await self._position(hello)
         self._record("connected", "", hello)
         self._known_upto, self._dead_pongs = -1, 0
@@ -194,10 +211,12 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        return await open_host(self.place, [host_run(self._loaded.campaign, self.place)])
+        hub = self._context.log_name
+        return await open_host(self.place, [host_run(self._loaded.campaign, self.place, hub)])
 
     def _shipment(self) -> Shipment:
-        return shipment(self._loaded, self.place, self._index, self._run_dir.path)
+        hub = self._context.log_name
+        return shipment(self._loaded, self.place, self._index, self._run_dir.path, hub)
 
     async def _position(self, hello: Hello) -> int:
         """Return the record of the host's log after which relaying continues.
@@ -241,7 +260,12 @@ class HostMember:
             cargo = await asyncio.to_thread(self._shipment)
             await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
             self._record("preparing", "starting the campaign")
-            answer = await self._link.ask("start", patience=START_S, campaign=cargo.campaign_text)
+            answer = await self._link.ask(
+                "start",
+                patience=START_S,
+                campaign=cargo.campaign_text,
+                hub=self._context.log_name,
+            )
             if error := answer.get("error"):
                 self.failed(str(error)[:1000])
             else:
@@ -290,9 +314,8 @@ class HostMember:
 
     def _target(self, path: str) -> Path:
         instance, _, rest = path.partition("/")
-        if not self._is_mine(instance):
-            raise ProtocolError("not an instance of this host")
-        directory = self._run_dir.instance(instance_name(instance))
+        instance = instance_name(self._named(instance))
+        directory = self._run_dir.instance(instance)
         if rest == UNSAFE:
             return directory / UNSAFE
         folder, _, name = rest.partition("/")
@@ -300,19 +323,29 @@ class HostMember:
             raise ProtocolError("not an entry of the main instance")
         return directory / folder_name(folder) / file_name(name)
 
-    def _is_mine(self, instance: str) -> bool:
-        return instance.startswith(f"{self._name}_")
+    def _named(self, instance: str) -> str:
+        """Return the name here of an instance over there: it begins with the host's."""
+        return instance if instance.startswith(f"{self._name}_") else f"{self._name}_{instance}"
 
     def _take(self, record: Record) -> None:
-        event: Event | None = record.event
-        instance = getattr(event, "instance", "")
-        if instance and not self._is_mine(str(instance)):
-            self._refuse(f"an event of {str(instance)[:60]!r}, which is not on this host")
-            return
-        event = self._context.router.translate(self._name, record.event)
+        event: Any = self._context.router.translate(self._name, record.event)
+        if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
+            return  # it contains what the hub has sent
+        if instance := getattr(event, "instance", ""):
+            if instance in OURS and self._named(instance) not in self._context.state.instances:
+                passive = PassiveInstance(self._named(instance), f"{instance} on {self._name}")
+                self._context.record(passive)
+            event = replace(event, instance=self._named(instance))
+        sync = getattr(event, "sync", "")
+        if sync and not self._is_sent(sync):
+            event = replace(event, sync=self._named(sync))
         if event is not None:
-            origin = Record(record.seq, record.t, event, self._name)
-            self._context.relay(origin, event)
+            self._context.relay(Record(record.seq, record.t, event, self._name), event)
+
+    def _is_sent(self, instance: str) -> bool:
+        """Whether an instance over there is another host's, or the hub's."""
+        others = (f"{name}_" for name in self._context.hosts if name != self._name)
+        return instance.startswith((HUB, *others))
 
     def _refuse(self, what: str) -> None:
         self._refused += 1

@@ -84,7 +84,7 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-FOLD_VERSION = 19
+FOLD_VERSION = 20
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100

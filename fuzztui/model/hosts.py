@@ -13,6 +13,7 @@ from typing import Any
 from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, Instance, State
+from fuzztui.model.stats import out_of_reach
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -20,6 +21,7 @@ from fuzztui.wire.events import (
     CampaignState,
     Event,
     HostState,
+    MutantsShard,
     Notified,
     PhaseStarted,
     Record,
@@ -29,8 +31,17 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-_SUMMED = frozenset({"abreast", "count", "mutants_trials", "first_trials"})
+_SUMMED = frozenset({"abreast", "count", "first_trials", "listed", "mutants_trials"})
 """Numbers of a fuzz-first plan that add up over hosts; of the others, times, the largest counts."""
+
+
+_UNREACHED = frozenset({"connecting", "lost", "failed"})
+"""States of a connection in which nothing is known of what runs on the host now."""
+
+
+def host_of(record: Record) -> str:
+    """Return the host that a record comes from or is about; an empty string: no host."""
+    return record.host or (record.event.host if isinstance(record.event, HostState) else "")
 
 
 def host(state: State, name: str) -> Host:
@@ -80,11 +91,21 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     there.clock_s = e.clock_s or there.clock_s
     there.boot = e.boot or there.boot
     touched.campaign = True
-    touched.instances |= {i.id for i in instances_of(state, e.host)}
+    for i in state.instances.values():
+        if not i.host and i.id.startswith(f"{e.host}_"):  # named by the hub, not yet reported
+            i.host = e.host
+    there_run = instances_of(state, e.host)
+    touched.instances |= {i.id for i in there_run}
+    if e.state in _UNREACHED:
+        for i in there_run:
+            out_of_reach(state, i)
 
 
 def _ignored(state: State, there: Host, record: Record) -> None:
-    """Verdicts, budgets and notifications are the hub's: its own log has them."""
+    """Do nothing: verdicts, budgets and notifications are the hub's, whose own log has them.
+
+    All hosts together have all shards of the mutants.
+    """
 
 
 def _supervisor_started(state: State, there: Host, record: Record) -> None:
@@ -124,6 +145,7 @@ def _phase_started(state: State, there: Host, record: Record) -> Event | None:
 _OF_ONE_HOST: dict[type[Event], Callable[[State, Host, Record], Event | None]] = {
     CampaignStarted: _ignored,
     BudgetSet: _ignored,
+    MutantsShard: _ignored,
     Notified: _ignored,
     SkippedFrames: _ignored,
     VerdictsChanged: _ignored,

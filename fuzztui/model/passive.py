@@ -6,10 +6,10 @@ from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import Instance
 
-_OURS = frozenset({MUTANT_INPUTS, ORACLE})
+OURS = frozenset({MUTANT_INPUTS, ORACLE})
 """Those that the supervisor fills itself; others are reported by ``PassiveInstance``."""
 
 
 def is_passive(instance: Instance) -> bool:
     """Whether it contains saved inputs and executes no commands."""
-    return bool(instance.passive) or instance.id in _OURS
+    return bool(instance.passive) or instance.id in OURS

@@ -5,7 +5,8 @@
 * ``rate`` and ``cpu`` are sums;
 * instances that fuzz a mutant count for ``execs``, ``rate`` and ``cpu`` only;
 * an instance that is paused or stalled, or has no process, has rate 0, whatever its last
-  statistics contain; an instance whose rate is unknown adds nothing to the sum.
+  statistics contain; an instance whose rate is unknown, also because its host is not connected,
+  adds nothing to the sum.
 """
 
 from __future__ import annotations
@@ -135,6 +136,14 @@ def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> N
             _set_cpu(state, i, 0.0)
             i.rss = i.processes = 0
     touched.campaign = True
+
+
+def out_of_reach(state: State, i: Instance) -> None:
+    """Note that an instance is on a host that is not connected: what it does is unknown."""
+    if i.state not in IDLE_STATES:
+        _set_rate(state, i, -1.0)
+        _set_cpu(state, i, 0.0)
+        i.rss = i.processes = 0
 
 
 def instance_hello(state: State, e: InstanceHello, touched: ChangesBuilder) -> None:

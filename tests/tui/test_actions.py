@@ -52,7 +52,7 @@ OWNERS = {
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
-    mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
+    mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True, hosts=True,
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 

@@ -55,7 +55,7 @@ from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
-from fuzztui.tui.labels import instances
+from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
 from fuzztui.tui.labels.worklist import Worklist
@@ -458,12 +458,17 @@ class FuzzApp(ReplayControls, CampaignControls):
             troubles.append(f"The watcher has ended, nothing is updated any more: {self._dead}")
         elif self.status.orphaned:
             how = f"Resume with: {self._opening.go_on}" if self._opening.go_on else ""
-            troubles.append(f"No supervisor is running; all entries and findings are kept. {how}")
+            what = "No supervisor is running; all entries and findings are kept."
+            if self.status.hosts:
+                what = "No hub is running; the hosts continue without it."
+            troubles.append(f"{what} {how}")
         elif self.status.state == "failed":
             # Tables and the event list cut the reason, which is the most important text now.
             every = instances.present(self.campaign.instances.values())
             troubles += instances.failure(self.status.reason, every)
         elif not self.status.over:
+            troubles += filter(None, [hosts.host_warning(self.status)])
+            troubles += filter(None, [hosts.waiting_text(hosts.waiting_commands(self.campaign))])
             bad = instances.trouble(instances.present(self.campaign.instances.values()))
             troubles += [bad] if bad else []
         return troubles

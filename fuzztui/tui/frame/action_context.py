@@ -78,6 +78,10 @@ class ActionContext:
     """Whether the campaign's engine targets types, or its log was not read yet."""
     aiming: TargetingContext | None = None
     """The row under the cursor on the screen of types; None on other screens."""
+    hosts: bool = False
+    """Whether the campaign runs on hosts."""
+    on_hosts: bool = False
+    """Whether the Overview shows the table of hosts."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The keys that the user has set, by the id of the action; others have the registry's."""
 
@@ -133,6 +137,8 @@ class Action:
     queue: bool | None = None
     """True: in the footer of fuzz-first campaigns only; False: of other campaigns only; None: of
     all."""
+    hosts: bool = False
+    """Whether only campaigns on hosts show this action in the footer."""
     command: Callable[..., Command] | None = None
     """Makes the command that this action sends. Its scope's screen passes what the row means there:
     id and instance of an entry, a selection of mutants, or a :class:`TargetingContext`."""
@@ -205,6 +211,8 @@ class Action:
             return "Play" if now.paused_replay else "Pause"
         if self.id == "finding.minimise" and now.minimising:
             return "Cancel"
+        if self.id == "overview.hosts" and now.on_hosts:
+            return "Instances"
         if self.id == "mixture.adaptive" and now.adaptive:
             return "Hold fixed"
         if self.id.startswith("types.") and now.aiming is not None:
@@ -446,6 +454,11 @@ def why_not_move_boundary(boundary: int, by: int) -> WhyNot:
         return stuck(now.mixture, boundary, by)
 
     return why_not
+
+
+def why_not_show_hosts(now: ActionContext) -> str:
+    """Why the table of hosts cannot be shown."""
+    return "" if now.hosts else "this campaign has no [hosts]: all of it runs on one machine"
 
 
 def why_not_show_types(now: ActionContext) -> str:

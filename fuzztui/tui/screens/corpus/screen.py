@@ -17,7 +17,7 @@ from fuzztui.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.frame.action_context import Action, ActionContext, rows_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.input_screen import InputScreen
@@ -135,7 +135,13 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             ),
             Column("op", "made by", _op, lambda e: e.op, max=24, yields=10, drop=True),
             Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
+            Column("host", "host", self._on, None, needs=NEVER),
         )
+
+    def _on(self, entry: Entry) -> Cell:
+        """The host; of a key without a column, because names of instances begin with it."""
+        instance = self.campaign.instances.get(entry.instance)
+        return ("" if instance is None else instance.host), ""
 
     def _steer(self, entry: Entry) -> Cell:
         waiting = self._pending.get(entry.key)

@@ -122,6 +122,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             Column("place", "where", _place, lambda f: f.place, min=8, max=60, needs=90, yields=16),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
             Column("by", "by", _by, lambda f: f.instance, max=12, needs=100, varies=True),
+            Column("host", "host", self._on, None, max=20, needs=110, drop=True, spare=True),
             Column(
                 "thanks",
                 "via mutant",
@@ -133,6 +134,16 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             ),
             Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
         )
+
+    def _on(self, finding: Finding) -> Cell:
+        """The hosts on which the group was found, or the one of a file."""
+        state = self.campaign
+        if not state.hosts:
+            return "", ""
+        keys = state.groups.get(finding.signature, ()) if self.grouped and finding.signature else ()
+        names = {finding.instance, *(key.partition("/")[0] for key in keys)}
+        found = (state.instances.get(name) for name in names)
+        return " ".join(sorted({i.host for i in found if i is not None and i.host})), "muted"
 
     def _passes(self, finding: Finding) -> bool:
         return finding.first or not self.grouped
