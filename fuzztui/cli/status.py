@@ -343,7 +343,7 @@ def _lost(now: RunStatus) -> str:
 
 def _word(i: Instance, state: State) -> str:
     """The label of an instance's state; passive instances have a label of their own."""
-    if not is_reached(state, i) and i.state not in ENDED:
+    if not is_reached(state, i) and i.state not in ENDED and i.state != "waiting":
         return f"? {brief(i.state)}"
     if i.id == ORACLE:
         return ORACLE

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.bounds import real, whole
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
@@ -35,8 +36,11 @@ START_S: Final = 600.0
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
 
+EXCHANGE_S: Final = 30.0
+"""Seconds until entries are sent again to a host that could not store them (its disk is full)."""
+
 COMPARED: Final = 10_000
-"""Latest relayed records that are compared with the log of a host that was started again."""
+"""Latest relayed records of a host that are compared with its log after a reboot."""
 
 
 class MemberContext(Protocol):
@@ -204,6 +208,8 @@ class HostMember:
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
         self._steerable = False
+        if self._failure:
+            return
         if state == "connecting" and self._known.state == "lost":
             return  # each attempt would be news
         self._record(state, reason)
@@ -211,8 +217,13 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        hub = self._context.log_name
-        return await open_host(self.place, [host_run(self._loaded.campaign, self.place, hub)])
+        run = host_run(self._loaded.campaign, self.place, self._context.log_name)
+        try:
+            return await open_host(self.place, [run])
+        except HostError as e:
+            if e.lasting and not self._known.boot:  # never reached: it will not mend itself
+                self.failed(str(e))
+            raise
 
     def _shipment(self) -> Shipment:
         hub = self._context.log_name
@@ -227,11 +238,11 @@ class HostMember:
         known = self._known
         if not known.seq or (hello.last >= known.seq and hello.boot == known.boot):
             return known.seq
+        last = (await self._stamps(known.seq)).get(known.seq)
+        if last is not None and abs(last - known.t) < 1e-3:
+            return known.seq  # nothing was lost, which is the rule
         relayed = await asyncio.to_thread(self._relayed)
-        first = min(relayed, default=known.seq)
-        answer = await self._link.ask("stamps", after=max(0, first - 1))
-        rows = answer.get("stamps")
-        there = {row[0]: row[1] for row in rows} if isinstance(rows, list) else {}
+        there = await self._stamps(min(relayed, default=known.seq))
         common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]
         after = max(common, default=0)
         if after < known.seq:
@@ -240,14 +251,28 @@ class HostMember:
             self._context.record(rewound, Message("warning", f"{self._name}: {lost}"))
         return after
 
+    async def _stamps(self, first: int) -> dict[int, float]:
+        """Number and time of the records of the log over there, from number ``first`` on."""
+        rows = (await self._link.ask("stamps", after=max(0, first - 1))).get("stamps")
+        good = (r for r in rows if isinstance(r, list) and len(r) == 2) if rows else ()
+        return {whole(number): real(t) for number, t in good}
+
     def _relayed(self) -> dict[int, float]:
-        """Number and time of the latest records of this host in the hub's log. Blocking."""
+        """Number and time of the latest records of this host in the hub's log. Blocking.
+
+        Read backwards: while the host was lost, others may have sent millions of records.
+        """
         found: dict[int, float] = {}
         with contextlib.suppress(LogError, OSError):
             reader = LogReader(self._run_dir.path)
-            for record in reader.records(max(0, reader.last_seq - COMPARED)):
-                if record.host == self._name:
-                    found[record.host_seq] = record.host_t
+            before = reader.last_seq + 1
+            while before > 1 and len(found) < COMPARED:
+                after = max(0, before - 1 - COMPARED)
+                part = reader.records(after, before - 1 - after)
+                mine = {r.host_seq: r.host_t for r in part if r.host == self._name}
+                # A record after a rewind replaces the lost one of the same number.
+                found = mine | found
+                before = after + 1
         return found
 
     async def _start(self) -> None:
@@ -282,8 +307,10 @@ class HostMember:
         self._context.router.connected(self._name)
 
     async def _exchange(self) -> None:
-        with contextlib.suppress(LinkLost):  # it continues when the host is connected again
-            await self._context.exchange.serve(self._main, self._link)
+        while True:  # cancelled, and begun again, when the host is connected again
+            with contextlib.suppress(LinkLost):
+                await self._context.exchange.serve(self._main, self._link)
+            await asyncio.sleep(EXCHANGE_S)
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
         async def run() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.hosts.link import Batch
+from fuzztui.hosts.link import Batch, Hello
 from fuzztui.hosts.member import HostMember
 from fuzztui.hosts.place import HostPlace
+from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (
@@ -19,6 +20,7 @@ from fuzztui.wire.events import (
     EntrySaved,
     Event,
     FindingSaved,
+    HostState,
     Message,
     PassiveInstance,
     Record,
@@ -143,3 +145,33 @@ def test_positions_follow_the_hosts_numbers(member: HostMember, hub: Hub) -> Non
     take(member, Message("info", "one"), CommandIssued("log.c1"), Message("info", "three"))
     assert hub.state.hosts["a"].seq == 3
     assert [e.text for e in hub.events if isinstance(e, Message)] == ["one", "three"]
+
+
+def hello(last: int, boot: str = "one") -> Hello:
+    return Hello("a", "1", "3", "/r", last, 1.0, boot, "log", 1, 0.0)
+
+
+@pytest.mark.parametrize(("lost", "after"), [(0, 3), (1, 2)])
+def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
+    member: HostMember, hub: Hub, tmp_path: Path, monkeypatch, lost: int, after: int
+) -> None:
+    monkeypatch.setattr("fuzztui.hosts.member.COMPARED", 4)
+    there = [[n, n * 1.5] for n in range(1, 4)]
+    writer = LogWriter(tmp_path / "log")
+    hub.record(HostState("a", "connected", boot="one"))
+    for seq, t in there:
+        origin = Record(int(seq), t, Message("info", "x"), "a")
+        writer.append(origin.event, 0.0, origin)
+        hub.relay(origin, origin.event)
+    for n in range(50):
+        writer.append(Message("info", f"of another host {n}"), 1.0)
+    writer.close()
+    if lost:  # another record is in the place of the last one
+        there[-1] = [3, 99.0]
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        return {"stamps": [row for row in there if row[0] > fields["after"]]}
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    assert asyncio.run(member._position(hello(3, "two"))) == after
+    assert hub.state.hosts["a"].seq == after

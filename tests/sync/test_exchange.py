@@ -432,3 +432,22 @@ def test_a_late_pass_only_pushes(machines):
     a.find(0, b"a")
     result = a.sync(pull=False)
     assert (result.pushed, result.pulled) == (1, {})
+
+
+def test_of_a_campaign_on_several_machines_each_hosts_main_is_pushed(machines):
+    hub = machines("hub")
+    hub.state.instances.clear()
+    hub.find(0, b"found on box", instance="box_main")
+    hub.find(0, b"found on bay", instance="bay_main")
+    hub.find(1, b"from bay", instance="box_main", sync="bay_main")
+    hub.find(2, b"from box's secondary", instance="box_main", sync="box_s1")
+    hub.find(3, b"of the secondary", instance="box_s1")
+    make_passive(hub.run.out / "far_main", "elsewhere")
+    hub.find(4, b"from far away", instance="box_main", sync="hub_far_main")
+    assert hub.sync().pushed == 3
+    assert sorted(hub.shows().values()) == [
+        b"found on bay",
+        b"found on box",
+        b"from box's secondary",
+    ]
+    assert hub.again().sync(hub.state).pushed == 0

@@ -79,7 +79,7 @@ class OverviewScreen(CampaignScreen):
         &.-vast Aside { display: block; }
         &.-roomy #charts { min-height: 19; }
         &.-afl InstanceStrip, &.-fleet InstanceStrip, &.-hosts InstanceStrip { display: block; }
-        &.-tall InstanceStrip { height: 2; }
+        &.-tall InstanceStrip, &.-on-hosts InstanceStrip { height: 2; }
         &.-fleet #instances, &.-fleet #hosts { height: 1fr; }
         &.-fleet EventList { height: 4; }
         &.-fleet.-short #charts { display: none; }
