@@ -24,6 +24,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
 from fuzztui.hosts.exchange import HostExchange
+from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.instances.add_seed import seeder
@@ -166,7 +167,11 @@ class Hub:
         self.router = HostRouter(self, self.log_name)
         await asyncio.to_thread(self._sharing.share_all)
         access = self._sharing.access
-        self._server = ControlServer(self._run_dir.path, self.router.submit, access)
+        files = HostFiles(self._run_dir.path, self.state, self.members)
+        await asyncio.to_thread(files.begin)
+        self._server = ControlServer(
+            self._run_dir.path, self.router.submit, access, fetch=files.fetch
+        )
         with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         tasks = self._tasks

@@ -18,7 +18,7 @@ from fuzztui.hosts.entries import GaplessQueue
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
+from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name, to_bytes
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
@@ -32,6 +32,9 @@ from fuzztui.wire.events import EntrySaved, Event, HostState, Message, PassiveIn
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
+
+READ_S: Final = 15.0
+"""Seconds for a file that a user wants to see."""
 
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
@@ -145,6 +148,13 @@ class HostMember:
         """Give the host up."""
         self._failure = reason
         self._record("failed", reason)
+
+    async def read(self, file: str) -> bytes:
+        """Return a file of the run over there. Raises LinkLost, ProtocolError."""
+        answer = await self._link.ask("file", patience=READ_S, path=file)
+        if "error" in answer:
+            raise ProtocolError(str(answer["error"])[:500])
+        return to_bytes(answer.get("data"))
 
     def request(self, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor over there; False if it cannot be reached now."""

@@ -74,9 +74,11 @@ class RunMirror:
         self._numbers = itertools.count(1)
         self._sent: dict[int, asyncio.Future[CommandAnswer]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._beyond = Beyond(self._fetch)
+        self._beyond = Beyond()
         self._link = HostLink(self._open, self, patient=False)
-        self._server = ControlServer(directory, self._submit, beyond=self._beyond)
+        self._server = ControlServer(
+            directory, self._submit, beyond=self._beyond, fetch=self._fetch
+        )
 
     async def run(self) -> None:
         """Mirror until the task is cancelled. Raises HostError, LinkLost, LogError, OSError."""
