@@ -69,7 +69,7 @@ COMMANDS = (
     "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
     "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
 )  # fmt: skip
-HOSTS = ("tests/hosts",)
+HOSTS = ("tests/hosts", "tests/e2e/test_attach_hosts.py")
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
 EXPORT = (
@@ -82,6 +82,7 @@ SYNC = (
     "tests/engines/directory",
     "tests/e2e/test_afl_sync.py",
 )
+MERGE = ("tests/merge", "tests/e2e/test_merge_runs.py")
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 DOCS = ("tests/docs", "tests/ci")
 
@@ -113,7 +114,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/changes": ("tests/changes", *COMMANDS),
     "fuzztui/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
-    "fuzztui/cli": COMMANDS + CORPUS + SYNC,
+    "fuzztui/cli": COMMANDS + CORPUS + SYNC + MERGE,
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
     # Capabilities.
@@ -126,6 +127,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
     "fuzztui/sync": SYNC,
+    "fuzztui/merge": MERGE,
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,

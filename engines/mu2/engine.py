@@ -148,10 +148,12 @@ def build(context: Context) -> Parts:
     def found() -> None:
         """Add the mutants of newly loaded modules to the table."""
         fresh = program.scan()
-        if (shard := program.shard) is not None:
-            whole = program.program_sum
-            log.write(MutantsShard(log.instance, shard.number, shard.of, whole.mutants, whole.hex))
         if fresh:
+            if (shard := program.shard) is not None:
+                whole = program.program_sum
+                log.write(
+                    MutantsShard(log.instance, shard.number, shard.of, whole.mutants, whole.hex)
+                )
             table.add(fresh, {m.id for m in fresh if known.get(m.id, m.hash) != m.hash})
             table.isolate(isolation.outside)
             ids = [(m.id, m.hash) for m in program.mutants]

@@ -14,7 +14,15 @@ IN_USE: Final = ".in-use"
 """File next to the package in a host's cache; who uses the copy holds a shared flock on it."""
 
 
-def hold_installation(package: Path = Path(fuzztui.__file__).parent) -> None:
+_PACKAGE = Path(fuzztui.__file__).parent
+
+
+def is_shipped(package: Path = _PACKAGE) -> bool:
+    """Whether this copy of fuzztui was put here by a hub, not installed."""
+    return (package.parent / IN_USE).exists()
+
+
+def hold_installation(package: Path = _PACKAGE) -> None:
     """Keep this copy of fuzztui from being removed while this process and its forks run.
 
     A supervisor runs for days, imports late, and its engines are started from the same copy. An

@@ -11,7 +11,8 @@ HERE: Final = "here"
 """The key of ``[hosts]`` that means this machine, without ssh."""
 
 MAX_ADDRESS: Final = 255
-_MAX_NAME: Final = 40
+_MAX_NAME: Final = 12
+"""AFL++ 4.04 allows 24 characters in ``NAME_m12345-s99``."""
 
 _DIGITS: Final = 9
 """Digits of a number of instances, at most: the schema has the maximum."""
@@ -88,12 +89,18 @@ def _name(address: str) -> str:
     if address.startswith("ssh://") and (port := re.search(r":[0-9]+$", host)):
         host = host[: port.start()]
     label = host if _NUMERIC.fullmatch(host) else host.partition(".")[0]
-    return _OTHER.sub("-", label)[:_MAX_NAME].strip("-") or "host"
+    name = _OTHER.sub("-", label).strip("-") or "host"
+    if len(name) <= _MAX_NAME:
+        return name
+    # The end of server-room-3-box-17 says more than its beginning.
+    words = name[-_MAX_NAME - 1 :].partition("-")[2]
+    return words or name[:_MAX_NAME]
 
 
 def _unique(name: str, taken: set[str]) -> str:
     number, found = 1, name
     while found.lower() in taken:
         number += 1
-        found = f"{name}-{number}"
+        end = f"-{number}"
+        found = name[: _MAX_NAME - len(end)].rstrip("-") + end
     return found

@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "hosts",
-            ((f"check [{CAMPAIGN}]", "are the machines of [hosts] ready, and what to do"),),
+            (("check [FILE]", "report whether the hosts of a campaign are ready"),),
             ("hosts check campaign.toml", "hosts check --host user@box*8"),
         ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
@@ -53,8 +53,8 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
     "look": (
         CommandHelp(
             "attach",
-            (("[RUN]", "show the screen of a running or ended campaign"),),
-            ("attach runs/tomllib-mu2", "attach"),
+            (("[RUN]", "show a campaign; [USER@]HOST:RUN: over ssh"),),
+            ("attach runs/tomllib-mu2", "attach user@box:runs/tomllib-mu2"),
         ),
         CommandHelp(
             "watch",
@@ -131,6 +131,14 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             (
                 "sync runs/tomllib /path/to/shared --every 5m",
                 "sync runs/tomllib .cache/fuzz --name ci --prune --json",
+            ),
+        ),
+        CommandHelp(
+            "merge",
+            (("RUN... -o OUT", "join shards, repetitions or scores into one"),),
+            (
+                "merge runs/json-1-of-2 runs/json-2-of-2 -o runs/json",
+                "merge score-1.json score-2.json -o score.json",
             ),
         ),
     ),

@@ -17,7 +17,8 @@ def _check(parser: argparse.ArgumentParser) -> Run:
         metavar="CAMPAIGN.toml",
         type=Path,
         nargs="?",
-        help="the campaign file, whose hosts are checked, and its target on each of them",
+        help="the campaign file, whose hosts are checked, and its target on each of them; default: "
+        "the nearest pyproject.toml, with [tool.fuzztui]; with --host: none",
     )
     add_host(parser)
     add_set(parser)

@@ -10,8 +10,9 @@ from fuzztui.base.text import several
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.places import HostPlace, address_problem, parse_host, places
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
-from fuzztui.cli.progress import Estimate
+from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import load_file
+from fuzztui.cli.samples import campaign_or_project
 from fuzztui.hosts.check import HostReport, check_hosts
 
 _STATE = 9
@@ -22,16 +23,17 @@ _WHAT = 14
 def check_all(options: argparse.Namespace) -> int:
     """Check all hosts at the same time. Returns 1 if one is not ready."""
     loaded: FrozenCampaign | None = None
-    if options.file is not None:
-        loaded = load_file(options.file, options.overrides, options.hosts)
-        hosts = loaded.campaign.hosts
-    else:
+    if options.file is None and options.hosts:
         hosts = _given(options.hosts)
-    if not hosts:
-        named = f"{options.file} names no hosts: add [hosts]" if options.file else "name a file"
-        raise CliError(f"{named}, or give hosts with --host user@box*8", USAGE)
-    line = Estimate()
-    line.show_text(f"checking {several(len(hosts), 'host')}")
+    else:
+        file = campaign_or_project(options.file)
+        loaded = load_file(file, options.overrides, options.hosts)
+        hosts = loaded.campaign.hosts
+        if not hosts:
+            message = f"{file}: names no hosts; add [hosts], or --host user@box*8"
+            raise CliError(message, USAGE)
+    line = Counter()
+    line.show_now(f"checking {several(len(hosts), 'host')}")
     try:
         reports = asyncio.run(check_hosts(hosts, loaded, line.show_text))
     finally:

@@ -29,7 +29,7 @@ from fuzztui.cli.running_options import (
     add_status,
     add_watch,
 )
-from fuzztui.cli.sharing_options import add_sync
+from fuzztui.cli.sharing_options import add_merge, add_sync
 
 _WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
 
@@ -119,6 +119,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "events": add_events,
     "metrics": add_metrics,
     "sync": add_sync,
+    "merge": add_merge,
     "replay": add_replay,
     "report": add_report,
     "compare": add_compare,

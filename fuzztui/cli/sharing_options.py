@@ -1,4 +1,4 @@
-"""The options of the commands for several machines: ``sync``."""
+"""The options of the commands for several machines: ``sync`` and ``merge``."""
 
 from __future__ import annotations
 
@@ -46,3 +46,26 @@ def add_sync(parser: argparse.ArgumentParser) -> Run:
     add_jobs(parser, " of --prune")
     add_set(parser)
     return sync.sync
+
+
+def add_merge(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui merge``; return the command."""
+    from fuzztui.cli import merge
+
+    parser.add_argument(
+        "sources",
+        metavar="RUN|FILE",
+        nargs="+",
+        type=Path,
+        help="runs of one campaign: shards, repetitions, other machines'; or files that score "
+        "--json, or score --matrix -o FILE.json, has written",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=Path,
+        help="runs: the merged run, a new directory or an earlier merge, which is replaced; files: "
+        "the merged file (default: stdout)",
+    )
+    return merge.merge

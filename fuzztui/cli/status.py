@@ -260,7 +260,8 @@ def _shard(state: State) -> Iterator[tuple[str, str]]:
     """The row about the part of the program's mutants that the campaign has."""
     if state.shard:
         whole = several(state.shard_mutants, "mutant")
-        yield "shard", f"{state.shard} of {state.shards}, of {whole} in all"
+        numbers = ", ".join(map(str, state.shard_numbers))
+        yield "shard", f"{brief(numbers)} of {state.shards}, of {whole} in all"
 
 
 def status_text(run: Path, now: RunStatus) -> str:

@@ -48,6 +48,8 @@ class Ranking:
         """Set when the process has read the sources, or has ended."""
         self.notes: list[str] = []
         self.figures: Mapping[str, float] = {}
+        self.program, self.program_mutants = "", 0
+        """The sum of the program's mutants, and their number; set when ``ready`` is."""
         self.shard: MutantsShard | None = None
         """Which part of the mutants is ranked; None: all."""
 
@@ -96,6 +98,8 @@ class Ranking:
                 self.ready.set()
             case {"shard": [int(number), int(of), int(mutants), str(program)]}:
                 self.shard = MutantsShard("", number, of, mutants, program)
+            case {"program": [int(mutants), str(program)]}:
+                self.program, self.program_mutants = program, mutants
             case {"mutant": dict(fields)}:
                 self._found(SourceMutant(*(fields[name] for name in _FIELDS)))
             case {"figures": dict(figures)}:

@@ -168,7 +168,8 @@ class RankingProcess:
 def main(arguments: list[str]) -> int:
     """Print ``{"ready"}``, ``{"mutant"}`` lines and ``{"figures"}``; or ``{"error"}``.
 
-    Before ``ready``, ``{"shard"}`` if only a part of the mutants is wanted.
+    Before ``ready``, ``{"program"}``, the sum of all mutants, and ``{"shard"}`` if only a part of
+    them is wanted.
 
     Reads no source after ``ready``: a build may then put a mutant in its place.
     """
@@ -185,6 +186,7 @@ def main(arguments: list[str]) -> int:
         if (shard := picks.shard) is not None:
             whole = picks.program_sum
             say(shard=[shard.number, shard.of, whole.mutants, whole.hex])
+        say(program=[picks.program_sum.mutants, picks.program_sum.hex])
         say(ready=picks.notes)
         for mutant in picks:
             say(mutant=asdict(mutant))

@@ -187,8 +187,12 @@ def cached(entry: Path, size: int) -> int:
     raise BootFailure("cache", path=str(entry))
 
 
-def refuse_old_python() -> None:
-    """Raise BootFailure if this Python is too old, with the newer ones that are on PATH."""
+def refuse_host() -> None:
+    """Raise BootFailure if the system is not Linux, or this Python too old; newer ones on PATH are
+    named.
+    """
+    if not sys.platform.startswith("linux"):
+        raise BootFailure("system", system=sys.platform)
     if sys.version_info[:2] >= OLDEST:
         return
     names = ["python3." + str(minor) for minor in range(14, 10, -1)]
@@ -205,7 +209,7 @@ def main(text: str) -> None:
     given = json.loads(base64.b64decode(text).decode())
     place = ""
     try:
-        refuse_old_python()
+        refuse_host()
         cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
         entry = Path(cache, "fuzztui", "lib", given["hash"])
         place = str(entry.parent)

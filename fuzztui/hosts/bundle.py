@@ -313,6 +313,9 @@ def _failure(place: HostPlace, fields: dict[str, Any]) -> HostError:
             f"{python} on the host is Python {text.get('version', '')}, fuzztui needs 3.11",
             f'{install}write [hosts] "{place.address}" = {{ python = "{which}" }}',
         )
+    if what == "system":
+        system = text.get("system", "")
+        return HostError(f"the host runs {system}, and fuzztui needs Linux", "use another host")
     if what == "psutil":
         return HostError(
             f"psutil does not run on the host ({text.get('machine', '')}): {why}",

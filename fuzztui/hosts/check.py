@@ -85,8 +85,11 @@ async def check_hosts(
 ) -> list[HostReport]:
     """Check all hosts, several at the same time. ``loaded``: the campaign; None: none is tried."""
     turn = asyncio.Semaphore(AT_ONCE)
+    places = list(places)
+    done = 0
 
     async def one(place: HostPlace, index: int) -> HostReport:
+        nonlocal done
         async with turn:
             report = HostReport(place)
             try:
@@ -98,6 +101,8 @@ async def check_hosts(
             except LinkLost as e:
                 again = f"try again; `ssh {place.address} true` shows whether the host answers"
                 report.add("connection", FAILED, str(e), again if place.address else "try again")
+            done += 1
+            progress(f"{done} of {several(len(places), 'host')} checked")
             return report
 
     return list(await asyncio.gather(*(one(place, at) for at, place in enumerate(places))))
@@ -124,7 +129,7 @@ async def _check(
             raise HostError(f"the host cannot answer: {error}", "see that its /proc is readable")
         report.facts = {k: v for k, v in facts.items() if k not in ("n", "wall")}
         report.facts["clock_s"] = round(clock, 2)
-        report.findings += _machine(place, clock, facts, kind)
+        report.findings += machine_findings(place, clock, facts, kind)
         if loaded is None:
             return
         try:
@@ -186,10 +191,10 @@ def _texts(value: Any) -> dict[str, str]:
 # ------------------------------------------------------------------------ the machine
 
 
-def _machine(
+def machine_findings(
     place: HostPlace, clock_s: float, facts: Mapping[str, Any], kind: str
 ) -> Iterator[HostFinding]:
-    """Yield what the facts about a machine mean."""
+    """Yield what a host's facts about itself mean."""
     text = _texts(facts)
     cores, load = whole(facts.get("cores")), real(facts.get("load"))
     yield _finding(

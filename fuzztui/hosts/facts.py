@@ -53,7 +53,7 @@ def host_facts(run: Path, body: Mapping[str, Any]) -> dict[str, Any]:
                 "path": shutil.which("afl-fuzz") or "",
                 "version": afl_version("afl-fuzz"),
             }
-    if body.get("remove") is True and run.is_relative_to(Path(CHECKS).expanduser()):
+    if body.get("remove") is True and run.parent == Path(CHECKS).expanduser() and run.name != "..":
         shutil.rmtree(run, ignore_errors=True)
     return found
 
@@ -96,26 +96,22 @@ def _target(run: Path, text: str) -> dict[str, Any]:
     try:
         loaded = load(RunDir(run).campaign, text=campaign_here(text, run))
         refuse_missing_extras(loaded)
-        campaign = loaded.campaign
+    except CampaignError as e:
+        first = e.problems[0]
+        problem, _, advice = first.text.rpartition("; ")
+        return {"problem": problem or advice, "key": first.key, "advice": advice if problem else ""}
+    campaign = loaded.campaign
+    try:
         if campaign.kind == AFL:
             return _program(campaign)
         made = ready(campaign).made
-    except (CampaignError, SupervisorError) as e:
-        key = e.key if isinstance(e, Unfit) else ""
-        return {"problem": str(e), "key": key, "advice": _advice(str(e), run, text)}
+    except SupervisorError as e:
+        key, advice = e.key if isinstance(e, Unfit) else "", ""
+        if module := _MISSING_MODULE.search(str(e)):
+            python = campaign.target["python"]
+            advice = f"install its package there: {python} -m pip install {module[1]}"
+        return {"problem": str(e), "key": key, "advice": advice}
     return {"problem": "", "made": made}
-
-
-def _advice(problem: str, run: Path, text: str) -> str:
-    """What to do about a target that cannot be imported; "" if nothing is known."""
-    module = _MISSING_MODULE.search(problem)
-    if module is None:
-        return ""
-    try:
-        python = load(RunDir(run).campaign, text=campaign_here(text, run)).campaign.target["python"]
-    except CampaignError:
-        return ""
-    return f"install its package there: {python} -m pip install {module[1]}"
 
 
 def _program(campaign: Campaign) -> dict[str, Any]:

@@ -183,7 +183,8 @@ def _walk(root: Path, *, source: bool) -> Iterator[tuple[Path, str, int]]:
                 status = path.stat()
             except OSError:
                 continue  # a link to nothing
-            if stat.S_ISREG(status.st_mode):
+            # What cannot be read here is of no use to the target here either.
+            if stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK):
                 yield path, name if inside == "." else f"{inside}/{name}", status.st_size
 
 

@@ -22,6 +22,7 @@ import fuzztui
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.kinds import kind_named
+from fuzztui.fuzzfirst.ranked import rank_once
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
@@ -36,6 +37,7 @@ from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.supervise.limits import CampaignLimits
+from fuzztui.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.supervise.write_check import Notice
 from fuzztui.verdicts.judging import verdicts_file
@@ -83,6 +85,7 @@ class Hub:
         self._campaign = campaign = loaded.campaign
         self._run_dir = run_dir
         self._progress = progress
+        self._sharing = RunSharing(campaign, run_dir)
         progress("opening the campaign log")
         self._log = CampaignLog(run_dir, self._react, Notice(trouble).setter("log"))
         self.state: State = self._log.state
@@ -128,6 +131,11 @@ class Hub:
         self._server: ControlServer
 
     @property
+    def log_name(self) -> str:
+        """A name for the log of this hub, the same after a restart."""
+        return _log_name(self.state)
+
+    @property
     def hosts(self) -> Iterable[str]:
         """The names of the hosts."""
         return self.members
@@ -138,15 +146,10 @@ class Hub:
             link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
         self._first_events += self._verdicts.at_start()
         campaign = self._campaign
-        if "command" in campaign.target:
-            # Built once, here; mutants are built where they are fuzzed.
-            once = not campaign.mutants
-        else:
-            once = campaign.draws_constants or kind_named(campaign.kind).analysis
-        if once:
+        once = "command" in campaign.target or campaign.draws_constants or campaign.mutants
+        if once or kind_named(campaign.kind).analysis:
             launcher = launcher_for(campaign.kind)
-            found = launcher.setup(replace(campaign, mutants={}), self._run_dir, self._progress)
-            self._first_events += found
+            self._first_events += launcher.setup(campaign, self._run_dir, self._progress)
         self._progress("reading the entries of an earlier hub")
         self.exchange.load()
 
@@ -160,23 +163,28 @@ class Hub:
             loop.add_signal_handler(number, self._leave, signal.Signals(number).name)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)
         self._begin()
-        self.router = HostRouter(self, _log_name(self.state))
-        self._server = ControlServer(self._run_dir.path, self.router.submit)
+        self.router = HostRouter(self, self.log_name)
+        await asyncio.to_thread(self._sharing.share_all)
+        access = self._sharing.access
+        self._server = ControlServer(self._run_dir.path, self.router.submit, access)
         with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         tasks = self._tasks
-        links = [tasks.spawn(self._run_member(member)) for member in self.members.values()]
         self.router.resume()
         tasks.repeat(self._flush, FLUSH_S)
         tasks.repeat(self._decide, DECIDE_S)
         tasks.repeat(self._server.listen, SOCKET_S)
         tasks.repeat(self._look, LOOK_S)
         tasks.repeat(self._verdicts.run, VERDICTS_S)
+        if self._sharing.on:
+            tasks.repeat(self._sharing.run, SHARE_S)
         if self._notifier:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         ready()
+        ranked = await self._rank()
+        links = [tasks.spawn(self._run_member(m)) for m in self.members.values() if ranked]
         await self._over.wait()
-        if not self._left:  # they note the end of their hosts
+        if links and not self._left:  # they note the end of their hosts
             await asyncio.wait(links, timeout=LAST_MEMBER_S)
         for link in links:
             link.cancel()
@@ -185,6 +193,22 @@ class Hub:
         if self._notifier and self._end_reason:
             await self._notifier.finish(self._end_reason.state, self._end_reason.reason)
         await self._finish()
+
+    async def _rank(self) -> bool:
+        """Rank the mutants of a fuzz-first campaign, once for all hosts; False if it cannot."""
+        if not self._campaign.mutants:
+            return True
+
+        def progress(text: str) -> None:
+            self.record(CampaignState("starting", text))
+
+        try:
+            await rank_once(self._campaign, self._run_dir, progress)
+        except (SupervisorError, OSError) as e:
+            self._end_reason = EndReason("failed", str(e))
+            self._over.set()
+            return False
+        return True
 
     def _begin(self) -> None:
         """Record the start of the campaign, or of another hub."""
@@ -216,7 +240,7 @@ class Hub:
         for name, known in state.hosts.items():
             if known.campaign in ENDED and (known.campaign != "finished" or self._changed):
                 self.record(HostState(name, "connecting"))  # started again
-        self.record(*self._log.repairs)
+        self.record(*self._log.repairs, *self._sharing.notes)
         self._clock.save()
         self.flush()
 

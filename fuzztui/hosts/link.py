@@ -58,6 +58,8 @@ class Hello:
     last: int
     log: float
     boot: str
+    hub: str
+    """The name of the log of the hub that has started the run; an empty string: none has."""
     running: int | None
     """The pid of the supervisor over there; None: none runs."""
     clock_s: float
@@ -228,6 +230,7 @@ class HostLink:
             last=number(body, "last"),
             log=real(body.get("log"), 0.0),
             boot=str(body.get("boot"))[:64],
+            hub=str(body.get("hub") or "")[:64],
             running=body["running"] if type(body.get("running")) is int else None,
             clock_s=round(wall + half - now, 2) if wall > 0 else 0.0,
         )

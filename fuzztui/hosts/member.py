@@ -50,6 +50,10 @@ class MemberContext(Protocol):
         """The state of the campaign."""
 
     @property
+    def log_name(self) -> str:
+        """A name for the log of this hub, the same after a restart."""
+
+    @property
     def hosts(self) -> Iterable[str]:
         """The names of all hosts."""
 
@@ -148,6 +152,13 @@ class HostMember:
 
     async def connected(self, hello: Hello) -> int | None:
         """Begin to relay; send and start the campaign if it is neither running nor ended."""
+        if hello.last and hello.hub != self._context.log_name:
+            whose = "another hub" if hello.hub else "no hub"
+            self.failed(
+                f"{hello.run} over there is a run of {whose}: remove that directory, or give the "
+                "host another path in [hosts]"
+            )
+            return None
         after = await self._position(hello)
         self._record("connected", "", hello)
         self._known_upto, self._dead_pongs = -1, 0
@@ -200,10 +211,12 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        return await open_host(self.place, [host_run(self._loaded.campaign, self.place)])
+        hub = self._context.log_name
+        return await open_host(self.place, [host_run(self._loaded.campaign, self.place, hub)])
 
     def _shipment(self) -> Shipment:
-        return shipment(self._loaded, self.place, self._index, self._run_dir.path)
+        hub = self._context.log_name
+        return shipment(self._loaded, self.place, self._index, self._run_dir.path, hub)
 
     async def _position(self, hello: Hello) -> int:
         """Return the record of the host's log after which relaying continues.
@@ -247,7 +260,12 @@ class HostMember:
             cargo = await asyncio.to_thread(self._shipment)
             await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
             self._record("preparing", "starting the campaign")
-            answer = await self._link.ask("start", patience=START_S, campaign=cargo.campaign_text)
+            answer = await self._link.ask(
+                "start",
+                patience=START_S,
+                campaign=cargo.campaign_text,
+                hub=self._context.log_name,
+            )
             if error := answer.get("error"):
                 self.failed(str(error)[:1000])
             else:

@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import contextlib
 import itertools
+import os
 import shutil
 import signal
 import sys
@@ -34,6 +35,9 @@ from fuzztui.remote.server import MAX_PATIENCE_S, Beyond, ControlServer, Ticket
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
 
+PYTHON: Final = "FUZZTUI_HOST_PYTHON"
+"""Environment variable: the Python over there; default: ``python3``."""
+
 SOCKET_S: Final = 1.0
 
 _PATIENCE_S: Final = MAX_PATIENCE_S
@@ -45,7 +49,7 @@ class RunMirror:
 
     def __init__(self, directory: Path, address: str, given: str, *, read_only: bool) -> None:
         self._directory = directory
-        self._place = HostPlace("host", address, 1)
+        self._place = HostPlace("host", address, 1, python=os.environ.get(PYTHON, ""))
         self._arguments = ["--find", given, *(["--read-only"] if read_only else [])]
         for part in ("supervisor", "log"):
             (directory / part).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -101,6 +105,8 @@ class RunMirror:
                 "attach again to see it"
             )
             return None
+        if not hello.run.isprintable():  # users copy commands that contain it
+            raise HostError("the name of the run contains unprintable characters")
         self._log = hello.log
         self._running(hello.running)
         # Not awaited: the link asks nothing before it is connected.

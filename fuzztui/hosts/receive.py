@@ -41,7 +41,6 @@ MAX_ROWS: Final = 2000
 
 _MODES: Final = (0o644, 0o755)
 _HASH = re.compile(r"[0-9a-f]{32}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_PATH: Final = 1024
 _MAX_NAME: Final = 255
 _READ: Final = 1 << 20
@@ -71,7 +70,7 @@ def awaited(row: Any) -> AwaitedFile:
 
 def relative_path(path: Any) -> str:
     """Return a path below a directory. Raises ProtocolError for what could be elsewhere."""
-    good = isinstance(path, str) and path and not _CONTROL.search(path)
+    good = isinstance(path, str) and path and "\0" not in path
     good = good and len(os.fsencode(path)) <= _MAX_PATH
     parts = path.split("/") if good else []
     if not parts or any(p in ("", ".", "..") or len(os.fsencode(p)) > _MAX_NAME for p in parts):

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import fuzztui
-from fuzztui.base.files import read_regular
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_if_regular, read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
 from fuzztui.hosts.entries import highest_ids, store_entries
 from fuzztui.hosts.facts import host_facts
@@ -165,6 +166,7 @@ class HostServer:
             "run": os.fspath(self._run),
             "last": last,
             "log": log,
+            "hub": (read_if_regular(self._run_dir.hub, 64) or b"").decode(errors="replace").strip(),
             **self._now(),
         }
 
@@ -291,6 +293,7 @@ class HostServer:
 
         def begin() -> int:
             prepare_run(self._run)
+            replace_text(self._run_dir.hub, str(body.get("hub") or "")[:64])
             take_analysed(self._run)
             return start(self._run, campaign_here(body.get("campaign"), self._run))
 

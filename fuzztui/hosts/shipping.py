@@ -22,6 +22,7 @@ from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.campaign.model import Tables, run_of
 from fuzztui.campaign.schema import AFL, HOSTS, Key, tables_for
 from fuzztui.campaign.values import BUILD, in_build
+from fuzztui.fuzzfirst.ranked import RANKED
 from fuzztui.hosts.gather import SHIPPED, Parcel, ShippedFile, ShippedPart
 from fuzztui.hosts.place import HostError, HostPlace
 
@@ -37,7 +38,7 @@ SEEDS_APART: Final = 1000
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/dev", "/proc", "/sys", "/etc")
 """What each host has by itself: programs there are not shipped."""
 
-ANALYSED: Final = ("targets.json", "constants.json", "supervisor/analysed.json")
+ANALYSED: Final = ("targets.json", "constants.json", "supervisor/analysed.json", RANKED)
 """Files of a run that were made from the target, once for all hosts: with the same constants the
 entries of a generator mean the same on all of them."""
 
@@ -74,27 +75,36 @@ def _amount(size: int) -> str:
     return f"{size / (1 << 20):.1f} MB" if size >= 1 << 20 else f"{size / 1024:.1f} kB"
 
 
-def host_run(campaign: Campaign, place: HostPlace) -> str:
-    """Return the run directory on a host: always the same one for a run of the hub."""
+def host_run(campaign: Campaign, place: HostPlace, hub: str = "") -> str:
+    """Return the run directory on a host: always the same one for a run of the hub.
+
+    ``hub``: the name of the hub's log, which another run in the hub's directory does not have.
+    """
     if place.path:
         return place.path
     machine = read_if_regular("/etc/machine-id", 64) or socket.gethostname().encode()
     # With the host's name: hosts may share a home directory.
-    parts = b"\0".join((machine.strip(), os.fsencode(campaign.output), place.name.encode()))
+    where = os.fsencode(campaign.output)
+    parts = b"\0".join((machine.strip(), where, place.name.encode(), hub.encode()))
     digest = hashlib.blake2b(parts, digest_size=4).hexdigest()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", campaign.name)[:60].strip("-.") or "campaign"
     return f"{RUNS}/{name}-{place.name}-{digest}"
 
 
 def shipment(
-    loaded: FrozenCampaign, place: HostPlace, index: int, run: Path | None = None
+    loaded: FrozenCampaign,
+    place: HostPlace,
+    index: int,
+    run: Path | None = None,
+    hub: str = "",
 ) -> Shipment:
     """Return what host number ``index`` (from 0) needs. Blocking: reads all files.
 
     ``run``: the hub's run, which has the build of an AFL++ target; None: the campaign's own.
+    ``hub``: as in :func:`host_run`.
     Raises :class:`HostError`.
     """
-    where = host_run(loaded.campaign, place)
+    where = host_run(loaded.campaign, place, hub)
     if not place.address and Path(where).expanduser() == loaded.campaign.output:
         raise HostError(
             f"{where} is the run of the whole campaign", "give the host `here` another path"
@@ -144,6 +154,7 @@ def take_analysed(run: Path) -> None:
     for name in ANALYSED:
         shipped = run / SHIPPED / _RUN / Path(name).name
         if shipped.is_file() and not (run / name).exists():
+            (run / name).parent.mkdir(mode=0o700, exist_ok=True)
             replace_bytes(run / name, shipped.read_bytes())
 
 

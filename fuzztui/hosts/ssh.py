@@ -36,6 +36,7 @@ _OPTIONS: Final = (
     "ClearAllForwardings=yes",
     "PermitLocalCommand=no",  # prints into our stdout
     "RequestTTY=no",
+    "RemoteCommand=none",  # such as tmux
 )
 
 _FAILED: Final = 255

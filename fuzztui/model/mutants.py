@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any, Final
 
+from fuzztui.base.shards import MAX_SHARDS
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.progress import tally
 from fuzztui.model.state import MUTANT_STATES, Mutant, State
@@ -95,6 +96,8 @@ def mutants_shard(state: State, e: MutantsShard, touched: ChangesBuilder) -> Non
     number, of = count(e.number), count(e.of)
     known = 1 <= number <= of
     state.shard, state.shards = (number, of) if known else (0, 0)
+    numbers = {n for n in e.numbers if type(n) is int and 1 <= n <= of} | {number}
+    state.shard_numbers = sorted(numbers)[:MAX_SHARDS] if known else []
     state.shard_mutants = max(count(e.mutants), 0)
     state.shard_program = e.program
     touched.campaign = True
@@ -106,6 +109,7 @@ def shard_dict(state: State) -> dict[str, Any] | None:
         return None
     return {
         "number": state.shard,
+        "numbers": list(state.shard_numbers),
         "of": state.shards,
         "mutants": state.shard_mutants,
         "program": state.shard_program,

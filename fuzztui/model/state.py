@@ -459,6 +459,8 @@ class State:
     shard: int = 0
     """``mutants`` are this one of ``shards`` parts of the program's mutants; 0: all of them."""
     shards: int = 0
+    shard_numbers: list[int] = field(default_factory=list)
+    """All parts that ``mutants`` are: more than one in a merged run."""
     shard_mutants: int = 0
     """The number of mutants of all shards."""
     shard_program: str = ""

@@ -511,6 +511,8 @@ class MutantsShard(Event):
     of: Count = 0
     mutants: Count = 0
     program: str = ""
+    numbers: list[int] = field(default_factory=list)
+    """Of a merged run: all its shards, if some are missing; else only ``number`` is there."""
 
 
 @dataclass(frozen=True, slots=True)

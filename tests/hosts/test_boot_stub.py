@@ -1,5 +1,6 @@
 """The stub that runs first on a host, as a process of its own: without ssh."""
 
+import ast
 import base64
 import fcntl
 import hashlib
@@ -221,3 +222,8 @@ def test_a_supervisor_keeps_the_copy_that_it_runs_from(tmp_path):
 def test_an_installation_by_pip_needs_no_lock(tmp_path):
     hold_installation(tmp_path / "fuzztui")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_stub_compiles_where_it_can_only_refuse():
+    """Python 3.6 is told that it is too old: the text must be valid there."""
+    ast.parse(Path(boot.__file__).read_text(), feature_version=(3, 6))

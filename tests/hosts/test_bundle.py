@@ -83,6 +83,37 @@ async def test_a_line_without_end(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("answer", "advised"),
+    [
+        ('{"what":"python","version":"3.9.2","python":"/p","others":"/q /r"}', 'python = "/q"'),
+        ('{"what":"python","version":"3.9.2","python":"/p","others":""}', "install Python 3.11"),
+        ('{"what":"system","system":"darwin"}', "another host"),
+        ('{"what":"psutil","python":"/p","machine":"riscv64","why":"ELF"}', "/p -m pip install"),
+        ('{"what":"disk","path":"/x","why":"No space left"}', "free some"),
+        ('{"what":"permission","path":"/x","why":"Permission denied"}', "XDG_CACHE_HOME"),
+        ('{"what":"os","path":"/x","why":"Input/output error"}', "correct that"),
+        ('{"what":"damaged"}', "try again"),
+        ('{"what":"foreign","path":"/x"}', "remove that directory"),
+        ('{"what":"cache","path":"/x"}', "remove that directory"),
+        ('{"what":["\\u001b"],"path":{"a":1}}', "correct that"),
+        ("nonsense", "ssh user@box true"),
+        ("[]", "ssh user@box true"),
+    ],
+)
+async def test_what_a_failed_start_means(monkeypatch, tmp_path, answer, advised):
+    line = f"hello \0fuzztui-boot 1 failed {answer}\n".encode()
+    (tmp_path / "line").write_bytes(line)
+    error = await ssh_of(monkeypatch, tmp_path, f"exec cat {tmp_path}/line")
+    assert advised in error.advice
+    assert "\x1b" not in str(error)
+
+
+async def test_a_host_that_ends_before_it_starts(monkeypatch, tmp_path):
+    error = await ssh_of(monkeypatch, tmp_path, "printf '\\0fuzztui-boot 1 need\\n'; exit 1")
+    assert "exit status 1" in error.reason
+
+
+@pytest.mark.parametrize(
     ("status", "stderr", "advised"),
     [
         (255, "u@box: Permission denied (publickey).", "ssh-copy-id"),

@@ -47,6 +47,7 @@ class Hub:
         self.exchange = Exchange()
         self.hosts = ["a", "b"]
         self.leaving = False
+        self.log_name = "log"
         self.events: list[Event] = []
 
     def record(self, *events: Event) -> None:

@@ -18,9 +18,16 @@ def names(*addresses: str) -> list[str]:
         ("user@10.77.0.11", "10-77-0-11"),
         ("root@[fe80::1%eth0]", "fe80-1-eth0"),
         ("ssh://user@box.example.org:2222", "box"),
-        ("lab_machine_7", "lab-machine-7"),
+        ("lab_machine_7", "machine-7"),
+        ("lab_box_7", "lab-box-7"),
         ("user@größe", "gr-e"),
         ("user@___", "host"),
+        ("192.168.100.200", "168-100-200"),
+        ("ec2-12-34-56-78.compute.example", "12-34-56-78"),
+        ("room-three-server-17", "server-17"),
+        ("averylongnamewithoutanydash", "averylongnam"),
+        ("exactly-12-c", "exactly-12-c"),
+        ("x-123456789012", "123456789012"),
         ("here", "here"),
     ],
 )
@@ -31,6 +38,12 @@ def test_the_name_comes_from_the_host(address, name):
 
 def test_each_host_has_its_own_name():
     assert names("box", "you@box", "BOX.example.org", "other") == ["box", "box-2", "BOX-3", "other"]
+
+
+def test_names_are_short_enough_for_afl_also_of_many_hosts():
+    found = names(*(f"user{i}@averylongnamewithoutanydash" for i in range(1200)))
+    assert len({name.lower() for name in found}) == 1200
+    assert max(map(len, found)) <= 12
 
 
 def test_here_has_no_address():

@@ -211,6 +211,7 @@ COMMANDS = {
     "replay --json": ["replay", "RUN", "--json"],
     "replay --json --at": ["replay", "RUN", "--json", "--at", "1s"],
     "sync": ["sync", "RUN", "SHARED"],
+    "merge": ["merge", "RUN", "WHOLE", "-o", "SHARED"],
     "ctl aiming": ["ctl", "RUN", "ban", "t"],
     "ctl of mutants": ["ctl", "RUN", "weigh", "t", "3"],
 }

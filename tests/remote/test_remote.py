@@ -28,7 +28,7 @@ from fuzztui.remote.address import (
 from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError
 from fuzztui.remote.lock import LockHeld, RunLock, running, trouble
 from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
-from fuzztui.remote.server import ControlServer, Ticket
+from fuzztui.remote.server import Beyond, ControlServer, Ticket
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, Pause, SkipEntry, Stop
 
@@ -157,14 +157,21 @@ def test_what_is_published_is_read_back(run):
 class Fake:
     """A server in a loop of its own in a thread, as the supervisor's is in a process."""
 
-    def __init__(self, run: Path, *, listening: bool = True, access: Access | None = None) -> None:
+    def __init__(
+        self,
+        run: Path,
+        *,
+        listening: bool = True,
+        access: Access | None = None,
+        beyond: Beyond | None = None,
+    ) -> None:
         self.run = run
         self.asked: list[tuple[Command, str]] = []
         self.lock = RunLock(run)
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
-        self.server = ControlServer(run, self.submit, access)
+        self.server = ControlServer(run, self.submit, access, beyond)
         if listening:
             self.do(self.server.listen())
 
@@ -505,3 +512,30 @@ def test_a_command_names_the_claimed_author_and_the_account(fake):
             received += sock.recv(65536)
     assert [by for _, by in fake.asked] == [ours, ours, f"ann@laptop as {ours}"]
     assert author("root@box as x", "ann@box").endswith(" as ann@box")
+
+
+def test_a_server_for_another_machine_tells_what_that_machine_allows(run):
+    asked = []
+
+    async def fetch(file: str) -> str:
+        asked.append(file)
+        return "" if file == "out/a" else "it is gone"
+
+    fake = Fake(run, beyond=Beyond(fetch, account="fuzz@box"))
+    try:
+        client = ControlClient(run, "test")
+        assert client.author == f"{account(os.getuid())} as fuzz@box"
+        assert (client.fetch("out/a"), client.fetch("out/b")) == ("", "it is gone")
+        assert asked == ["out/a", "out/b"]
+        assert client.send(Pause()).ok  # other requests are as ever
+        client.close()
+        assert run not in supervised_runs()  # which are those of this machine
+    finally:
+        fake.close()
+
+
+def test_a_supervisor_fetches_nothing(fake):
+    client = ControlClient(fake.run, "test")
+    with pytest.raises(RemoteError):
+        client.fetch("out/a")
+    client.close()

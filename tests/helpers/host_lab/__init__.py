@@ -74,6 +74,11 @@ class Host:
         self.ip = ip
         self.address = f"fuzz@{name}"
 
+    @property
+    def ssh(self) -> list[str]:
+        """The command that runs another one there, as the account ``fuzz``."""
+        return [*self._hosts.ssh, self.address]
+
     def run(
         self, command: str, *, user: str = "fuzz", check: bool = True, timeout: float = 60.0
     ) -> subprocess.CompletedProcess[str]:
