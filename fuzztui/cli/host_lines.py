@@ -104,10 +104,13 @@ def by_host(state: State, found: Mapping[str, FindingTally]) -> Sequence[HostSum
 def waits_for(run: Path, command: Command) -> str:
     """Return what a pending command says that it waits for, if that is a host; else ""."""
     with contextlib.suppress(CliError):
-        wanted = encode_command(command)
-        for status in reversed(waiting_commands(standing(run).state)):
+        state, wanted = standing(run).state, encode_command(command)
+        for status in reversed(waiting_commands(state)):
             if status.command == wanted:
                 return status.text
+        lost = [h.name for h in state.hosts.values() if h.state == LOST]
+        if lost and not getattr(command, "instance", ""):  # other hosts have answered
+            return f"waits until {listed(lost)} {'is' if len(lost) == 1 else 'are'} connected again"
     return ""
 
 
