@@ -265,6 +265,16 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             (("[--keys]", "check your keys, theme and columns; list the keys"),),
             ("config", "config --keys"),
         ),
+        CommandHelp(
+            "help",
+            (("[COMMAND]", "explain a command, like COMMAND --help"),),
+            ("help score", "help corpus why"),
+        ),
+        CommandHelp(
+            "man",
+            (("", "print the man page"),),
+            ("man",),
+        ),
     ),
 }
 """The commands by group; tests compare these with the parser and docs/commands.md."""
