@@ -128,6 +128,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/corpus": CORPUS,
     "fuzztui/sync": SYNC,
     "fuzztui/merge": MERGE,
+    "fuzztui/scaffold": (
+        "tests/scaffold",
+        "tests/cli/test_cli_init.py",
+        "tests/e2e/test_init_run.py",
+    ),
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,

@@ -39,6 +39,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("run", "run --headless"),
         ),
         CommandHelp(
+            "init",
+            (("[PATH]", "find what to fuzz there, write a campaign file"),),
+            ("init", "init --yes --start", "init --function mylib:parse --print"),
+        ),
+        CommandHelp(
             "check",
             ((f"[{CAMPAIGN}]", "report errors of a file with line and key"),),
             ("check campaign.toml", "check campaign.toml --notify"),

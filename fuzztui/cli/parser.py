@@ -18,7 +18,14 @@ from fuzztui.cli.host_options import HOSTS_WORDS, add_hosts
 from fuzztui.cli.input_options import add_minimise, add_repro
 from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
 from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_export, add_metrics
-from fuzztui.cli.project_options import add_check, add_config, add_samples, add_schema, add_themes
+from fuzztui.cli.project_options import (
+    add_check,
+    add_config,
+    add_init,
+    add_samples,
+    add_schema,
+    add_themes,
+)
 from fuzztui.cli.report_options import add_compare, add_report
 from fuzztui.cli.running_options import (
     add_attach,
@@ -148,6 +155,7 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
 
 
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
+    "init": add_init,
     "run": add_run_project,
     "attach": add_attach,
     "watch": add_watch,
