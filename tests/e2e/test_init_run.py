@@ -16,6 +16,9 @@ pytestmark = pytest.mark.slow
 LIMIT_S = 180.0
 """What issue 21 promises a new user, from ``fuzztui init`` on."""
 
+PIP = ["python3", "-m", "pip"]
+"""Of the system: an environment need not have pip."""
+
 FUZZTUI = [sys.executable, "-P", "-m", "fuzztui"]
 
 
@@ -27,8 +30,8 @@ def command(*argv: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("sdist")
-    words = ["download", "-q", "--no-deps", "--no-build-isolation", "--no-binary", ":all:"]
-    done = command(sys.executable, "-m", "pip", *words, "jmespath==1.1.0", cwd=folder)
+    words = ["download", "-q", "--no-deps", "--no-binary", ":all:"]
+    done = command(*PIP, *words, "jmespath==1.1.0", cwd=folder)
     if done.returncode:
         pytest.skip("no package index is reachable")
     return next(folder.glob("*.tar.gz"))
@@ -47,8 +50,8 @@ def project(request, sdist, tmp_path) -> Path:
         (tmp_path / "jmespath-1.1.0").rename(tmp_path / "unpacked")
         (folder / ".venv").rename(tmp_path / "unpacked" / ".venv")
         return tmp_path / "unpacked"
-    pip = [sys.executable, "-m", "pip", "--python", folder / ".venv/bin/python", "install", "-q"]
-    done = command(*pip, "jmespath==1.1.0", cwd=folder)
+    words = ["--python", folder / ".venv/bin/python", "install", "-q", "jmespath==1.1.0"]
+    done = command(*PIP, *words, cwd=folder)
     if done.returncode:
         pytest.skip("no package index is reachable")
     return folder
