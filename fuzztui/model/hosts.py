@@ -148,7 +148,6 @@ _OF_ONE_HOST: dict[type[Event], Callable[[State, Host, Record], Event | None]] =
     MutantsShard: _ignored,
     Notified: _ignored,
     SkippedFrames: _ignored,
-    MutantsShard: _ignored,
     VerdictsChanged: _ignored,
     SupervisorStarted: _supervisor_started,
     CampaignState: _campaign_state,
