@@ -263,6 +263,11 @@ class Hub:
         """Whether the campaign, or the hub, is being ended."""
         return self._left or self._end_reason is not None
 
+    @property
+    def writable(self) -> bool:
+        """Whether the log can be written."""
+        return self._log.writable
+
     def request(self, host: str, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor on a host; False if it is not connected."""
         return self.members[host].request(request)
@@ -287,6 +292,7 @@ class Hub:
     # --------------------------------------------------------------- decisions
 
     def _react(self, event: Event) -> None:
+        self._sharing.saw(event)
         if self._notifier:
             self._notifier.saw(event)
 

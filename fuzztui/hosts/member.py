@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from fuzztui.hosts.entries import GaplessQueue
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name, to_bytes
+from fuzztui.hosts.protocol import NAME, UNSAFE, file_name, folder_name, instance_name, to_bytes
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
@@ -28,7 +29,17 @@ from fuzztui.model.passive import OURS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import EntrySaved, Event, HostState, Message, PassiveInstance, Record
+from fuzztui.wire.events import (
+    EntrySaved,
+    Event,
+    FindingDescribed,
+    FindingSaved,
+    HostState,
+    InstanceHello,
+    Message,
+    PassiveInstance,
+    Record,
+)
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
@@ -38,6 +49,12 @@ READ_S: Final = 15.0
 
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
+
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""Errors that end when the user makes room, or mounts the disk again."""
+
+FULL_S: Final = 0.5
+"""Seconds between two attempts to store what has come while the disk here is full."""
 
 EXCHANGE_S: Final = 30.0
 """Seconds until entries are sent again to a host that could not store them (its disk is full)."""
@@ -67,6 +84,10 @@ class MemberContext(Protocol):
     @property
     def leaving(self) -> bool:
         """Whether the campaign, or the hub, is being ended."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the log of the hub can be written."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
@@ -105,6 +126,8 @@ class HostMember:
         self._known_upto = -1
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
+        self._read_upto = 0
+        """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
         self._starting = False
         self._steerable = False
@@ -134,7 +157,7 @@ class HostMember:
             while not link.done() and self.campaign_state not in ENDED:
                 await asyncio.wait({link}, timeout=0.1)
             if link.done():
-                link.result()
+                link.result()  # raises what ended it
         finally:
             tasks = [link, *self._tasks, *([self._sending] if self._sending else [])]
             for task in tasks:
@@ -175,7 +198,7 @@ class HostMember:
             return None
         after = await self._position(hello)
         self._record("connected", "", hello)
-        self._known_upto, self._dead_pongs = -1, 0
+        self._known_upto, self._dead_pongs, self._read_upto = -1, 0, after
         if hello.running is None:
             if hello.last > after:
                 self._known_upto = hello.last
@@ -190,7 +213,9 @@ class HostMember:
 
     async def arrived(self, batch: Batch) -> None:
         """Store files, then log the records that name them."""
-        stored = await asyncio.to_thread(self._store, batch.files)
+        stored = await self._stored(batch.files)
+        while not self._context.writable:  # what is not taken stays in the log over there
+            await asyncio.sleep(FULL_S)
         for record in batch.records:
             self._take(record)
         for record in batch.records:
@@ -199,7 +224,9 @@ class HostMember:
                 name = event.file.rpartition("/")[2]
                 if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
                     self._context.exchange.found(self._main, name, data)
-        if 0 <= self._known_upto <= max((r.seq for r in batch.records), default=-1):
+        if batch.records:
+            self._read_upto = batch.records[-1].seq
+        if 0 <= self._known_upto <= self._read_upto:
             self._known_upto = -1
             self._spawn(self._start())
 
@@ -207,13 +234,16 @@ class HostMember:
         """Pass an answer on to the router."""
         self._context.router.replied(self._name, reply)
 
-    def pong(self, running: int | None, trouble: str) -> None:
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Start a supervisor again that has died; report one that cannot write its log."""
         self._dead_pongs = 0 if running else self._dead_pongs + 1
         if running:
             self._record("connected", trouble)
         elif self._dead_pongs >= DEAD_PONGS and self._known_upto < 0:
-            self._spawn(self._start())
+            if last > self._read_upto:  # it may have ended: what it wrote last is under way
+                self._known_upto = last
+            else:
+                self._spawn(self._start())
 
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
@@ -331,8 +361,27 @@ class HostMember:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def _stored(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store files. While there is no room, wait: records are taken with their files only."""
+        told = False
+        while True:
+            try:
+                return await asyncio.to_thread(self._store, files)
+            except OSError as e:
+                if not told:
+                    text = (
+                        f"{self._name}: files cannot be stored here: {e.strerror}; what the host "
+                        "has recorded waits there"
+                    )
+                    self._context.record(Message("error", text))
+                told = True
+            await asyncio.sleep(FULL_S)
+
     def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Store files of the host's instances below ``out/``. Returns those that were stored."""
+        """Store files of the host's instances below ``out/``. Returns those that were stored.
+
+        Raises OSError if this machine has no room.
+        """
         stored = {}
         for path, data in files.items():
             try:
@@ -346,6 +395,8 @@ class HostMember:
                     replace_bytes(target, data, self._run_dir.out)
                 stored[path] = data
             except (ProtocolError, OSError) as e:
+                if isinstance(e, OSError) and e.errno in NO_ROOM:
+                    raise
                 self._refuse(f"{path[:200]!r}: {e}")
         return stored
 
@@ -365,6 +416,11 @@ class HostMember:
         return instance if instance.startswith(f"{self._name}_") else f"{self._name}_{instance}"
 
     def _take(self, record: Record) -> None:
+        if record.seq <= self._known.seq:
+            return  # it was taken already
+        if problem := self._problem(record.event):
+            self._refuse(f"record {record.seq}: {problem}")
+            return
         event: Any = self._context.router.translate(self._name, record.event)
         if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
             return  # it contains what the hub has sent
@@ -373,11 +429,26 @@ class HostMember:
                 passive = PassiveInstance(self._named(instance), f"{instance} on {self._name}")
                 self._context.record(passive)
             event = replace(event, instance=self._named(instance))
+        if isinstance(event, InstanceHello):
+            event = replace(event, directory="")  # not one of this machine
         sync = getattr(event, "sync", "")
         if sync and not self._is_sent(sync):
             event = replace(event, sync=self._named(sync))
         if event is not None:
             self._context.relay(Record(record.seq, record.t, event, self._name), event)
+
+    def _problem(self, event: Event) -> str:
+        """Why an event cannot be one of a host's log; an empty string if it can."""
+        if isinstance(event, HostState):
+            return "a host knows nothing of hosts"
+        instance = getattr(event, "instance", "")
+        if instance and not NAME.fullmatch(self._named(instance)):
+            return "no name of an instance"
+        if isinstance(event, EntrySaved | FindingSaved | FindingDescribed):
+            parts = event.file.split("/")
+            if len(parts) > 2 or ".." in parts:
+                return "no file of an instance"
+        return ""
 
     def _is_sent(self, instance: str) -> bool:
         """Whether an instance over there is another host's, or the hub's."""

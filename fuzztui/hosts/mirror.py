@@ -85,9 +85,6 @@ class RunMirror:
         listening = asyncio.ensure_future(self._listen())
         try:
             await self._link.run()
-            # A server that leaves on purpose: nothing more comes.
-            self._tell(f"{self._place.address}: the server has ended")
-            await asyncio.Event().wait()
         finally:
             listening.cancel()
             await asyncio.gather(listening, *self._tasks, return_exceptions=True)
@@ -183,7 +180,7 @@ class RunMirror:
             )
         )
 
-    def pong(self, running: int | None, trouble: str) -> None:
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Show whether a supervisor lives, and its trouble, as for a run of this machine."""
         self._trouble = trouble
         self._running(running)
