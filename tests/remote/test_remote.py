@@ -501,6 +501,20 @@ def test_the_socket_of_a_shared_run_is_for_the_group_only(run):
     path.parent.rmdir()
 
 
+def test_where_another_user_has_taken_the_usual_place_of_sockets(run, monkeypatch):
+    (run / "supervisor").chmod(0o2750)
+    usual = f"/tmp/fuzztui-{os.getuid()}-{os.getgid()}"
+    lstat = Path.lstat
+
+    def taken(path: Path) -> os.stat_result:
+        found = lstat(path)
+        return os.stat_result((*found[:4], 12345, *found[5:])) if str(path) == usual else found
+
+    monkeypatch.setattr(Path, "lstat", taken)
+    assert socket_path(run, os.getgid()).parent == run / "supervisor"
+    assert (run / "supervisor").stat().st_mode & 0o777 == 0o750  # members read files there
+
+
 def test_a_command_names_the_claimed_author_and_the_account(fake):
     ours = account(os.getuid())
     with raw(fake) as sock:
