@@ -32,12 +32,21 @@ from typing import Any
 from lab.options import parse
 from lab.rows import Rows
 
+PYTHON = "/usr/bin/python3"
+"""The interpreter that hosts use by default: the same one here."""
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 
 def campaign(
-    directory: Path, sample: str, seconds: float, hosts: list[str], name: str, env: dict[str, str]
+    directory: Path,
+    sample: str,
+    name: str,
+    *,
+    seconds: float,
+    hosts: list[str],
+    env: dict[str, str],
 ) -> Path:
     """Start a campaign of a sample, four instances in all; return its run directory."""
     argv = [sys.executable, "-m", "fuzztui", f"{sample}.toml", "--detach", "--new"]
@@ -51,7 +60,7 @@ def campaign(
         for host in hosts:
             argv += ["--host", f"{host}*2"]
     else:
-        argv += ["--set", "engine.instances=4"]
+        argv += ["--set", "engine.instances=4", "--set", f"target.python={PYTHON}"]
     subprocess.run(argv, cwd=directory, env=env, check=True, stderr=subprocess.DEVNULL)
     return directory / name
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.bounds import real, whole
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
@@ -17,7 +19,7 @@ from fuzztui.hosts.entries import GaplessQueue
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
+from fuzztui.hosts.protocol import NAME, UNSAFE, file_name, folder_name, instance_name, to_bytes
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
@@ -27,16 +29,38 @@ from fuzztui.model.passive import OURS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import EntrySaved, Event, HostState, Message, PassiveInstance, Record
+from fuzztui.wire.events import (
+    EntrySaved,
+    Event,
+    FindingDescribed,
+    FindingSaved,
+    HostState,
+    InstanceHello,
+    Message,
+    PassiveInstance,
+    Record,
+)
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
 
+READ_S: Final = 15.0
+"""Seconds for a file that a user wants to see."""
+
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
 
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""Errors that end when the user makes room, or mounts the disk again."""
+
+FULL_S: Final = 0.5
+"""Seconds between two attempts to store what has come while the disk here is full."""
+
+EXCHANGE_S: Final = 30.0
+"""Seconds until entries are sent again to a host that could not store them (its disk is full)."""
+
 COMPARED: Final = 10_000
-"""Latest relayed records that are compared with the log of a host that was started again."""
+"""Latest relayed records of a host that are compared with its log after a reboot."""
 
 
 class MemberContext(Protocol):
@@ -60,6 +84,10 @@ class MemberContext(Protocol):
     @property
     def leaving(self) -> bool:
         """Whether the campaign, or the hub, is being ended."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the log of the hub can be written."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
@@ -98,6 +126,8 @@ class HostMember:
         self._known_upto = -1
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
+        self._read_upto = 0
+        """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
         self._starting = False
         self._steerable = False
@@ -127,7 +157,7 @@ class HostMember:
             while not link.done() and self.campaign_state not in ENDED:
                 await asyncio.wait({link}, timeout=0.1)
             if link.done():
-                link.result()
+                link.result()  # raises what ended it
         finally:
             tasks = [link, *self._tasks, *([self._sending] if self._sending else [])]
             for task in tasks:
@@ -141,6 +171,13 @@ class HostMember:
         """Give the host up."""
         self._failure = reason
         self._record("failed", reason)
+
+    async def read(self, file: str) -> bytes:
+        """Return a file of the run over there. Raises LinkLost, ProtocolError."""
+        answer = await self._link.ask("file", patience=READ_S, path=file)
+        if "error" in answer:
+            raise ProtocolError(str(answer["error"])[:500])
+        return to_bytes(answer.get("data"))
 
     def request(self, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor over there; False if it cannot be reached now."""
@@ -161,7 +198,7 @@ class HostMember:
             return None
         after = await self._position(hello)
         self._record("connected", "", hello)
-        self._known_upto, self._dead_pongs = -1, 0
+        self._known_upto, self._dead_pongs, self._read_upto = -1, 0, after
         if hello.running is None:
             if hello.last > after:
                 self._known_upto = hello.last
@@ -176,7 +213,9 @@ class HostMember:
 
     async def arrived(self, batch: Batch) -> None:
         """Store files, then log the records that name them."""
-        stored = await asyncio.to_thread(self._store, batch.files)
+        stored = await self._stored(batch.files)
+        while not self._context.writable:  # what is not taken stays in the log over there
+            await asyncio.sleep(FULL_S)
         for record in batch.records:
             self._take(record)
         for record in batch.records:
@@ -185,7 +224,9 @@ class HostMember:
                 name = event.file.rpartition("/")[2]
                 if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
                     self._context.exchange.found(self._main, name, data)
-        if 0 <= self._known_upto <= max((r.seq for r in batch.records), default=-1):
+        if batch.records:
+            self._read_upto = batch.records[-1].seq
+        if 0 <= self._known_upto <= self._read_upto:
             self._known_upto = -1
             self._spawn(self._start())
 
@@ -193,17 +234,22 @@ class HostMember:
         """Pass an answer on to the router."""
         self._context.router.replied(self._name, reply)
 
-    def pong(self, running: int | None, trouble: str) -> None:
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Start a supervisor again that has died; report one that cannot write its log."""
         self._dead_pongs = 0 if running else self._dead_pongs + 1
         if running:
             self._record("connected", trouble)
         elif self._dead_pongs >= DEAD_PONGS and self._known_upto < 0:
-            self._spawn(self._start())
+            if last > self._read_upto:  # it may have ended: what it wrote last is under way
+                self._known_upto = last
+            else:
+                self._spawn(self._start())
 
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
         self._steerable = False
+        if self._failure:
+            return
         if state == "connecting" and self._known.state == "lost":
             return  # each attempt would be news
         self._record(state, reason)
@@ -211,8 +257,13 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        hub = self._context.log_name
-        return await open_host(self.place, [host_run(self._loaded.campaign, self.place, hub)])
+        run = host_run(self._loaded.campaign, self.place, self._context.log_name)
+        try:
+            return await open_host(self.place, [run])
+        except HostError as e:
+            if e.lasting and not self._known.boot:  # never reached: it will not mend itself
+                self.failed(str(e))
+            raise
 
     def _shipment(self) -> Shipment:
         hub = self._context.log_name
@@ -227,11 +278,11 @@ class HostMember:
         known = self._known
         if not known.seq or (hello.last >= known.seq and hello.boot == known.boot):
             return known.seq
+        last = (await self._stamps(known.seq)).get(known.seq)
+        if last is not None and abs(last - known.t) < 1e-3:
+            return known.seq  # nothing was lost, which is the rule
         relayed = await asyncio.to_thread(self._relayed)
-        first = min(relayed, default=known.seq)
-        answer = await self._link.ask("stamps", after=max(0, first - 1))
-        rows = answer.get("stamps")
-        there = {row[0]: row[1] for row in rows} if isinstance(rows, list) else {}
+        there = await self._stamps(min(relayed, default=known.seq))
         common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]
         after = max(common, default=0)
         if after < known.seq:
@@ -240,14 +291,28 @@ class HostMember:
             self._context.record(rewound, Message("warning", f"{self._name}: {lost}"))
         return after
 
+    async def _stamps(self, first: int) -> dict[int, float]:
+        """Number and time of the records of the log over there, from number ``first`` on."""
+        rows = (await self._link.ask("stamps", after=max(0, first - 1))).get("stamps")
+        good = (r for r in rows if isinstance(r, list) and len(r) == 2) if rows else ()
+        return {whole(number): real(t) for number, t in good}
+
     def _relayed(self) -> dict[int, float]:
-        """Number and time of the latest records of this host in the hub's log. Blocking."""
+        """Number and time of the latest records of this host in the hub's log. Blocking.
+
+        Read backwards: while the host was lost, others may have sent millions of records.
+        """
         found: dict[int, float] = {}
         with contextlib.suppress(LogError, OSError):
             reader = LogReader(self._run_dir.path)
-            for record in reader.records(max(0, reader.last_seq - COMPARED)):
-                if record.host == self._name:
-                    found[record.host_seq] = record.host_t
+            before = reader.last_seq + 1
+            while before > 1 and len(found) < COMPARED:
+                after = max(0, before - 1 - COMPARED)
+                part = reader.records(after, before - 1 - after)
+                mine = {r.host_seq: r.host_t for r in part if r.host == self._name}
+                # A record after a rewind replaces the lost one of the same number.
+                found = mine | found
+                before = after + 1
         return found
 
     async def _start(self) -> None:
@@ -282,8 +347,10 @@ class HostMember:
         self._context.router.connected(self._name)
 
     async def _exchange(self) -> None:
-        with contextlib.suppress(LinkLost):  # it continues when the host is connected again
-            await self._context.exchange.serve(self._main, self._link)
+        while True:  # cancelled, and begun again, when the host is connected again
+            with contextlib.suppress(LinkLost):
+                await self._context.exchange.serve(self._main, self._link)
+            await asyncio.sleep(EXCHANGE_S)
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
         async def run() -> None:
@@ -294,8 +361,27 @@ class HostMember:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def _stored(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store files. While there is no room, wait: records are taken with their files only."""
+        told = False
+        while True:
+            try:
+                return await asyncio.to_thread(self._store, files)
+            except OSError as e:
+                if not told:
+                    text = (
+                        f"{self._name}: files cannot be stored here: {e.strerror}; what the host "
+                        "has recorded waits there"
+                    )
+                    self._context.record(Message("error", text))
+                told = True
+            await asyncio.sleep(FULL_S)
+
     def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Store files of the host's instances below ``out/``. Returns those that were stored."""
+        """Store files of the host's instances below ``out/``. Returns those that were stored.
+
+        Raises OSError if this machine has no room.
+        """
         stored = {}
         for path, data in files.items():
             try:
@@ -309,6 +395,8 @@ class HostMember:
                     replace_bytes(target, data, self._run_dir.out)
                 stored[path] = data
             except (ProtocolError, OSError) as e:
+                if isinstance(e, OSError) and e.errno in NO_ROOM:
+                    raise
                 self._refuse(f"{path[:200]!r}: {e}")
         return stored
 
@@ -328,6 +416,11 @@ class HostMember:
         return instance if instance.startswith(f"{self._name}_") else f"{self._name}_{instance}"
 
     def _take(self, record: Record) -> None:
+        if record.seq <= self._known.seq:
+            return  # it was taken already
+        if problem := self._problem(record.event):
+            self._refuse(f"record {record.seq}: {problem}")
+            return
         event: Any = self._context.router.translate(self._name, record.event)
         if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
             return  # it contains what the hub has sent
@@ -336,11 +429,26 @@ class HostMember:
                 passive = PassiveInstance(self._named(instance), f"{instance} on {self._name}")
                 self._context.record(passive)
             event = replace(event, instance=self._named(instance))
+        if isinstance(event, InstanceHello):
+            event = replace(event, directory="")  # not one of this machine
         sync = getattr(event, "sync", "")
         if sync and not self._is_sent(sync):
             event = replace(event, sync=self._named(sync))
         if event is not None:
             self._context.relay(Record(record.seq, record.t, event, self._name), event)
+
+    def _problem(self, event: Event) -> str:
+        """Why an event cannot be one of a host's log; an empty string if it can."""
+        if isinstance(event, HostState):
+            return "a host knows nothing of hosts"
+        instance = getattr(event, "instance", "")
+        if instance and not NAME.fullmatch(self._named(instance)):
+            return "no name of an instance"
+        if isinstance(event, EntrySaved | FindingSaved | FindingDescribed):
+            parts = event.file.split("/")
+            if len(parts) > 2 or ".." in parts:
+                return "no file of an instance"
+        return ""
 
     def _is_sent(self, instance: str) -> bool:
         """Whether an instance over there is another host's, or the hub's."""

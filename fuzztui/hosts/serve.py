@@ -15,19 +15,21 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import fuzztui
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.bounds import whole
 from fuzztui.base.files import read_if_regular, read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
 from fuzztui.hosts.entries import highest_ids, store_entries
 from fuzztui.hosts.facts import host_facts
 from fuzztui.hosts.finding import NoRun, find_run
-from fuzztui.hosts.looking import read_file, who_may
+from fuzztui.hosts.looking import read_file, read_log, who_may
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
@@ -35,6 +37,7 @@ from fuzztui.hosts.protocol import (
     MAX_FILE,
     MAX_FRAME,
     UNSAFE,
+    Lines,
     file_name,
     folder_name,
     frame,
@@ -67,7 +70,7 @@ STAMPS = 20_000
 
 READ_ONLY = "this connection may only read (--read-only)"
 
-_LOOKING = ("read", "file", "access")
+_LOOKING = ("read", "file", "access", "log")
 """What may be asked without steering."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -83,6 +86,9 @@ class HostServer:
         self._steer = steer
         self._heard = time.monotonic()
         self._following: asyncio.Task[None] | None = None
+        self._ponging: asyncio.Task[None] | None = None
+        self._failed: asyncio.Future[None] | None = None
+        """Gets what a task has raised."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._control: _Control | None = None
         receiver, turn = Receiver(run), asyncio.Lock()
@@ -96,20 +102,30 @@ class HostServer:
             "read": self._read,
             "file": self._file,
             "access": self._access,
+            "log": self._log_piece,
             "stamps": self._stamps,
         }
         if not steer:
             self._asks = {what: self._asks[what] for what in _LOOKING}
 
     async def serve(self, reader: asyncio.StreamReader) -> str:
-        """Serve until the hub ends the conversation. Returns why it ended."""
+        """Serve until the hub ends the conversation. Returns why it ended.
+
+        Raises what a task has raised: a server that answers but sends no records is of no use.
+        """
         await self._send("hello", await asyncio.to_thread(self._hello))
         deserted = asyncio.ensure_future(self._until_deserted())
         conversation = asyncio.ensure_future(self._converse(reader))
+        self._failed = asyncio.get_running_loop().create_future()
         try:
-            await asyncio.wait((deserted, conversation), return_when=asyncio.FIRST_COMPLETED)
+            ends = (deserted, conversation, self._failed)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in (conversation, self._failed):
+                if end.done():
+                    end.result()
             return "" if conversation.done() else "the hub has been silent for too long"
         finally:
+            self._failed.cancel()
             tasks = [deserted, conversation, *self._tasks]
             if self._following is not None:
                 tasks.append(self._following)
@@ -124,16 +140,19 @@ class HostServer:
             await asyncio.sleep(1.0)
 
     async def _converse(self, reader: asyncio.StreamReader) -> None:
-        while line := await reader.readline():
-            self._heard = time.monotonic()
+        lines = Lines(reader, self._hear)
+        while line := await lines.next():
             kind, body = unframe(line)
             match kind:
                 case "ping":
-                    await self._send("pong", {"n": body.get("n"), **self._now()})
+                    # Not awaited: while a long message is on a slow link, the hub is heard.
+                    if self._ponging is None or self._ponging.done():
+                        self._ponging = self._spawn(self._pong(body))
                 case "follow":
                     if self._following is not None:
                         self._following.cancel()
                     self._following = asyncio.ensure_future(self._follow(body))
+                    self._following.add_done_callback(self._note_failure)
                 case "request":
                     await self._request(body)
                 case "ask":
@@ -141,10 +160,20 @@ class HostServer:
                 case _:
                     raise ProtocolError(f"unknown message {kind[:40]!r}")
 
-    def _spawn(self, job: Any) -> None:
+    def _hear(self) -> None:
+        self._heard = time.monotonic()
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._note_failure)
+        return task
+
+    def _note_failure(self, task: asyncio.Task[None]) -> None:
+        failed = self._failed
+        if not task.cancelled() and (error := task.exception()) and failed and not failed.done():
+            failed.set_exception(error)
 
     async def _send(self, kind: str, body: dict[str, Any]) -> None:
         await self._write(frame(kind, body))
@@ -177,12 +206,25 @@ class HostServer:
             "trouble": trouble(self._run),
         }
 
+    async def _pong(self, body: dict[str, Any]) -> None:
+        now = self._now()
+        if now["running"] is None:  # it ended, or died: which one, the end of its log says
+            now["last"] = await asyncio.to_thread(self._last)
+        await self._send("pong", {"n": body.get("n"), **now})
+
+    def _last(self) -> int:
+        with contextlib.suppress(LogError, OSError):
+            return LogReader(self._run).last_seq
+        return 0
+
     # --------------------------------------------------------------------- log
 
     async def _follow(self, body: dict[str, Any]) -> None:
         """Send the records after ``after``, and then each new one, with files that they name."""
-        after = number(body, "after")
-        queues = frozenset(map(instance_name, body.get("queues", [])))
+        after, names = number(body, "after"), body.get("queues", [])
+        if not isinstance(names, list):
+            raise ProtocolError("queues is no list")
+        queues = frozenset(map(instance_name, names))
         crashes = body.get("crashes") is True
         reader: LogReader | None = None
         lists: dict[str, int] = {}
@@ -286,6 +328,8 @@ class HostServer:
         except OSError as e:
             place = f"{e.filename}: " if e.filename else ""
             answer = {"error": f"{place}{e.strerror or e}"}
+        except Exception as e:  # the hub would wait for minutes, and then ask again
+            answer = {"error": f"internal error of the server: {e!r}"}
         await self._send("answer", {"n": n, **answer})
 
     async def _start(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -310,8 +354,13 @@ class HostServer:
 
         def store() -> int:
             entries = [
-                (instance_name(r.get("instance")), file_name(r.get("name")), to_bytes(r["data"]))
+                (
+                    instance_name(r.get("instance")),
+                    file_name(r.get("name")),
+                    to_bytes(r.get("data")),
+                )
                 for r in rows
+                if isinstance(r, dict)
             ]
             return store_entries(self._run_dir, entries)
 
@@ -319,7 +368,8 @@ class HostServer:
 
     async def _have(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer the highest id that is stored of each named instance of another host."""
-        names = [instance_name(name) for name in body.get("instances", [])]
+        instances = body.get("instances")
+        names = [instance_name(name) for name in instances] if isinstance(instances, list) else []
         return {"ids": await asyncio.to_thread(highest_ids, self._run_dir, names)}
 
     async def _stamps(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -343,6 +393,14 @@ class HostServer:
         """Answer the content of a file of the run: ``path``, relative to it."""
         data = await asyncio.to_thread(read_file, self._run, body.get("path"))
         return {"data": to_text(data)}
+
+    async def _log_piece(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Answer a piece of a file of the log, ``name`` from ``offset`` on, or what is sealed."""
+        offset = whole(body.get("offset"), 0)
+        try:
+            return await asyncio.to_thread(read_log, self._run, body.get("name"), max(0, offset))
+        except LogError as e:
+            return {"error": str(e)}
 
     async def _access(self, _: dict[str, Any]) -> dict[str, Any]:
         """Answer under which account commands are given, and why they would be rejected."""
@@ -444,6 +502,9 @@ async def _main(given: str, *, find: bool, steer: bool) -> int:
         reason = f"the hub sent {e}"
     except OSError:  # the hub is gone
         return 1
+    except Exception as e:
+        traceback.print_exc()
+        reason = f"internal error of the server: {e!r}"
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(1.0):
             await send(frame("bye", {"reason": reason}))

@@ -53,7 +53,7 @@ def test_a_lost_host_has_no_present_numbers(hub, capsys):
     assert 42 <= lost["for_s"] < 90  # also without a record since
     assert lost["age_s"] >= lost["for_s"]
     assert (lost["clock_s"], lost["cores"], lost["instances"]) == (3600.0, 8, 2)
-    assert (lost["address"], lost["run"]) == ("ann@box2", "/home/ann/run2")
+    assert (lost["address"], lost["run"]) == ("ann@box2", "/runs/ann/run2")
     assert hosts["h1"]["execs_per_sec"] > 4000
     assert hosts["h1"]["cpu"] == pytest.approx(1.94)
 
@@ -79,7 +79,7 @@ def test_text_warns_of_a_lost_host_and_groups_instances(hub, capsys):
     text = "\n".join(lines)
     assert "LOST for " in text
     assert CUT in text
-    assert "ann@box2:/home/ann/run2" in text
+    assert "ann@box2:/runs/ann/run2" in text
     assert text.count("ahead") == 1
     assert [line.split()[1:3] for line in lines if "h2_main" in line] == [["?", "running"]]
 

@@ -83,7 +83,8 @@ def test_a_command_reaches_the_host_of_its_instance_and_names_its_author(
         r.event for r in campaign.log_of(campaign.hosts["h2"]) if isinstance(r.event, CommandIssued)
     ]
     mine = campaign.events(CommandIssued)
-    assert [e.by for e in over_there] == [e.by for e in mine]
+    # The account over there is what its kernel proves; the name before it is what the hub says.
+    assert [e.by for e in over_there] == [f"{e.by} as fuzz@h2" for e in mine]
     assert not [
         r for r in campaign.log_of(campaign.hosts["h1"]) if isinstance(r.event, CommandIssued)
     ]

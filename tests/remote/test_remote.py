@@ -164,6 +164,7 @@ class Fake:
         listening: bool = True,
         access: Access | None = None,
         beyond: Beyond | None = None,
+        fetch=None,
     ) -> None:
         self.run = run
         self.asked: list[tuple[Command, str]] = []
@@ -171,7 +172,7 @@ class Fake:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
-        self.server = ControlServer(run, self.submit, access, beyond)
+        self.server = ControlServer(run, self.submit, access, beyond, fetch)
         if listening:
             self.do(self.server.listen())
 
@@ -521,7 +522,7 @@ def test_a_server_for_another_machine_tells_what_that_machine_allows(run):
         asked.append(file)
         return "" if file == "out/a" else "it is gone"
 
-    fake = Fake(run, beyond=Beyond(fetch, account="fuzz@box"))
+    fake = Fake(run, beyond=Beyond(account="fuzz@box"), fetch=fetch)
     try:
         client = ControlClient(run, "test")
         assert client.author == f"{account(os.getuid())} as fuzz@box"

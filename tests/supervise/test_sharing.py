@@ -82,7 +82,7 @@ def test_screens_find_all_that_they_read(campaign, run_dir):
     writer.close()
     later = out / "queue/id:1"
     later.touch(0o600)
-    sharing.saw(EntrySaved("main", 1, "queue/id:1", 1, -1, "", -1))
+    sharing.saw(EntrySaved("main", 1, "queue/id:1"))
     assert shared(later)
 
 
