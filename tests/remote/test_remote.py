@@ -483,7 +483,8 @@ def test_members_of_the_group_may_look_and_their_commands_are_rejected(run, monk
             impolite.sendall(b'{"proto": 1}\n{"n": 1, "command": {"c": "stop"}, "by": "me"}\n')
             received = b""
             while b"rejected" not in received:
-                assert (more := impolite.recv(65536))
+                more = impolite.recv(65536)
+                assert more
                 received += more
         assert not fake.asked
     finally:
