@@ -106,6 +106,8 @@ class Hub:
         self._end_reason: EndReason | None = None
         self._left = False
         """Whether only the hub ends, and the hosts continue."""
+        self._linked = False
+        """Whether hosts are connected to; before, mutants are ranked here."""
         self._stopping_since = 0.0
         self.exchange = HostExchange(
             run_dir, [host_instances(place)[0] for place in campaign.hosts], self._warn
@@ -182,6 +184,7 @@ class Hub:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         ready()
         ranked = await self._rank()
+        self._linked = ranked
         links = [tasks.spawn(self._run_member(m)) for m in self.members.values() if ranked]
         await self._over.wait()
         if links and not self._left:  # they note the end of their hosts
@@ -202,13 +205,21 @@ class Hub:
         def progress(text: str) -> None:
             self.record(CampaignState("starting", text))
 
+        ranking = asyncio.ensure_future(rank_once(self._campaign, self._run_dir, progress))
+        over = asyncio.ensure_future(self._over.wait())
         try:
-            await rank_once(self._campaign, self._run_dir, progress)
+            await asyncio.wait({ranking, over}, return_when=asyncio.FIRST_COMPLETED)
+            if ranking.done():
+                ranking.result()
+                return True
         except (SupervisorError, OSError) as e:
             self._end_reason = EndReason("failed", str(e))
             self._over.set()
-            return False
-        return True
+        finally:
+            for task in (ranking, over):
+                task.cancel()
+            await asyncio.gather(ranking, over, return_exceptions=True)
+        return False
 
     def _begin(self) -> None:
         """Record the start of the campaign, or of another hub."""
@@ -275,6 +286,8 @@ class Hub:
     def stopping(self, by: str) -> None:
         """Note that a user stops the campaign on all hosts."""
         self._stop(EndReason("stopped", f"stopped by {by}" if by else "stopped"))
+        if not self._linked:
+            self._over.set()
 
     def run_deleted(self) -> None:
         """End because the run directory, its log or its lock was deleted: the hosts continue."""
@@ -315,7 +328,8 @@ class Hub:
             self.record(CampaignState("running"))
         elif living == {"paused"} and state.state in ("starting", "running"):
             self.record(CampaignState("paused"))
-        if reason := self._limits.reached(state, running_time(state, self._clock.now())):
+        reason = self._limits.reached(state, running_time(state, self._clock.now()))
+        if reason and self.writable:  # else no command can be given; the state stays
             self._stop(reason)
             self.router.submit(Stop(), "fuzztui")
         return None

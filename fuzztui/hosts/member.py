@@ -117,6 +117,8 @@ class HostMember:
         self._index = index
         self._main = host_instances(place)[0]
         self._failure = ""
+        self._over = asyncio.Event()
+        """Set when the campaign over there has ended, or the host was given up."""
         self._queue: GaplessQueue | None = None
         self._refused = 0
         """Records and files that are not this host's: only the first is reported."""
@@ -150,13 +152,15 @@ class HostMember:
     async def run(self) -> None:
         """Relay the log until the campaign over there has ended."""
         link = asyncio.ensure_future(self._link.run())
+        over = asyncio.ensure_future(self._over.wait())
         try:
-            while not link.done() and self.campaign_state not in ENDED:
-                await asyncio.wait({link}, timeout=0.1)
+            if self.campaign_state not in ENDED:
+                await asyncio.wait({link, over}, return_when=asyncio.FIRST_COMPLETED)
             if link.done():
                 link.result()  # raises what ended it
         finally:
-            tasks = [link, *self._tasks, *([self._sending] if self._sending else [])]
+            self._steerable = False
+            tasks = [link, over, *self._tasks, *([self._sending] if self._sending else [])]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -168,6 +172,7 @@ class HostMember:
         """Give the host up."""
         self._failure = reason
         self._record("failed", reason)
+        self._over.set()
 
     def request(self, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor over there; False if it cannot be reached now."""
@@ -179,7 +184,7 @@ class HostMember:
 
     async def connected(self, hello: Hello) -> int | None:
         """Begin to relay; send and start the campaign if it is neither running nor ended."""
-        if hello.last and hello.hub != self._context.log_name:
+        if (hello.last or hello.hub) and hello.hub != self._context.log_name:
             whose = "another hub" if hello.hub else "no hub"
             self.failed(
                 f"{hello.run} over there is a run of {whose}: remove that directory, or give the "
@@ -214,6 +219,8 @@ class HostMember:
                 name = event.file.rpartition("/")[2]
                 if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
                     self._context.exchange.found(self._main, name, data)
+        if self.campaign_state in ENDED:
+            self._over.set()
         if batch.records:
             self._read_upto = batch.records[-1].seq
         if 0 <= self._known_upto <= self._read_upto:

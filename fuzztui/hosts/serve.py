@@ -193,7 +193,7 @@ class HostServer:
             "run": os.fspath(self._run),
             "last": last,
             "log": log,
-            "hub": (read_if_regular(self._run_dir.hub, 64) or b"").decode(errors="replace").strip(),
+            "hub": self._whose(),
             **self._now(),
         }
 
@@ -335,7 +335,7 @@ class HostServer:
 
         def begin() -> int:
             prepare_run(self._run)
-            replace_text(self._run_dir.hub, str(body.get("hub") or "")[:64])
+            self._claim(str(body.get("hub") or "")[:64])
             take_analysed(self._run)
             return start(self._run, campaign_here(body.get("campaign"), self._run))
 
@@ -343,6 +343,22 @@ class HostServer:
             return {"pid": await asyncio.to_thread(begin)}
         except AlreadyRunning as e:
             return {"pid": e.pid}
+
+    def _claim(self, hub: str) -> None:
+        """Note whose run it is. Raises SupervisorError if it is another hub's."""
+        for _ in range(2):  # again, as two hubs may come at the same time
+            if (whose := self._whose()) == hub:
+                return
+            if whose or self._last():
+                raise SupervisorError(
+                    f"{self._run} over there is a run of {'another' if whose else 'no'} hub: "
+                    "remove that directory, or give the host another path in [hosts]"
+                )
+            replace_text(self._run_dir.hub, hub)
+
+    def _whose(self) -> str:
+        """The name of the log of the hub that has started the run; empty: none has."""
+        return (read_if_regular(self._run_dir.hub, 64) or b"").decode(errors="replace").strip()
 
     async def _put(self, body: dict[str, Any]) -> dict[str, Any]:
         """Store queue entries of other hosts' instances."""

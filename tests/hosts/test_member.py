@@ -229,8 +229,16 @@ def test_positions_follow_the_hosts_numbers(member: HostMember, hub: Hub) -> Non
     assert [e.text for e in hub.events if isinstance(e, Message)] == ["one", "three"]
 
 
-def hello(last: int, boot: str = "one") -> Hello:
-    return Hello("a", "1", "3", "/r", last, 1.0, boot, "log", 1, 0.0)
+def hello(last: int, boot: str = "one", hub: str = "log") -> Hello:
+    return Hello("a", "1", "3", "/r", last, 1.0, boot, hub, 1, 0.0)
+
+
+@pytest.mark.parametrize(("last", "whose"), [(0, "other"), (3, "other"), (3, "")])
+async def test_a_run_of_another_hub_is_left_alone(
+    member: HostMember, hub: Hub, last: int, whose: str
+) -> None:
+    assert await member.connected(hello(last, hub=whose)) is None
+    assert hub.state.hosts["a"].state == member.campaign_state == "failed"
 
 
 @pytest.mark.parametrize(("lost", "after"), [(0, 3), (1, 2)])

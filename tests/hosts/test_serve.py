@@ -125,3 +125,14 @@ async def test_a_hub_is_heard_while_nothing_can_be_sent(
 async def test_without_a_supervisor_a_pong_says_where_the_log_ends(talk: Talk) -> None:
     talk.send("ping", n=1)
     assert (await talk.heard("pong"))["last"] == 3
+
+
+@pytest.mark.parametrize("whose", ["other", ""])
+async def test_a_run_of_another_hub_is_not_started(talk: Talk, whose: str) -> None:
+    """Both hubs may have found an empty directory when they connected."""
+    if whose:
+        (talk.run / "supervisor/hub").write_text(whose)
+    talk.send("ask", n=1, what="start", campaign="x = 1", hub="mine")
+    assert "hub" in (await talk.heard("answer"))["error"]
+    found = talk.run / "supervisor/hub"
+    assert (found.read_text() if found.exists() else "") == whose
