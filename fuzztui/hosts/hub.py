@@ -140,7 +140,7 @@ class Hub:
     @property
     def hosts(self) -> Iterable[str]:
         """The names of the hosts."""
-        return self.members
+        return [place.name for place in self._campaign.hosts]
 
     def setup(self) -> None:
         """Build what is the same on all hosts. Blocking. Raises SupervisorError."""

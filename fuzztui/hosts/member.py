@@ -133,7 +133,11 @@ class HostMember:
         """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
-        self._link = HostLink(self._open, self, queues=[self._main], crashes=True)
+        others = (f"{name}_" for name in context.hosts if name != self._name)
+        self._outside = (HUB, *others)
+        self._link = HostLink(
+            self._open, self, queues=[self._main], outside=self._outside, crashes=True
+        )
 
     @property
     def campaign_state(self) -> str:
@@ -442,8 +446,7 @@ class HostMember:
 
     def _is_sent(self, instance: str) -> bool:
         """Whether an instance over there is another host's, or the hub's."""
-        others = (f"{name}_" for name in self._context.hosts if name != self._name)
-        return instance.startswith((HUB, *others))
+        return instance.startswith(self._outside)
 
     def _refuse(self, what: str) -> None:
         self._refused += 1

@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,18 @@ _LOOKING = ("read", "file", "access")
 """What may be asked without steering."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The files that a hub wants."""
+
+    queues: frozenset[str]
+    """Instances whose entries it wants."""
+    outside: tuple[str, ...]
+    """What the names of instances begin with from which imported entries are not wanted: those of
+    other hosts. What came from another instance of this host is a find of this host."""
+    crashes: bool
 
 
 class HostServer:
@@ -222,8 +235,14 @@ class HostServer:
         after, names = number(body, "after"), body.get("queues", [])
         if not isinstance(names, list):
             raise ProtocolError("queues is no list")
-        queues = frozenset(map(instance_name, names))
-        crashes = body.get("crashes") is True
+        outside = body.get("outside", [])
+        if not isinstance(outside, list):
+            raise ProtocolError("outside is no list")
+        wanted = _Wanted(
+            frozenset(map(instance_name, names)),
+            tuple(map(str, outside)),
+            crashes=body.get("crashes") is True,
+        )
         reader: LogReader | None = None
         lists: dict[str, int] = {}
         while True:
@@ -234,22 +253,22 @@ class HostServer:
                 records = reader.batch(after, RECORDS)
             except (LogError, OSError):  # no log yet, or a disk that does not answer
                 reader, records = None, []
-            for lines, files, last in self._batches(records, queues, crashes=crashes):
+            for lines, files, last in self._batches(records, wanted):
                 await self._send("records", {"lines": lines, "files": files, "last": last})
                 after = last
-            if unsafe := self._unsafe(queues, lists):
+            if unsafe := self._unsafe(wanted.queues, lists):
                 await self._send("records", {"lines": [], "files": unsafe, "last": after})
             if len(records) < RECORDS:
                 await asyncio.sleep(FOLLOW_S)
 
     def _batches(
-        self, records: Iterable[Record], queues: frozenset[str], *, crashes: bool
+        self, records: Iterable[Record], wanted: _Wanted
     ) -> Iterable[tuple[list[str], list[dict[str, str]], int]]:
         lines: list[str] = []
         files: list[dict[str, str]] = []
         size = last = 0
         for record in records:
-            line, file = encode_record(record), self._file_of(record, queues, crashes=crashes)
+            line, file = encode_record(record), self._file_of(record, wanted)
             if file is not None:
                 files.append(file)
                 size += len(file["data"])
@@ -262,15 +281,14 @@ class HostServer:
         if lines:
             yield lines, files, last
 
-    def _file_of(
-        self, record: Record, queues: frozenset[str], *, crashes: bool
-    ) -> dict[str, str] | None:
+    def _file_of(self, record: Record, wanted: _Wanted) -> dict[str, str] | None:
         """The file that a record names, if the hub wants it and it still exists."""
         event = record.event
         match event:
-            case EntrySaved(instance=instance, sync="") if instance in queues:
-                pass
-            case FindingSaved(instance=instance) if crashes:
+            case EntrySaved(instance=instance, sync=sync) if instance in wanted.queues:
+                if sync and sync.startswith(wanted.outside):
+                    return None  # the hub has it from there
+            case FindingSaved(instance=instance) if wanted.crashes:
                 pass
             case _:
                 return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from fuzztui.hosts.protocol import frame
 from fuzztui.hosts.serve import HostServer
 from fuzztui.log.writer import LogWriter
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import Message
+from fuzztui.wire.events import EntrySaved, Message
 
 
 class Talk:
@@ -136,3 +137,19 @@ async def test_a_run_of_another_hub_is_not_started(talk: Talk, whose: str) -> No
     assert "hub" in (await talk.heard("answer"))["error"]
     found = talk.run / "supervisor/hub"
     assert (found.read_text() if found.exists() else "") == whose
+
+
+async def test_finds_of_all_instances_of_the_host_travel_and_those_of_others_do_not(
+    talk: Talk,
+) -> None:
+    writer = LogWriter(talk.run / "log")
+    queue = talk.run / "out/a_main/queue"
+    queue.mkdir(parents=True)
+    for number, sync in enumerate(("", "a_s1", "b_main", "hub_added", "added")):
+        name = f"id:{number:06d},sync:{sync},src:000001" if sync else f"id:{number:06d},op:x"
+        (queue / name).write_bytes(sync.encode())
+        writer.append(EntrySaved("a_main", number, f"queue/{name}", sync=sync), 0.0)
+    writer.close()
+    talk.send("follow", after=3, queues=["a_main"], outside=["b_", "hub_"], crashes=True)
+    files = (await talk.heard("records"))["files"]
+    assert [base64.b64decode(f["data"]).decode() for f in files] == ["", "a_s1", "added"]
