@@ -21,11 +21,13 @@ from typing import Any
 import fuzztui
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
+from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.instances.life import EndReason
@@ -152,6 +154,13 @@ class Hub:
         if once or kind_named(campaign.kind).analysis:
             launcher = launcher_for(campaign.kind)
             self._first_events += launcher.setup(campaign, self._run_dir, self._progress)
+        if campaign.kind != AFL:  # findings are run and minimised here, too
+            try:
+                self._run_dir.expose_package(campaign.kind)
+                spec = self._run_dir.supervisor / "spec.json"
+                write_spec(spec, campaign, self._run_dir.instance("main"))
+            except OSError as e:
+                raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
         self._progress("reading the entries of an earlier hub")
         self.exchange.load()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, prepare_run
+from fuzztui.cli import main
 from fuzztui.hosts import hub as module
 from fuzztui.hosts.hub import Hub
 from fuzztui.log.reader import LogReader
@@ -89,3 +91,19 @@ async def test_no_budget_ends_a_campaign_that_cannot_be_told(
     hub._log.writable = True
     await hub._decide()
     assert stops == ["fuzztui"]
+
+
+@pytest.mark.slow
+def test_findings_of_hosts_are_run_here_and_coverage_says_where_it_is_known(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hub = hub_in(tmp_path)
+    hub.setup()
+    (tmp_path / "run/campaign.toml").write_text(hub._loaded.toml())
+    entry = tmp_path / "run/out/nowhere_main/queue/id:000000"
+    entry.parent.mkdir(parents=True)
+    entry.write_bytes(b"x")
+    assert main(["repro", str(tmp_path / "run"), "nowhere_main/queue/id:000000"]) == 0
+    assert main(["coverage", str(tmp_path / "run")]) == 1
+    assert "hosts" in capfd.readouterr().err
+    assert os.listdir(tmp_path / "run/out") == ["nowhere_main"]
