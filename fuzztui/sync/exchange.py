@@ -151,9 +151,15 @@ class Exchange:
     # ------------------------------------------------------------------ push
 
     def _push_entries(self, state: State, queue: QueueWriter, result: PassResult) -> None:
-        main = main_of(state)
+        for main in mains_of(state):
+            self._push_entries_of(main, state, queue, result)
+
+    def _push_entries_of(
+        self, main: str, state: State, queue: QueueWriter, result: PassResult
+    ) -> None:
         directory = self._run.instance(main)
         outside = {i.id for i in state.instances.values() if i.passive} | self._marked()
+        outside |= {*mains_of(state)}  # of another host, whose main is pushed itself
         rows = [
             row
             for row in list(state.entries.values())
@@ -161,7 +167,10 @@ class Exchange:
         ]
         dangerous = Unsafe(directory).load()
         rows.sort(key=lambda row: row.id)
-        origin = {row.id: self._origin(row.id if row.first < 0 else row.first) for row in rows}
+        host = state.instances[main].host if main in state.instances else ""
+        origin = {
+            row.id: self._origin(row.id if row.first < 0 else row.first, host) for row in rows
+        }
         known = [n for i in dangerous if (n := queue.origins.get(origin.get(i, ""))) is not None]
         result.unsafe += queue.mark_unsafe(known)
         new = [row for row in rows if origin[row.id] not in queue.origins]
@@ -180,8 +189,8 @@ class Exchange:
             there.add(content)
             result.pushed += 1
 
-    def _origin(self, number: int) -> str:
-        return f"{self._tag}-{number:06d}"
+    def _origin(self, number: int, host: str) -> str:
+        return f"{self._tag}-{host}{'-' if host else ''}{number:06d}"
 
     def _sums_there(self) -> set[str]:
         """The hashes of what is, or was, in the directory, by the names that runs give."""
@@ -261,17 +270,19 @@ class Exchange:
         return number
 
     def _known(self, state: State) -> set[str]:
-        """The hashes of what this run has: its main instance's entries, and the pulled ones."""
+        """The hashes of what this run has: its main instances' entries, and the pulled ones."""
         known: set[str] = set()
-        queue = self._run.instance(main_of(state)) / "queue"
-        try:
-            names = os.listdir(queue)  # noqa: PTH208 - names only
-        except OSError:
-            names = []
-        for done, name in enumerate(names):
-            self._progress("reading this run's queue", done, len(names))
-            if not name.startswith(".") and (content := self._hash_of(queue / name)) is not None:
-                known.add(content)
+        for main in mains_of(state):
+            queue = self._run.instance(main) / "queue"
+            try:
+                names = os.listdir(queue)  # noqa: PTH208 - names only
+            except OSError:
+                names = []
+            for done, name in enumerate(names):
+                self._progress("reading this run's queue", done, len(names))
+                content = None if name.startswith(".") else self._hash_of(queue / name)
+                if content is not None:
+                    known.add(content)
         for passive in self._marked():
             known |= PeerReader(self._run.instance(passive)).sums()
         return known
@@ -312,7 +323,13 @@ class Exchange:
         return len(numbers)
 
 
-def main_of(state: State) -> str:
-    """The instance whose entries are pushed: it imports what the others have found."""
-    own = [i.id for i in state.instances.values() if not (i.mutant or is_passive(i))]
-    return next((name for name in own if name == "main" or name.endswith(MAIN)), "main")
+def mains_of(state: State) -> list[str]:
+    """The instances whose entries are pushed: they import what the others have found.
+
+    A campaign on hosts has one on each.
+    """
+    own = [i for i in state.instances.values() if not (i.mutant or is_passive(i))]
+    mains = [i for i in own if i.id == "main" or i.id.endswith(MAIN)]
+    if any(i.host for i in mains):
+        return [i.id for i in mains if i.host]
+    return [i.id for i in mains][:1] or ["main"]

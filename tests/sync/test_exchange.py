@@ -17,7 +17,7 @@ from fuzztui.sync import peers as peers_module
 from fuzztui.sync.exchange import SyncError, only_one
 from fuzztui.sync.names import check_own, default_name, digest, parse_shared
 from fuzztui.sync.peers import DAMAGED, LARGE, MALFORMED, UNFINISHED, UNREADABLE, UNSAFE_ENTRIES
-from fuzztui.wire.events import EntrySaved
+from fuzztui.wire.events import EntrySaved, HostState, InstanceState
 
 
 def by_hand(shared, name, *entries, age=60):
@@ -432,3 +432,22 @@ def test_a_late_pass_only_pushes(machines):
     a.find(0, b"a")
     result = a.sync(pull=False)
     assert (result.pushed, result.pulled) == (1, {})
+
+
+def test_a_campaign_on_hosts_pushes_the_entries_of_each_host(machines):
+    hub = machines("hub")
+    for host in "ab":
+        hub.record(HostState(host, "connected"))
+        hub.record(InstanceState(f"{host}_main", "running"))
+        hub.find(1, f"of {host}".encode(), instance=f"{host}_main")
+        hub.find(
+            2, b"imported", sync="b_main" if host == "a" else "a_main", instance=f"{host}_main"
+        )
+        hub.find(3, f"of {host}_s1".encode(), sync=f"{host}_s1", instance=f"{host}_main")
+        for instance in hub.state.instances.values():
+            instance.host = instance.id[0] if instance.id[1:2] == "_" else ""
+    assert hub.sync().pushed == 4
+    assert hub.sync().pushed == 0
+    assert set(hub.shows().values()) == {b"of a", b"of b", b"of a_s1", b"of b_s1"}
+    hub.again()
+    assert hub.sync().pushed == 0
