@@ -21,9 +21,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import PLACEHOLDER, read_if_regular
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.engines.directory.sync import PLACEHOLDER
 from fuzztui.hosts.entries import entry_id
 from fuzztui.hosts.link import HostLink, LinkLost
 from fuzztui.hosts.protocol import MAX_BATCH, MAX_FILE, NAME, to_text
