@@ -17,7 +17,6 @@ import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,14 +28,13 @@ from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, pre
 from fuzztui.hosts.entries import highest_ids, store_entries
 from fuzztui.hosts.facts import host_facts
 from fuzztui.hosts.finding import NoRun, find_run
+from fuzztui.hosts.follow import follow
 from fuzztui.hosts.looking import read_file, who_may
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
-    MAX_BATCH,
     MAX_FILE,
     MAX_FRAME,
-    UNSAFE,
     Lines,
     file_name,
     folder_name,
@@ -56,14 +54,7 @@ from fuzztui.remote.address import read_socket_path
 from fuzztui.remote.lock import running, trouble
 from fuzztui.remote.protocol import MAX_LINE, PROTO, REJECTED, ProtocolError, decode, encode
 from fuzztui.supervise.daemon import start
-from fuzztui.wire.codec import encode_record
-from fuzztui.wire.events import CampaignStarted, EntrySaved, FindingSaved, Record
-
-FOLLOW_S = 0.04
-"""Seconds between two looks at the log."""
-
-RECORDS = 500
-"""Records in one message."""
+from fuzztui.wire.events import CampaignStarted, Record
 
 STAMPS = 20_000
 """Records whose times are answered at once."""
@@ -74,18 +65,6 @@ _LOOKING = ("read", "file", "access")
 """What may be asked without steering."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """The files that a hub wants."""
-
-    queues: frozenset[str]
-    """Instances whose entries it wants."""
-    outside: tuple[str, ...]
-    """What the names of instances begin with from which imported entries are not wanted: those of
-    other hosts. What came from another instance of this host is a find of this host."""
-    crashes: bool
 
 
 class HostServer:
@@ -162,7 +141,7 @@ class HostServer:
                 case "follow":
                     if self._following is not None:
                         self._following.cancel()
-                    self._following = asyncio.ensure_future(self._follow(body))
+                    self._following = asyncio.ensure_future(follow(self._run_dir, body, self._send))
                     self._following.add_done_callback(self._note_failure)
                 case "request":
                     await self._request(body)
@@ -227,91 +206,6 @@ class HostServer:
         with contextlib.suppress(LogError, OSError):
             return LogReader(self._run).last_seq
         return 0
-
-    # --------------------------------------------------------------------- log
-
-    async def _follow(self, body: dict[str, Any]) -> None:
-        """Send the records after ``after``, and then each new one, with files that they name."""
-        after, names = number(body, "after"), body.get("queues", [])
-        if not isinstance(names, list):
-            raise ProtocolError("queues is no list")
-        outside = body.get("outside", [])
-        if not isinstance(outside, list):
-            raise ProtocolError("outside is no list")
-        wanted = _Wanted(
-            frozenset(map(instance_name, names)),
-            tuple(map(str, outside)),
-            crashes=body.get("crashes") is True,
-        )
-        reader: LogReader | None = None
-        lists: dict[str, int] = {}
-        while True:
-            try:
-                if reader is None:
-                    reader = await asyncio.to_thread(LogReader, self._run)
-                reader.refresh()
-                records = reader.batch(after, RECORDS)
-            except (LogError, OSError):  # no log yet, or a disk that does not answer
-                reader, records = None, []
-            for lines, files, last in self._batches(records, wanted):
-                await self._send("records", {"lines": lines, "files": files, "last": last})
-                after = last
-            if unsafe := self._unsafe(wanted.queues, lists):
-                await self._send("records", {"lines": [], "files": unsafe, "last": after})
-            if len(records) < RECORDS:
-                await asyncio.sleep(FOLLOW_S)
-
-    def _batches(
-        self, records: Iterable[Record], wanted: _Wanted
-    ) -> Iterable[tuple[list[str], list[dict[str, str]], int]]:
-        lines: list[str] = []
-        files: list[dict[str, str]] = []
-        size = last = 0
-        for record in records:
-            line, file = encode_record(record), self._file_of(record, wanted)
-            if file is not None:
-                files.append(file)
-                size += len(file["data"])
-            lines.append(line)
-            size += len(line)
-            last = record.seq
-            if size >= MAX_BATCH:
-                yield lines, files, last
-                lines, files, size = [], [], 0
-        if lines:
-            yield lines, files, last
-
-    def _file_of(self, record: Record, wanted: _Wanted) -> dict[str, str] | None:
-        """The file that a record names, if the hub wants it and it still exists."""
-        event = record.event
-        match event:
-            case EntrySaved(instance=instance, sync=sync) if instance in wanted.queues:
-                if sync and sync.startswith(wanted.outside):
-                    return None  # the hub has it from there
-            case FindingSaved(instance=instance) if wanted.crashes:
-                pass
-            case _:
-                return None
-        folder, _, name = event.file.rpartition("/")
-        with contextlib.suppress(OSError, ProtocolError, ValueError):
-            path = self._run_dir.instance(instance_name(instance)) / folder_name(folder)
-            data = read_regular(path / file_name(name), MAX_FILE + 1)
-            if len(data) <= MAX_FILE:
-                return {"path": f"{instance}/{folder}/{name}", "data": to_text(data)}
-        return None
-
-    def _unsafe(self, queues: frozenset[str], lists: dict[str, int]) -> list[dict[str, str]]:
-        """The lists of inputs that have killed a worker, if they have changed since."""
-        changed = []
-        for name in queues:
-            path = self._run_dir.instance(name) / UNSAFE
-            with contextlib.suppress(OSError):
-                at = path.lstat().st_mtime_ns
-                if lists.get(name) != at:
-                    lists[name] = at
-                    data = read_regular(path, MAX_FILE)
-                    changed.append({"path": f"{name}/{UNSAFE}", "data": to_text(data)})
-        return changed
 
     # ---------------------------------------------------------------- commands
 
