@@ -272,11 +272,11 @@ class HostMember:
         known = self._known
         if not known.seq or (hello.last >= known.seq and hello.boot == known.boot):
             return known.seq
-        last = (await self._stamps(known.seq)).get(known.seq)
+        last = (await self._stamps(known.seq)).get(known.seq) if hello.last else None
         if last is not None and abs(last - known.t) < 1e-3:
             return known.seq  # nothing was lost, which is the rule
         relayed = await asyncio.to_thread(self._relayed)
-        there = await self._stamps(min(relayed, default=known.seq))
+        there = await self._stamps(min(relayed, default=known.seq)) if hello.last else {}
         common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]
         after = max(common, default=0)
         if after < known.seq:
@@ -287,7 +287,10 @@ class HostMember:
 
     async def _stamps(self, first: int) -> dict[int, float]:
         """Number and time of the records of the log over there, from number ``first`` on."""
-        rows = (await self._link.ask("stamps", after=max(0, first - 1))).get("stamps")
+        answer = await self._link.ask("stamps", after=max(0, first - 1))
+        if error := answer.get("error"):  # no reason to take the records for lost
+            raise LinkLost(str(error)[:500])
+        rows = answer.get("stamps")
         good = (r for r in rows if isinstance(r, list) and len(r) == 2) if rows else ()
         return {whole(number): real(t) for number, t in good}
 

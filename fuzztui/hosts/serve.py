@@ -172,9 +172,12 @@ class HostServer:
 
     def _hello(self) -> dict[str, Any]:
         last, log = 0, 0.0
-        with contextlib.suppress(LogError, OSError):
+        try:
             reader = LogReader(self._run)
             last, log = reader.last_seq, log_identity(reader.records(limit=1))
+        except (LogError, OSError) as e:
+            if self._has_log():  # the hub would take it for a log that is lost, and begin again
+                raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
         return {
             "proto": LINK_PROTO,
             "version": fuzztui.__version__,
@@ -188,6 +191,14 @@ class HostServer:
             "hub": self._whose(),
             **self._now(),
         }
+
+    def _has_log(self) -> bool:
+        try:
+            return any(self._run_dir.log.iterdir())
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
 
     def _now(self) -> dict[str, Any]:
         return {
@@ -303,9 +314,10 @@ class HostServer:
         after = number(body, "after")
 
         def read() -> list[list[float]]:
-            with contextlib.suppress(LogError):
+            try:
                 return [[r.seq, r.t] for r in LogReader(self._run).records(after, STAMPS)]
-            return []
+            except LogError as e:
+                raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
 
         return {"stamps": await asyncio.to_thread(read)}
 
@@ -418,6 +430,8 @@ async def _main(given: str, *, find: bool, steer: bool) -> int:
         reason = "the server on the host was stopped"
     except (ProtocolError, ValueError) as e:
         reason = f"the hub sent {e}"
+    except SupervisorError as e:
+        reason = str(e)
     except OSError:  # the hub is gone
         return 1
     except Exception as e:

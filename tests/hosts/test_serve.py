@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from fuzztui.campaign.rundir import prepare_run
+from fuzztui.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.hosts import serve as module
 from fuzztui.hosts.protocol import frame
 from fuzztui.hosts.serve import HostServer
+from fuzztui.log.files import LogError
 from fuzztui.log.writer import LogWriter
 from fuzztui.remote.protocol import ProtocolError
 from fuzztui.wire.events import EntrySaved, Message
@@ -153,3 +154,28 @@ async def test_finds_of_all_instances_of_the_host_travel_and_those_of_others_do_
     talk.send("follow", after=3, queues=["a_main"], outside=["b_", "hub_"], crashes=True)
     files = (await talk.heard("records"))["files"]
     assert [base64.b64decode(f["data"]).decode() for f in files] == ["", "a_s1", "added"]
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), LogError("damaged")])
+async def test_a_log_that_cannot_be_read_now_is_not_taken_for_none(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    await talk.heard("hello")
+
+    def broken(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(module, "LogReader", broken)
+    talk.send("ask", n=1, what="stamps", after=0)
+    assert (await talk.heard("answer"))["error"]
+    again = Talk(talk.run)
+    with pytest.raises(SupervisorError):
+        await asyncio.wait_for(again.server, 5)
+    assert again.said == []
+
+
+async def test_a_run_without_a_log_says_so(tmp_path: Path) -> None:
+    talk = Talk(tmp_path / "new")
+    assert (await talk.heard("hello"))["last"] == 0
+    talk.server.cancel()
+    await asyncio.gather(talk.server, return_exceptions=True)
