@@ -77,6 +77,7 @@ EXPORT = (
 )  # fmt: skip
 CORPUS = ("tests/corpus", "tests/e2e/test_corpus_run.py", "tests/e2e/test_afl_corpus.py")
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
+JOBS = ("tests/jobs", "tests/e2e/test_cluster_*.py")
 DOCS = ("tests/docs", "tests/ci")
 
 ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
@@ -102,6 +103,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *SUPERVISE,
     ),
     "fuzztui/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
+    "fuzztui/jobs": JOBS,
     "fuzztui/remote": SUPERVISE + COMMANDS,
     # What people see.
     "fuzztui/changes": ("tests/changes", *COMMANDS),
