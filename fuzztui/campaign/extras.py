@@ -11,6 +11,7 @@ from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Prob
 MODULES: Final = {
     "first": ("numpy", "rapidfuzz"),
     "spoton": ("mypy",),
+    "cluster": ("distributed", "cryptography"),
 }
 """The modules of each extra that a campaign cannot do without.
 
