@@ -11,7 +11,7 @@ from typing import Any, Final
 KINDS: Final = ("scheduler", "ssh", "slurm", "kubernetes")
 """Keys that say where; without any of them jobs run on local slots."""
 
-SLURM_KEYS: Final = ("partition", "jobs", "cores", "memory", "walltime", "options", "shared")
+SLURM_KEYS: Final = ("partition", "jobs", "cores", "memory", "walltime", "options", "logs")
 """The keys of ``cluster.slurm``."""
 
 _ADDRESS: Final = re.compile(
@@ -94,16 +94,12 @@ class ClusterConfig:
                 if type(value) is not int or value < 1:
                     yield "slurm", f"{key} = {value!r} is not a whole number of at least 1"
             elif key == "options":
-                if not isinstance(value, list) or not all(isinstance(o, str) for o in value):
+                if not isinstance(value, list) or not all(
+                    isinstance(o, str) and o.isprintable() for o in value
+                ):
                     yield "slurm", 'options is not a list of strings, such as ["--account=x"]'
-            elif not isinstance(value, str) or not value:
+            elif not isinstance(value, str) or not value or not value.isprintable():
                 yield "slurm", f"{key} = {value!r} is not a string"
-        if self.slurm and not self.slurm.get("shared"):
-            yield (
-                "slurm",
-                "shared is missing: a directory that this machine and all nodes have in common, "
-                "where the certificates are while the workers run",
-            )
 
 
 _INIT: Final = "make them: fuzztui cluster init DIR, then tls = DIR"

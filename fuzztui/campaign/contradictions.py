@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.text import several
+from fuzztui.campaign.cluster import ClusterConfig
 from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, run_of
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
@@ -27,6 +28,8 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
     the original sources and the comby program are not checked.
     """
     target, engine = campaign.target, campaign.engine
+    for key, text in ClusterConfig.of(campaign.cluster).problems():
+        yield f"cluster.{key}", text
     harness = target.get("function", "").partition(":")[0].endswith(".py")
     if harness and not target.get("include"):
         yield (

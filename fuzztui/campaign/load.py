@@ -317,6 +317,7 @@ class _Loader:
             text=text,
             oracle=resolved.get("oracle", {}),
             notify=resolved["notify"],
+            cluster=resolved["cluster"],
         )
         if found.notify:
             self._notify_command(found.notify, frozen["notify"])
@@ -474,6 +475,6 @@ def _tables_with(key: str) -> list[str]:
 
 def _optional(name: str, tables: dict[str, Any]) -> bool:
     """Whether a campaign without the table differs from one with an empty table."""
-    return name in ("mutants", "oracle", "notify") or (
+    return name in ("mutants", "oracle", "notify", "cluster") or (
         name == "text" and tables["engine"]["kind"] != "text"
     )

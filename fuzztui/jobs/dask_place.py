@@ -22,9 +22,9 @@ import distributed
 
 from fuzztui.base.text import several
 from fuzztui.campaign.cluster import ClusterError
-from fuzztui.jobs.dask_client import ByValue, answered
-from fuzztui.jobs.dask_task import LEASE_S, carry_out_on_worker
-from fuzztui.jobs.places import CANCELLED, CLOSED, Ended, Events, Note, Progress, Ticket
+from fuzztui.jobs.dask_client import ByValue, answered, versions
+from fuzztui.jobs.dask_task import LEASE_S, carry_out_on_worker, probe
+from fuzztui.jobs.places import CANCELLED, CLOSED, Ended, Events, Note, PlaceFacts, Progress, Ticket
 from fuzztui.jobs.request import Outcome, outcome_of, progress_of
 
 _LOOK_S: Final = 1.0
@@ -32,6 +32,7 @@ _CANCEL_S: Final = 20.0
 """Seconds after which a cancelled attempt that does not answer is given up: its worker is cut off,
 and ends it when its lease is over."""
 _MAX_AGAIN_S: Final = 15.0
+_PROBE_S: Final = 120.0
 _AHEAD: Final = 1
 """Attempts that wait at the scheduler, so that no worker is idle between two."""
 
@@ -116,6 +117,30 @@ class DaskPlace:
     def describe(self) -> str:
         """``tls://10.0.0.5:8786 (16 threads)``."""
         return f"{self.name} ({several(self._threads, 'thread')})"
+
+    def facts(self) -> PlaceFacts:
+        """The versions, and the workers with their threads. Raises :class:`ClusterError`."""
+        found = versions(self._client)
+        try:
+            threads = answered(self._client.nthreads)
+        except Exception as e:
+            raise ClusterError(f"{self.name}: the scheduler does not answer: {e}") from None
+        workers = [f"{name}, {several(n, 'slot')}" for name, n in sorted(threads.items())]
+        return PlaceFacts(sum(threads.values()), found.here, workers)
+
+    def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Ask each worker what it can do (:func:`~fuzztui.jobs.dask_task.probe`)."""
+        try:
+            found = answered(
+                lambda: self._client.run(ByValue(probe), dict(question), on_error="return"),
+                _PROBE_S,
+            )
+        except Exception as e:
+            raise ClusterError(f"{self.name}: the workers do not answer: {e}") from None
+        return {
+            str(worker): answer if isinstance(answer, dict) else {"failed": f"failed: {answer}"}
+            for worker, answer in found.items()
+        }
 
     # ------------------------------------------------------------------- ends
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
+from fuzztui import __version__
 from fuzztui.jobs.carry import carry_out
 from fuzztui.jobs.request import Outcome, outcome_of, progress_of
 
@@ -46,6 +48,15 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceFacts:
+    """What a place has: jobs at a time, versions by package, and its workers as texts."""
+
+    slots: int
+    versions: Mapping[str, str]
+    workers: Sequence[str] = ()
+
+
 PlaceEvent = Progress | Ended | Note
 Events = SimpleQueue[Any]
 """The queue into which a place puts its :data:`PlaceEvent`; any thread may put."""
@@ -70,6 +81,14 @@ class Place(Protocol):
 
     def describe(self) -> str:
         """Return what the place is, for the user."""
+
+    def facts(self) -> PlaceFacts:
+        """Return what the place has. Raises :class:`ClusterError`."""
+
+    def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Ask each worker what it can do (:func:`fuzztui.jobs.dask_task.probe`), by its name;
+        nothing if jobs run on this machine. Raises :class:`ClusterError`.
+        """
 
 
 class LocalSlots:
@@ -109,6 +128,14 @@ class LocalSlots:
     def describe(self) -> str:
         """``2 local slots``."""
         return f"{self._count} local slot{'s' * (self._count != 1)}"
+
+    def facts(self) -> PlaceFacts:
+        """The slots of this machine."""
+        return PlaceFacts(self._count, {"Python": sys.version.split()[0], "fuzztui": __version__})
+
+    def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Nothing: jobs run here."""
+        return {}
 
     def _run(self, ticket: Ticket, request: dict[str, Any]) -> None:
         outcome = Outcome(why="the thread of the job ended", lost=True)

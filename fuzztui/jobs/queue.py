@@ -142,6 +142,15 @@ class JobQueue:
         """End a job without a result. Returns whether it had not ended yet."""
         return self._end(id_, JobState.CANCELLED, {"why": why})
 
+    def retry_failed(self) -> None:
+        """Let failed jobs of an earlier process wait again, after all others."""
+        for job in self.jobs.values():
+            if job.state == JobState.FAILED:
+                self._apply(job, JobState.WAITING)
+                job.lost, job.why = 0, ""
+                self._waiting.append(job.id)
+                self._write({"job": job.id, "again": True})
+
     # ------------------------------------------------------------------- order
 
     def promote(self, ids: Iterable[str]) -> list[str]:
@@ -254,6 +263,11 @@ class JobQueue:
                 self._requeue()
             case {"paused": bool(paused)}:
                 self.paused = paused
+            case {"job": str(id_), "again": True} if id_ in self.jobs:
+                if (job := self.jobs[id_]).state == JobState.FAILED:
+                    self._apply(job, JobState.WAITING)
+                    job.lost, job.why = 0, ""
+                    self._waiting.append(id_)
             case {"job": str(id_), "state": str(word)} if id_ in self.jobs and word in STATES:
                 self._fold_job(self.jobs[id_], JobState(word), line)
 
