@@ -115,8 +115,8 @@ class DaskPlace:
         self._owned()
 
     def describe(self) -> str:
-        """``tls://10.0.0.5:8786 (16 threads)``."""
-        return f"{self.name} ({several(self._threads, 'thread')})"
+        """``tls://10.0.0.5:8786 (16 slots)``."""
+        return f"{self.name} ({several(self._threads, 'slot')})"
 
     def facts(self) -> PlaceFacts:
         """The versions, and the workers with their threads. Raises :class:`ClusterError`."""
@@ -130,15 +130,14 @@ class DaskPlace:
 
     def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Ask each worker what it can do (:func:`~fuzztui.jobs.dask_task.probe`)."""
+        asked = {"python": self._python, **question}
         try:
-            found = answered(
-                lambda: self._client.run(ByValue(probe), dict(question), on_error="return"),
-                _PROBE_S,
-            )
+            ask = partial(self._client.run, ByValue(probe), asked, on_error="return")
+            found: Any = answered(ask, _PROBE_S)
         except Exception as e:
             raise ClusterError(f"{self.name}: the workers do not answer: {e}") from None
         return {
-            str(worker): answer if isinstance(answer, dict) else {"failed": f"failed: {answer}"}
+            str(worker): answer if isinstance(answer, dict) else {"failed": repr(answer)[:300]}
             for worker, answer in found.items()
         }
 
