@@ -90,6 +90,14 @@ def add_score(parser: argparse.ArgumentParser) -> Run:
     add_jobs(parser)
     add_cluster(parser, "parts of the mutants")
     parser.add_argument(
+        "--parts",
+        metavar="N",
+        type=count,
+        default=0,
+        help="with --cluster: the number of parts (default: three for each slot, of at least 60 "
+        "mutants)",
+    )
+    parser.add_argument(
         "--budget",
         metavar="TIME",
         type=seconds,

@@ -88,6 +88,7 @@ def score(options: argparse.Namespace) -> int:
             overrides=narrowed,
             mutants=len(found(campaign).mutants),
             jobs=options.jobs,
+            parts=options.parts,
             within_s=options.budget,
             matrix=matrix,
         )

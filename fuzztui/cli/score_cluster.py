@@ -30,9 +30,9 @@ from fuzztui.jobs.places import Place
 from fuzztui.jobs.queue import JobQueue, JobState, QueuedJob, QueueError
 from fuzztui.jobs.request import request_of
 
-_SHARDS_PER_SLOT: Final = 4
+_SHARDS_PER_SLOT: Final = 3
 """Jobs for each slot: the last ones end at about the same time, and little is lost with one."""
-_MIN_MUTANTS: Final = 25
+_MIN_MUTANTS: Final = 60
 """Mutants of a shard: each one imports the target, and runs all inputs without a mutant."""
 _TINY_S: Final = 0.001
 _MAX_ROUNDS: Final = 5
@@ -47,12 +47,14 @@ def score_on_cluster(
     overrides: Sequence[str],
     mutants: int,
     jobs: int,
+    parts: int,
     within_s: float,
     matrix: Path | None,
 ) -> dict[str, Any]:
     """Return what :func:`fuzztui.cli.score.ask_score` would. Raises :class:`CliError`.
 
     ``mutants``: their number. ``jobs``: local slots, if the configuration has no number.
+    ``parts``: the number of jobs; 0: by the slots and the mutants.
     """
     inputs = [str(file) for folder in corpus for file in _files(folder)]
     if not inputs:
@@ -78,7 +80,7 @@ def score_on_cluster(
         if lacking := check_workers(place, needed, folder):
             more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
             raise CliError(f"{place.describe()}: {lacking[0]}{more}", USAGE)
-        scorer = _ClusterScore(work, place, folder, mutants, within_s)
+        scorer = _ClusterScore(work, place, folder, mutants, parts, within_s)
         return scorer.run()
     except ClusterError as e:
         raise CliError(str(e)) from None
@@ -103,6 +105,7 @@ class _ClusterScore:
     place: Place
     folder: Path
     mutants: int
+    parts: int
     within_s: float
     began: float = field(default_factory=time.monotonic)
 
@@ -110,7 +113,7 @@ class _ClusterScore:
         """Score all mutants. Raises :class:`CliError`, QueueError."""
         digest = self._digest()
         journal = self.folder / f"score-{digest[:16]}.jsonl"
-        of = _shards_in(journal) or self._shards()
+        of = self.parts or _shards_in(journal) or self._shards()
         ids = [f"{n}of{of}" for n in range(of)]
         parts = self._round(journal, f"{digest}/{of}", ids, self._shard)
         if len({part["digest"] for part in parts.values()}) > 1:

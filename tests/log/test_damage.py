@@ -226,6 +226,7 @@ READ_NO_LOG = {
     "config",
     "run",
     "ci",
+    "cluster",
 }
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of
 the run that it starts."""
