@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from queue import Empty
 from typing import Any, Final
 
-from fuzztui.jobs.places import Ended, Note, Place, Progress, Ticket
+from fuzztui.jobs.places import Ended, JobTicket, Place, PlaceNote, Progress
 from fuzztui.jobs.queue import JobQueue, QueuedJob
-from fuzztui.jobs.request import Outcome
+from fuzztui.jobs.request import JobOutcome
 
 MAX_LOST: Final = 3
 """Attempts that may be lost with their worker before the job has failed."""
@@ -53,7 +53,7 @@ class Bag:
         self.queue, self.place = queue, place
         self._request, self._check = request, check
         self._listener = listener or BagListener()
-        self._flying: set[Ticket] = set()
+        self._flying: set[JobTicket] = set()
         """Attempts whose end the place has not reported."""
 
     def run(self, until: Callable[[], bool] = lambda: False) -> None:
@@ -91,7 +91,7 @@ class Bag:
     def _fill(self) -> None:
         slots = self.place.slots()
         while len(self._flying) < slots and (job := self.queue.take()) is not None:
-            ticket = Ticket(job.id, job.attempt)
+            ticket = JobTicket(job.id, job.attempt)
             self._flying.add(ticket)
             self._listener.on_start(job)
             self.place.submit(ticket, self._request(job.id))
@@ -106,15 +106,15 @@ class Bag:
             case Ended(ticket, outcome):
                 self._flying.discard(ticket)
                 self._ended(ticket, outcome)
-            case Note(text):
+            case PlaceNote(text):
                 self._listener.on_note(text)
             case _ if callable(event):
                 event()
 
-    def _ended(self, ticket: Ticket, outcome: Outcome) -> None:
+    def _ended(self, ticket: JobTicket, outcome: JobOutcome) -> None:
         job, queue = self.queue.jobs[ticket.job], self.queue
         if outcome.result is not None and (why := self._check(ticket.job, outcome.result)):
-            outcome = Outcome(why=f"its result is damaged: {why}")
+            outcome = JobOutcome(why=f"its result is damaged: {why}")
         if outcome.result is not None:
             changed = queue.done(*ticket, outcome.result)
             self._cancel_attempts(ticket.job)  # a later attempt that runs at the same time

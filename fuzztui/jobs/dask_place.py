@@ -24,8 +24,17 @@ from fuzztui.base.text import several
 from fuzztui.campaign.cluster import ClusterError
 from fuzztui.jobs.dask_client import ByValue, answered, versions
 from fuzztui.jobs.dask_task import LEASE_S, carry_out_on_worker, probe
-from fuzztui.jobs.places import CANCELLED, CLOSED, Ended, Events, Note, PlaceFacts, Progress, Ticket
-from fuzztui.jobs.request import Outcome, outcome_of, progress_of
+from fuzztui.jobs.places import (
+    CANCELLED,
+    CLOSED,
+    Ended,
+    Events,
+    JobTicket,
+    PlaceFacts,
+    PlaceNote,
+    Progress,
+)
+from fuzztui.jobs.request import JobOutcome, outcome_of, progress_of
 
 _LOOK_S: Final = 1.0
 _CANCEL_S: Final = 20.0
@@ -58,11 +67,11 @@ class DaskPlace:
         self._task, self._lease_s = ByValue(task), lease_s
         self._id = f"fuzztui-{uuid.uuid4().hex[:12]}"
         self._lock = threading.Lock()
-        self._futures: dict[Ticket, distributed.Future] = {}
-        self._began: set[Ticket] = set()
-        self._stopping: dict[Ticket, tuple[float, str]] = {}
+        self._futures: dict[JobTicket, distributed.Future] = {}
+        self._began: set[JobTicket] = set()
+        self._stopping: dict[JobTicket, tuple[float, str]] = {}
         """Cancelled attempts: when they are given up, and why they were cancelled."""
-        self._seen: dict[Ticket, tuple[str, int]] = {}
+        self._seen: dict[JobTicket, tuple[str, int]] = {}
         """The run, and the number of the last line, of each attempt."""
         self._threads = 0
         self._closed = threading.Event()
@@ -77,7 +86,7 @@ class DaskPlace:
         """The number of the workers' threads, and one; 0: there are none at present."""
         return self._threads + _AHEAD if self._threads else 0
 
-    def submit(self, ticket: Ticket, request: Mapping[str, Any]) -> None:
+    def submit(self, ticket: JobTicket, request: Mapping[str, Any]) -> None:
         """Give an attempt to the scheduler."""
         data = {**request, "python": request.get("python") or self._python}
         channel = {
@@ -90,14 +99,14 @@ class DaskPlace:
         try:
             future = self._client.submit(self._task, data, channel, key=key, pure=False)
         except Exception as e:
-            lost = Outcome(why=f"{type(e).__name__}: {e}", lost=True, blameless=True)
+            lost = JobOutcome(why=f"{type(e).__name__}: {e}", lost=True, blameless=True)
             self.events.put(Ended(ticket, lost))
             return
         with self._lock:
             self._futures[ticket] = future
         future.add_done_callback(partial(self._done, ticket))
 
-    def cancel(self, ticket: Ticket) -> None:
+    def cancel(self, ticket: JobTicket) -> None:
         """Have the attempt's processes ended."""
         self._cancel(ticket, CANCELLED)
 
@@ -143,7 +152,7 @@ class DaskPlace:
 
     # ------------------------------------------------------------------- ends
 
-    def _cancel(self, ticket: Ticket, why: str) -> None:
+    def _cancel(self, ticket: JobTicket, why: str) -> None:
         with self._lock:
             future = self._futures.get(ticket)
             if future is None or ticket in self._stopping:
@@ -155,12 +164,12 @@ class DaskPlace:
                 answered(partial(future.cancel, force=True), 5.0)
             answered(distributed.Event(self._event(ticket), client=self._client).set, 5.0)
 
-    def _done(self, ticket: Ticket, future: distributed.Future) -> None:
+    def _done(self, ticket: JobTicket, future: distributed.Future) -> None:
         """Called in Dask's thread for callbacks, once for each future."""
         outcome = self._outcome(future)
         self._end(ticket, outcome)
 
-    def _outcome(self, future: distributed.Future) -> Outcome:
+    def _outcome(self, future: distributed.Future) -> JobOutcome:
         lost = "the connection to the scheduler was lost"
         try:
             if future.status == "finished":
@@ -169,13 +178,13 @@ class DaskPlace:
                 error = future.exception(timeout=60)
                 if isinstance(error, distributed.scheduler.KilledWorker):
                     where = getattr(getattr(error, "last_worker", None), "address", "")
-                    return Outcome(why=f"the worker {where} died while it ran", lost=True)
-                return Outcome(why=f"{type(error).__name__}: {error}"[:500], lost=True)
+                    return JobOutcome(why=f"the worker {where} died while it ran", lost=True)
+                return JobOutcome(why=f"{type(error).__name__}: {error}"[:500], lost=True)
         except (Exception, asyncio.CancelledError) as e:
             lost = f"{type(e).__name__}: {e}"[:500]
-        return Outcome(why=lost, lost=True, blameless=True)
+        return JobOutcome(why=lost, lost=True, blameless=True)
 
-    def _end(self, ticket: Ticket, outcome: Outcome) -> None:
+    def _end(self, ticket: JobTicket, outcome: JobOutcome) -> None:
         with self._lock:
             if self._futures.pop(ticket, None) is None:
                 return
@@ -184,12 +193,12 @@ class DaskPlace:
             self._seen.pop(ticket, None)
         if stopping is not None:
             if outcome.result is None:
-                outcome = Outcome(why=stopping[1], cancelled=True)
+                outcome = JobOutcome(why=stopping[1], cancelled=True)
             with contextlib.suppress(Exception, asyncio.CancelledError):
                 answered(distributed.Event(self._event(ticket), client=self._client).clear, 5.0)
         self.events.put(Ended(ticket, outcome))
 
-    def _event(self, ticket: Ticket) -> str:
+    def _event(self, ticket: JobTicket) -> str:
         return f"{self._id}-{ticket.job}-{ticket.attempt}"
 
     # ---------------------------------------------------------------- progress
@@ -201,7 +210,7 @@ class DaskPlace:
         """Called in the client's loop. Messages are not authenticated within a cluster."""
         match event[1]:
             case {"ticket": [str(job), int(attempt)], "run": str(run), "n": int(n), **more}:
-                ticket = Ticket(job, attempt)
+                ticket = JobTicket(job, attempt)
             case _:
                 return
         with self._lock:
@@ -233,14 +242,16 @@ class DaskPlace:
             if status == "running":
                 if away:
                     self._listen()
-                    self.events.put(Note(f"{self.name} is back"))
+                    self.events.put(PlaceNote(f"{self.name} is back"))
                     away, again_s = False, _LOOK_S
                 self._look()
             else:
                 self._threads = 0
                 if not away:
                     away = True
-                    self.events.put(Note(f"{self.name} is away; jobs that ran are tried again"))
+                    self.events.put(
+                        PlaceNote(f"{self.name} is away; jobs that ran are tried again")
+                    )
                 if status in ("closed", "closing"):
                     self._closed.wait(again_s)
                     again_s = min(2 * again_s, _MAX_AGAIN_S)
@@ -256,4 +267,4 @@ class DaskPlace:
         for ticket, future in zip(late, futures, strict=True):
             with contextlib.suppress(Exception, asyncio.CancelledError):
                 answered(partial(future.cancel, force=True), 5.0)
-            self._end(ticket, Outcome(why=CANCELLED, cancelled=True))
+            self._end(ticket, JobOutcome(why=CANCELLED, cancelled=True))

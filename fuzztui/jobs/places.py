@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, Protocol
 
 from fuzztui import __version__
 from fuzztui.jobs.carry import carry_out
-from fuzztui.jobs.request import Outcome, outcome_of, progress_of
+from fuzztui.jobs.request import JobOutcome, outcome_of, progress_of
 
 CANCELLED = "cancelled"
 CLOSED = "the place was closed"
 
 
-class Ticket(NamedTuple):
+class JobTicket(NamedTuple):
     """One attempt of a job."""
 
     job: str
@@ -28,7 +28,7 @@ class Ticket(NamedTuple):
 class Progress:
     """What a running job has printed: one JSON object. ``where``: the machine and process."""
 
-    ticket: Ticket
+    ticket: JobTicket
     data: dict[str, Any]
     where: str = ""
 
@@ -37,12 +37,12 @@ class Progress:
 class Ended:
     """The one end of an attempt: none of its processes is left, as far as the place knows."""
 
-    ticket: Ticket
-    outcome: Outcome
+    ticket: JobTicket
+    outcome: JobOutcome
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PlaceNote:
     """News about the place itself, for the user."""
 
     text: str
@@ -57,7 +57,7 @@ class PlaceFacts:
     workers: Sequence[str] = ()
 
 
-PlaceEvent = Progress | Ended | Note
+PlaceEvent = Progress | Ended | PlaceNote
 Events = SimpleQueue[Any]
 """The queue into which a place puts its :data:`PlaceEvent`; any thread may put."""
 
@@ -70,10 +70,10 @@ class Place(Protocol):
     def slots(self) -> int:
         """How many attempts to hold submitted, at present; 0: the place cannot be reached."""
 
-    def submit(self, ticket: Ticket, request: Mapping[str, Any]) -> None:
+    def submit(self, ticket: JobTicket, request: Mapping[str, Any]) -> None:
         """Start an attempt, or put it in line. There will be exactly one ``Ended`` for it."""
 
-    def cancel(self, ticket: Ticket) -> None:
+    def cancel(self, ticket: JobTicket) -> None:
         """End the processes of an attempt. Its ``Ended`` follows; nothing if it has ended."""
 
     def close(self) -> None:
@@ -97,15 +97,15 @@ class LocalSlots:
     def __init__(self, count: int, python: str = "") -> None:
         self.events: Events = SimpleQueue()
         self._count, self._python = count, python
-        self._stops: dict[Ticket, str] = {}
+        self._stops: dict[JobTicket, str] = {}
         """Why running attempts must stop; an empty string: they go on."""
-        self._threads: dict[Ticket, threading.Thread] = {}
+        self._threads: dict[JobTicket, threading.Thread] = {}
 
     def slots(self) -> int:
         """The number of slots."""
         return self._count
 
-    def submit(self, ticket: Ticket, request: Mapping[str, Any]) -> None:
+    def submit(self, ticket: JobTicket, request: Mapping[str, Any]) -> None:
         """Start an attempt at once, in a thread."""
         self._stops[ticket] = ""
         data = {**request, "python": request.get("python") or self._python}
@@ -113,7 +113,7 @@ class LocalSlots:
         self._threads[ticket] = thread
         thread.start()
 
-    def cancel(self, ticket: Ticket) -> None:
+    def cancel(self, ticket: JobTicket) -> None:
         """Have the attempt stopped within a tenth of a second."""
         if ticket in self._stops:
             self._stops[ticket] = CANCELLED
@@ -137,8 +137,8 @@ class LocalSlots:
         """Nothing: jobs run here."""
         return {}
 
-    def _run(self, ticket: Ticket, request: dict[str, Any]) -> None:
-        outcome = Outcome(why="the thread of the job ended", lost=True)
+    def _run(self, ticket: JobTicket, request: dict[str, Any]) -> None:
+        outcome = JobOutcome(why="the thread of the job ended", lost=True)
 
         def say(line: str) -> None:
             if (data := progress_of(line)) is not None:
@@ -148,9 +148,9 @@ class LocalSlots:
             answer = carry_out(request, say, lambda: self._stops[ticket])
             outcome = outcome_of(answer)
             if answer["why"] in (CANCELLED, CLOSED):
-                outcome = Outcome(why=answer["why"], cancelled=True)
+                outcome = JobOutcome(why=answer["why"], cancelled=True)
         except Exception as e:  # an error of fuzztui must not keep the bag waiting
-            outcome = Outcome(why=f"{type(e).__name__}: {e}")
+            outcome = JobOutcome(why=f"{type(e).__name__}: {e}")
         finally:
             del self._stops[ticket], self._threads[ticket]
             self.events.put(Ended(ticket, outcome))

@@ -42,7 +42,7 @@ def request_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """How an attempt ended: with a ``result``, or why it has none.
 
     ``lost``: the attempt may succeed elsewhere. ``blameless``: the loss is not the job's fault.
@@ -55,34 +55,34 @@ class Outcome:
     cancelled: bool = False
 
 
-def outcome_of(answer: object) -> Outcome:
+def outcome_of(answer: object) -> JobOutcome:
     """Check what a worker has answered: it is data, and may contain anything."""
     match answer:
         case {"how": "stopped", "why": str(why)}:
-            return Outcome(why=why[:_MAX_WHY], lost=True, blameless=True)
+            return JobOutcome(why=why[:_MAX_WHY], lost=True, blameless=True)
         case {"how": "unable", "why": str(why)}:
-            return Outcome(why=why[:_MAX_WHY])
+            return JobOutcome(why=why[:_MAX_WHY])
         case {"how": "ended", "status": int(status), "result": str(line), "stderr": str(stderr)}:
             return _ended(status, line, stderr)
-    return Outcome(why="its worker's answer is damaged")
+    return JobOutcome(why="its worker's answer is damaged")
 
 
-def _ended(status: int, line: str, stderr: str) -> Outcome:
+def _ended(status: int, line: str, stderr: str) -> JobOutcome:
     last = _last_message(stderr)
     if status:
         killed = status < 0 or status > _SIGNALLED
         how = f"signal {abs(status) % _SIGNALLED}" if killed else f"exit status {status}"
-        return Outcome(why=f"its process ended with {how}{last}", lost=killed)
+        return JobOutcome(why=f"its process ended with {how}{last}", lost=killed)
     if not line:
-        return Outcome(why=f"its process ended without a result{last}")
+        return JobOutcome(why=f"its process ended without a result{last}")
     try:
         data = loads(line)
     except ValueError as e:
-        return Outcome(why=f"its result is damaged: {e}"[:_MAX_WHY])
+        return JobOutcome(why=f"its result is damaged: {e}"[:_MAX_WHY])
     result = data.get("result") if isinstance(data, dict) else None
     if not isinstance(result, dict):
-        return Outcome(why="its result is not an object")
-    return Outcome(result)
+        return JobOutcome(why="its result is not an object")
+    return JobOutcome(result)
 
 
 def _last_message(stderr: str) -> str:

@@ -8,9 +8,9 @@ from queue import SimpleQueue
 import pytest
 
 from fuzztui.jobs.bag import MAX_ATTEMPTS, MAX_LOST, Bag, BagListener
-from fuzztui.jobs.places import Ended, LocalSlots, Progress, Ticket
+from fuzztui.jobs.places import Ended, JobTicket, LocalSlots, Progress
 from fuzztui.jobs.queue import JobQueue, JobState
-from fuzztui.jobs.request import Outcome, outcome_of, progress_of, request_of
+from fuzztui.jobs.request import JobOutcome, outcome_of, progress_of, request_of
 
 
 class Scripted:
@@ -31,7 +31,7 @@ class Scripted:
 
     def cancel(self, ticket):
         self.cancelled.append(ticket)
-        self.events.put(Ended(ticket, Outcome(why="cancelled", cancelled=True)))
+        self.events.put(Ended(ticket, JobOutcome(why="cancelled", cancelled=True)))
 
     def close(self):
         pass
@@ -43,7 +43,7 @@ def bag(tmp_path, place, ids=("a", "b", "c"), **more):
 
 
 def test_every_job_ends_with_its_result(tmp_path):
-    one = bag(tmp_path, Scripted(lambda t: Outcome({"of": t.job})))
+    one = bag(tmp_path, Scripted(lambda t: JobOutcome({"of": t.job})))
     one.run()
     assert {i: j.result for i, j in one.queue.jobs.items()} == {i: {"of": i} for i in "abc"}
 
@@ -51,9 +51,9 @@ def test_every_job_ends_with_its_result(tmp_path):
 def test_a_lost_worker_is_a_new_attempt_up_to_a_limit(tmp_path):
     place = Scripted(
         lambda t: (
-            Outcome(why="the worker died", lost=True)
+            JobOutcome(why="the worker died", lost=True)
             if t.job == "b" or t.attempt < 2
-            else Outcome({"attempt": t.attempt})
+            else JobOutcome({"attempt": t.attempt})
         ),
         slots=1,
     )
@@ -66,10 +66,10 @@ def test_a_lost_worker_is_a_new_attempt_up_to_a_limit(tmp_path):
 
 
 def test_losses_without_blame_do_not_count_but_end(tmp_path):
-    lost = Outcome(why="no scheduler", lost=True, blameless=True)
+    lost = JobOutcome(why="no scheduler", lost=True, blameless=True)
     other = tmp_path / "other"
     other.mkdir()
-    one = bag(tmp_path, Scripted(lambda t: lost if t.attempt <= 9 else Outcome({})))
+    one = bag(tmp_path, Scripted(lambda t: lost if t.attempt <= 9 else JobOutcome({})))
     one.run()
     assert one.queue.counts[JobState.DONE] == 3
     two = bag(other, Scripted(lambda t: lost), ids=("z",))
@@ -90,9 +90,9 @@ def test_two_attempts_at_the_same_time_count_once(tmp_path):
 
     place = Scripted(lambda t: None)
     one = bag(tmp_path, place, ids=("a",), listener=Told())
-    lost = Outcome(why="cut off", lost=True)
-    place.events.put(Ended(Ticket("a", 1), lost))
-    place.events.put(Ended(Ticket("a", 1), Outcome({"from": 1})))
+    lost = JobOutcome(why="cut off", lost=True)
+    place.events.put(Ended(JobTicket("a", 1), lost))
+    place.events.put(Ended(JobTicket("a", 1), JobOutcome({"from": 1})))
     one.run(until=lambda: one.queue.ended)
     assert one.queue.jobs["a"].result == {"from": 1}
     one.run()
@@ -102,7 +102,7 @@ def test_two_attempts_at_the_same_time_count_once(tmp_path):
 def test_a_result_that_does_not_fit_is_a_failure(tmp_path):
     one = bag(
         tmp_path,
-        Scripted(lambda t: Outcome({"n": t.job})),
+        Scripted(lambda t: JobOutcome({"n": t.job})),
         check=lambda job, result: "no number" if job == "b" else "",
     )
     one.run()
@@ -112,7 +112,7 @@ def test_a_result_that_does_not_fit_is_a_failure(tmp_path):
 
 
 def test_skip_and_promote_while_it_runs(tmp_path):
-    place = Scripted(lambda t: None if t.job == "a" else Outcome({}), slots=1)
+    place = Scripted(lambda t: None if t.job == "a" else JobOutcome({}), slots=1)
     one = bag(tmp_path, place, ids=tuple("abcde"))
 
     def steer():
@@ -213,7 +213,7 @@ def test_skipping_ends_what_runs(tmp_path):
 def test_closing_local_slots_ends_everything(tmp_path):
     place = LocalSlots(3)
     for n in range(3):
-        place.submit(Ticket(str(n), 1), counting(n, 600))
+        place.submit(JobTicket(str(n), 1), counting(n, 600))
     for _ in range(3):
         assert isinstance(place.events.get(timeout=60), Progress)
     place.close()

@@ -14,7 +14,7 @@ from fuzztui.campaign.cluster import ClusterError
 from fuzztui.jobs.bag import MAX_LOST, Bag, BagListener
 from fuzztui.jobs.dask_client import ByValue, Versions, refuse_other_versions
 from fuzztui.jobs.dask_task import carry_out_on_worker
-from fuzztui.jobs.places import Ended, Progress, Ticket
+from fuzztui.jobs.places import Ended, JobTicket, Progress
 from fuzztui.jobs.queue import JobQueue, JobState
 from fuzztui.jobs.request import request_of
 
@@ -91,7 +91,7 @@ def test_what_a_worker_unpickles_needs_no_fuzztui():
 
 
 def test_cancelling_ends_all_processes_and_frees_the_slot(place, tmp_path):
-    one, two = Ticket("one", 1), Ticket("two", 1)
+    one, two = JobTicket("one", 1), JobTicket("two", 1)
     place.submit(one, tree_job(tmp_path, "one"))
     began(place, one)
     assert alive(tmp_path, "one") == 2
@@ -103,7 +103,7 @@ def test_cancelling_ends_all_processes_and_frees_the_slot(place, tmp_path):
 
 
 def test_cancelling_what_waits_at_the_scheduler(place, tmp_path):
-    tickets = [Ticket(str(n), 1) for n in range(3)]
+    tickets = [JobTicket(str(n), 1) for n in range(3)]
     for ticket in tickets:
         place.submit(ticket, tree_job(tmp_path, ticket.job))
     assert until(lambda: alive(tmp_path, "0") + alive(tmp_path, "1") == 4)
@@ -173,7 +173,7 @@ def test_the_scheduler_is_killed_and_comes_back(cluster, place, tmp_path):
 
 def test_a_worker_that_is_cut_off_ends_its_jobs(cluster, tmp_path):
     place = cluster.place(lease_s=3.0)
-    ticket = Ticket("cut", 1)
+    ticket = JobTicket("cut", 1)
     assert until(lambda: place.slots() == 3)
     place.submit(ticket, tree_job(tmp_path, "cut"))
     began(place, ticket)
@@ -197,10 +197,10 @@ def test_when_we_are_killed_our_jobs_end(cluster, tmp_path):
 import sys
 sys.path[:0] = {sys.path!r}
 from dask_cluster import *
-from fuzztui.jobs.places import Ticket
+from fuzztui.jobs.places import JobTicket
 tls = tls_files({os.path.dirname(cluster.tls.key)!r})
 place = DaskPlace(lambda: connect({cluster.address!r}, tls))
-place.submit(Ticket("x", 1), tree_job(Path({str(tmp_path)!r}), "x"))
+place.submit(JobTicket("x", 1), tree_job(Path({str(tmp_path)!r}), "x"))
 while True: print(place.events.get(), flush=True)
 """
     hub = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -217,7 +217,7 @@ def test_closing_ends_everything(cluster, tmp_path):
     place = cluster.place()
     assert until(lambda: place.slots() == 3)
     for n in range(3):
-        place.submit(Ticket(str(n), 1), tree_job(tmp_path, str(n)))
+        place.submit(JobTicket(str(n), 1), tree_job(tmp_path, str(n)))
     assert until(lambda: alive(tmp_path, "0") + alive(tmp_path, "1") == 4)
     place.close()
     assert sum(alive(tmp_path, str(n)) for n in range(3)) == 0
