@@ -30,6 +30,17 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
     target, engine = campaign.target, campaign.engine
     for key, text in ClusterConfig.of(campaign.cluster).problems():
         yield f"cluster.{key}", text
+    if campaign.mutants.get("cluster"):
+        if campaign.mutants["use"] != "parallel":
+            yield "mutants.cluster", 'is for mutants.use = "parallel"'
+        if "command" in target:
+            yield "mutants.cluster", "is for Python targets: afl-fuzz is steered on its own machine"
+        if not campaign.cluster.get("scheduler"):
+            yield (
+                "mutants.cluster",
+                "needs cluster.scheduler, the address of a scheduler that outlives the campaign: "
+                "fuzztui cluster scheduler",
+            )
     harness = target.get("function", "").partition(":")[0].endswith(".py")
     if harness and not target.get("include"):
         yield (

@@ -637,6 +637,13 @@ MUTANTS = (
         default="",
         choices=("private", "target"),
     ),
+    Key(
+        "cluster",
+        "boolean",
+        "With parallel use of a Python target: turns are fuzzed by workers of `cluster.scheduler`; "
+        "`engine.instances` is the number of turns at a time (docs/cluster.md).",
+        default=False,
+    ),
     Key("ahead", "integer", "The number of mutants built in advance.", default=2, minimum=1),
 )
 """The table ``[mutants]``, which makes a campaign fuzz mutants of its target, then the target."""

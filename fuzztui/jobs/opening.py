@@ -6,6 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -35,25 +36,41 @@ def open_place(config: ClusterConfig, slots: int, say: Say = lambda text: None) 
         return LocalSlots(config.slots or slots, config.python)
     if missing := missing_extra("cluster"):
         raise ClusterError(f"a cluster is wanted, but {missing}")
+    tls = tls_files(config.tls) if config.tls else None
+    owned = started(config, tls, say)
+    try:
+        return connected(replace(config, scheduler=owned.address), "", owned.close, say)
+    except BaseException:
+        owned.close()
+        raise
+
+
+def connected(
+    config: ClusterConfig,
+    python: str,
+    owned: Callable[[], None] = lambda: None,
+    say: Say = lambda text: None,
+) -> Place:
+    """Connect to ``config.scheduler``, and wait for a worker. Raises :class:`ClusterError`.
+
+    ``python``: the workers' interpreter; empty: that of the configuration, or this one.
+    """
     from fuzztui.jobs.dask_client import connect, refuse_other_versions
     from fuzztui.jobs.dask_place import DaskPlace
 
     tls = tls_files(config.tls) if config.tls else None
-    python = config.python or sys.executable
-    owned = started(config, tls, say)
+    say(f"connecting to {config.scheduler}")
+    client = connect(config.scheduler, tls)
     try:
-        address = owned.address
-        say(f"connecting to {address}")
-        client = connect(address, tls)
-        try:
-            _wait_for_workers(client, address, say)
-            refuse_other_versions(client)
-        finally:
-            client.close(timeout=5)  # type: ignore[no-untyped-call]
-        return DaskPlace(lambda: connect(address, tls), python=python, owned=owned.close)
-    except BaseException:
-        owned.close()
-        raise
+        _wait_for_workers(client, config.scheduler, say)
+        refuse_other_versions(client)
+    finally:
+        client.close(timeout=5)  # type: ignore[no-untyped-call]
+    return DaskPlace(
+        lambda: connect(config.scheduler, tls),
+        python=python or config.python or sys.executable,
+        owned=owned,
+    )
 
 
 def _wait_for_workers(client: Any, address: str, say: Say) -> None:
