@@ -69,6 +69,7 @@ COMMANDS = (
     "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
     "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
 )  # fmt: skip
+HOSTS = ("tests/hosts", "tests/e2e/test_attach_hosts.py")
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
 EXPORT = (
@@ -76,6 +77,12 @@ EXPORT = (
     "tests/e2e/test_score_matrix.py", "tests/cli/test_mutants_export.py",
 )  # fmt: skip
 CORPUS = ("tests/corpus", "tests/e2e/test_corpus_run.py", "tests/e2e/test_afl_corpus.py")
+SYNC = (
+    "tests/sync",
+    "tests/engines/directory",
+    "tests/e2e/test_afl_sync.py",
+)
+MERGE = ("tests/merge", "tests/e2e/test_merge_runs.py")
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 JOBS = ("tests/jobs", "tests/e2e/test_cluster_*.py")
 DOCS = ("tests/docs", "tests/ci")
@@ -104,12 +111,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "fuzztui/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
     "fuzztui/jobs": JOBS,
-    "fuzztui/remote": SUPERVISE + COMMANDS,
+    "fuzztui/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
     "fuzztui/changes": ("tests/changes", *COMMANDS),
     "fuzztui/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
-    "fuzztui/cli": COMMANDS + CORPUS,
+    "fuzztui/cli": COMMANDS + CORPUS + SYNC + MERGE,
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
     # Capabilities.
@@ -121,9 +128,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
+    "fuzztui/sync": SYNC,
+    "fuzztui/merge": MERGE,
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,
+    "fuzztui/hosts": HOSTS,
     "fuzztui/targeting": TARGETING,
     "fuzztui/watch": WATCH,
     "fuzztui/inprocess": PYTHON + TARGETING + MINIMISE,

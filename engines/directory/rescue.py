@@ -9,6 +9,7 @@ from typing import Final
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import loads
+from fuzztui.base.files import read_if_regular
 from fuzztui.engines.inputs.candidate import Candidate, from_label
 
 
@@ -44,8 +45,14 @@ class Rescue:
             self._file.unlink()
 
 
+UNSAFE: Final = ".unsafe"
+
 UNRECORDED: Final = ".unrecorded"
 """The file for entries that killed a worker while their comparisons were recorded."""
+
+
+_MAX_UNSAFE: Final = 1 << 20
+_MAX_DIGITS: Final = 10
 
 
 class Unsafe:
@@ -54,7 +61,7 @@ class Unsafe:
     Entries in ``.unsafe`` are never run again; those in :data:`UNRECORDED` only without a record.
     """
 
-    def __init__(self, directory: Path, file: str = ".unsafe") -> None:
+    def __init__(self, directory: Path, file: str = UNSAFE) -> None:
         self._file = directory / file
 
     def add(self, entry: int) -> None:
@@ -63,8 +70,6 @@ class Unsafe:
             file.write(f"{entry}\n")
 
     def load(self) -> set[int]:
-        """All ids; empty if the file cannot be read."""
-        try:
-            return {int(line) for line in self._file.read_text().split() if line.isdigit()}
-        except (OSError, ValueError):
-            return set()
+        """All ids; empty if the file cannot be read. The file may be a peer's: any bytes."""
+        data = read_if_regular(self._file, _MAX_UNSAFE) or b""
+        return {int(line) for line in data.split() if line.isdigit() and len(line) <= _MAX_DIGITS}

@@ -1,7 +1,8 @@
 """Sync: import entries of peers, by AFL's convention.
 
 Each instance reads the ``queue/`` of its peers, and writes to ``.synced/PEER`` the first id that
-was not imported yet, as an unsigned 32-bit integer, little endian.
+was not imported yet, as an unsigned 32-bit integer, little endian. Entries that a peer's
+``.unsafe`` names are not imported: they killed a worker there.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.base.files import read_if_regular
+from fuzztui.engines.directory.rescue import UNSAFE, Unsafe
 from fuzztui.engines.directory.store import QUEUE, Store, entry_ids
 from fuzztui.engines.inputs.candidate import Candidate
 
 _EVERY_S: Final = 5.0
 """Seconds between two readings of the peers' queues."""
 _U32: Final = struct.Struct("<I")
+PLACEHOLDER: Final = ",gone"
+"""End of the names of empty files that keep the ids of a queue without gaps, for afl-fuzz."""
 
 
 class Sync:
@@ -33,6 +37,7 @@ class Sync:
         self._due = 0.0
         self._waiting: deque[tuple[str, int, Path]] = deque()
         self._seen_change: dict[str, int] = {}
+        self._unsafe_read: dict[str, tuple[tuple[int, int], set[int]]] = {}
 
     def propose(self) -> Candidate | None:
         """The next new entry of a peer, or None. Reads the peers' queues every 5 s."""
@@ -44,7 +49,9 @@ class Sync:
             self._due = time.monotonic() + _EVERY_S
         while self._waiting:
             peer, number, path = self._waiting.popleft()
-            data = read_if_regular(path, self._limit)
+            # Read anew for each entry: the peer's worker may have died of it a second ago.
+            unsafe = number in self._unsafe(peer)
+            data = None if unsafe else read_if_regular(path, self._limit)
             if data is not None:
                 # Recorded before the run: an entry that kills the worker is not imported twice.
                 noted = partial(self._note, peer, number + 1)
@@ -72,8 +79,8 @@ class Sync:
             entries = entry_ids(folder)
             for number in sorted(n for n in entries if n >= next_id):
                 name = entries[number]
-                if f"sync:{self._own.name}," in name:
-                    continue  # the peer has imported this entry from here
+                if f"sync:{self._own.name}," in name or name.endswith(PLACEHOLDER):
+                    continue  # the peer has imported this entry from here, or it is none
                 self._waiting.append((peer, number, folder / name))
 
     def _next_id(self, peer: str) -> int:
@@ -82,6 +89,17 @@ class Sync:
             return int(_U32.unpack(raw[:4])[0])
         except (OSError, struct.error):
             return 0
+
+    def _unsafe(self, peer: str) -> set[int]:
+        """The ids in the peer's ``.unsafe``, read again when the file has changed."""
+        try:
+            found = (self._sync_dir / peer / UNSAFE).stat()
+        except OSError:
+            return set()
+        key = (found.st_mtime_ns, found.st_size)
+        if self._unsafe_read.get(peer, ((0, 0), set()))[0] != key:
+            self._unsafe_read[peer] = key, Unsafe(self._sync_dir / peer).load()
+        return self._unsafe_read[peer][1]
 
     def _note(self, peer: str, number: int) -> None:
         self._store.write(self._own / ".synced" / peer, _U32.pack(number & 0xFFFFFFFF))

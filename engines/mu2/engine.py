@@ -43,9 +43,11 @@ from fuzztui.engines.mu2.suspect_check import SuspectCheck
 from fuzztui.engines.mu2.table import INVALID, KILLED, MutantTable
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import first_inputs, import_late_modules
+from fuzztui.engines.mutants.listing import shard_of
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program, PythonMutant, reload
 from fuzztui.engines.zest import engine as zest
+from fuzztui.wire.events import MutantsShard
 
 _SHOWN: Final = 40
 """Bytes of an input that a warning shows."""
@@ -69,7 +71,7 @@ def prepare(spec: Spec, application: Application) -> Program:
     """Prepare the application for mutants, before its modules are loaded."""
     options = spec.engine.options
     operators = tuple(options.get("operators") or DEFAULT_OPERATORS)
-    return Program(application, operators, tuple(options.get("mutate", ())))
+    return Program(application, operators, tuple(options.get("mutate", ())), shard_of(spec))
 
 
 def build(context: Context) -> Parts:
@@ -147,6 +149,11 @@ def build(context: Context) -> Parts:
         """Add the mutants of newly loaded modules to the table."""
         fresh = program.scan()
         if fresh:
+            if (shard := program.shard) is not None:
+                whole = program.program_sum
+                log.write(
+                    MutantsShard(log.instance, shard.number, shard.of, whole.mutants, whole.hex)
+                )
             table.add(fresh, {m.id for m in fresh if known.get(m.id, m.hash) != m.hash})
             table.isolate(isolation.outside)
             ids = [(m.id, m.hash) for m in program.mutants]

@@ -194,6 +194,8 @@ def digest_of(spec: Spec, table: EdgeTable) -> str:
     modules = sorted((m.name, m.sha) for m in table.modules.values())
     harness = [(f, _sha(Path(f))) for f in sorted(files) if below and f.startswith(below)]
     options = {key: spec.engine.options.get(key) for key in _OPTIONS}
+    if shard := spec.engine.options.get("shard"):
+        options["shard"] = shard
     versions = [VERSION, __version__, platform.python_version()]
     parts = [versions, modules, harness, options, repr(spec.target), spec.engine.max_size]
     return hashlib.sha256(json.dumps(parts, default=repr).encode()).hexdigest()

@@ -414,6 +414,7 @@ class _Scorer:
         """The object of the last JSON line."""
         mutants = self._program.mutants
         matrix = {} if self._matrix is None else {"matrix": self._matrix.as_dict()}
+        whole = {"program": self._program.program_sum.hex, "shard": self._shard()}
         if self._part is not None:
             return {
                 "total": len(mutants),
@@ -422,6 +423,7 @@ class _Scorer:
                 "inputs": len(self._inputs),
                 "flaky": [self._inputs[n][0] for n in sorted(self._flaky)],
                 "warnings": self._warnings,
+                **whole,
                 "indices": self._mine,
                 "mutants": [self._row(mutants[a]) for a in self._mine],
                 "digest": digest_of_part(self._digest, self._inputs),
@@ -441,9 +443,17 @@ class _Scorer:
             "inputs": len(self._inputs),
             "flaky": len(self._flaky),
             "warnings": self._warnings,
+            **whole,
             "mutants": [self._row(m) for m in mutants],
             **matrix,
         }
+
+    def _shard(self) -> dict[str, int] | None:
+        """The part of the program's mutants that was run; None: all."""
+        if (shard := self._program.shard) is None:
+            return None
+        whole = self._program.program_sum.mutants
+        return {"number": shard.number, "of": shard.of, "mutants": whole}
 
     def _row(self, m: PythonMutant) -> dict[str, Any]:
         kills = self._kills.get(m.index, {})

@@ -8,6 +8,7 @@ import gc
 from collections.abc import Callable, Sequence
 from types import FunctionType
 
+from fuzztui.base.shards import ProgramSum, Shard
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.units import Census, LiveUnit
 from fuzztui.engines.mutants.mutant import (
@@ -29,8 +30,13 @@ class Enumeration:
     """The units and mutants found yet. The lists only grow, except for ``units``."""
 
     def __init__(
-        self, application: Application, operators: Sequence[MutationOperator], only: Sequence[str]
+        self,
+        application: Application,
+        operators: Sequence[MutationOperator],
+        only: Sequence[str],
+        shard: Shard | None = None,
     ) -> None:
+        self.shard, self.program_sum = shard, ProgramSum()
         self.mutants: list[PythonMutant] = []
         self.by_id: dict[str, PythonMutant] = {}
         self.units: list[Unit] = []
@@ -147,10 +153,14 @@ class Enumeration:
                 first = ordinals.get(operator.name, 0)
                 sites[operator.name] = max(sites.get(operator.name, 0), change.site + 1)
                 before, after = before_and_after(source.text, point, change)
+                number_of = f"{first + change.site}:{change.variant}"
+                id_ = f"{source.module}:{scope.name}:{operator.name}:{number_of}"
+                self.program_sum.add(id_, scope.hash)
+                if self.shard is not None and not self.shard.has(id_):
+                    continue
                 mutant = PythonMutant(
                     index=len(self.mutants),
-                    id=f"{source.module}:{scope.name}:{operator.name}"
-                    f":{first + change.site}:{change.variant}",
+                    id=id_,
                     module=source.module,
                     file=source.file,
                     path=source.path,

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.shards import Shard, parse_shard
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Executor
@@ -77,7 +78,16 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
 def program_of(spec: Spec, application: Application) -> Program:
     """The program with the mutations of the ``[engine]`` table. Raises :class:`CannotStart`."""
     operators = _strings(spec, "operators") or list(DEFAULT_OPERATORS)
-    return Program(application, operators, _strings(spec, "mutate"))
+    return Program(application, operators, _strings(spec, "mutate"), shard_of(spec))
+
+
+def shard_of(spec: Spec) -> Shard | None:
+    """The part of the mutants that the engine has; None: all. Raises :class:`CannotStart`."""
+    text = spec.engine.options.get("shard") or ""
+    try:
+        return parse_shard(text) if text else None
+    except ValueError as e:
+        raise CannotStart(f"engine.shard: {e}") from None
 
 
 def _strings(spec: Spec, key: str) -> list[str]:

@@ -16,6 +16,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Final
 
+from fuzztui.base.shards import ProgramSum, Shard
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.importer import Application
@@ -56,16 +57,20 @@ class Program:
     """The application's mutants. Create it before the target is loaded, call :meth:`scan` after."""
 
     def __init__(
-        self, application: Application, operators: Sequence[str], only: Sequence[str] = ()
+        self,
+        application: Application,
+        operators: Sequence[str],
+        only: Sequence[str] = (),
+        shard: Shard | None = None,
     ) -> None:
         """``only``: what to mutate: packages, modules, or ``MODULE:NAME``, a function or class;
-        empty: the whole application.
+        empty: the whole application. ``shard``: the part of its mutants; None: all.
 
         Raises :class:`CannotStart` if an operator is unknown.
         """
         self.application = application
         self.operators = chosen(operators)
-        self._enumeration = enumeration = Enumeration(application, self.operators, only)
+        self._enumeration = enumeration = Enumeration(application, self.operators, only, shard)
         self.census = enumeration.census
         self.mutants = enumeration.mutants
         self.by_id = enumeration.by_id
@@ -93,6 +98,16 @@ class Program:
         self._kept: deque[tuple[PythonMutant, int]] = deque()  # compiled mutants and their size
         self._kept_bytes = 0
         enumeration.on_grown = self._grown
+
+    @property
+    def shard(self) -> Shard | None:
+        """The part of the program's mutants; None: all."""
+        return self._enumeration.shard
+
+    @property
+    def program_sum(self) -> ProgramSum:
+        """The mutants of the modules that were scanned, also those of other shards."""
+        return self._enumeration.program_sum
 
     @property
     def compile_ns(self) -> int:

@@ -183,7 +183,7 @@ class AflFuzz:
         return InstanceHello(
             instance=instance_names(campaign)[index],
             engine="afl-fuzz",
-            version=_version(_tool(campaign, "afl-fuzz")),
+            version=afl_version(_tool(campaign, "afl-fuzz")),
             capabilities=able,
             unable=unable,
         )
@@ -427,7 +427,7 @@ def _check_program(key: str, path: str, campaign: Campaign) -> None:
 
 
 @functools.cache
-def _version(fuzzer: str) -> str:
+def afl_version(fuzzer: str) -> str:
     """afl-fuzz's version, from its help text; an empty string if unknown."""
     try:
         done = subprocess.run(

@@ -32,7 +32,7 @@ def replace_bytes(
 ) -> None:
     """:func:`replacing` with the whole content."""
     with replacing(path, folder, sync=sync) as fd:
-        _write(fd, data)
+        write_all(fd, data)
 
 
 def publish_text(path: Path, text: str) -> None:
@@ -55,10 +55,11 @@ def publish_text(path: Path, text: str) -> None:
     os.umask(mask)
     with replacing(path) as fd:
         os.fchmod(fd, 0o666 & ~mask)
-        _write(fd, data)
+        write_all(fd, data)
 
 
-def _write(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes) -> None:
+    """Write all bytes. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

@@ -71,8 +71,9 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
             "engine.dictionary",
             f"names more than {MAX_DICTIONARIES} files, the maximum of AFL++; join some of them",
         )
+    most = max((host.instances for host in campaign.hosts), default=campaign.instances)
     for name in engine.get("options", {}):
-        there = ["main", *(f"s{i}" for i in range(1, campaign.instances))]
+        there = ["main", *(f"s{i}" for i in range(1, most))]
         if name not in there:
             last = there[-1] if len(there) > 1 else ""
             have = f"the instances are main to {last}" if last else "the only instance is main"
@@ -87,12 +88,13 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
         yield from _oracle(campaign)
     if campaign.text and campaign.text["templates"]:
         yield from _templates(campaign, of_run=of_run)
-    if 0 < campaign.budget_trials < campaign.instances:
+    whole = sum(host.instances for host in campaign.hosts) or campaign.instances
+    if 0 < campaign.budget_trials < whole:
         are = "is" if campaign.budget_trials == 1 else "are"
         yield (
             "campaign.budget",
             f"{several(campaign.budget_trials, 'trial')} {are} too few for "
-            f"{campaign.instances} instances; allow at least one trial for each",
+            f"{whole} instances; allow at least one trial for each",
         )
 
 

@@ -6,6 +6,7 @@ from fuzztui.campaign.schema import (
     AFL_ORACLE,
     COMMON,
     ENGINES,
+    HOST,
     JUDGED,
     KIND_HELP,
     MUTANTS,
@@ -71,6 +72,13 @@ def markdown() -> str:
     }
     for table, keys in COMMON.items():
         out += _section(titles[table], keys)
+    out += _section(
+        "`[hosts]`: machines on which the campaign runs (docs/hosts.md)",
+        HOST,
+        'One key for each host, such as `"user@box" = { instances = 8 }`: what `ssh` takes, or',
+        "`here` for this machine. `--host user@box*8` adds a host when the campaign is started.",
+        "Without hosts all instances run here.",
+    )
     out += _section("`[mutants]`: fuzz mutants of the target first (afl, zest, text)", MUTANTS)
     out += _section("`[text]`: mutate inputs as text (afl; text always does)", TEXT)
     title = "`[oracle]`: what is a bug in addition to crashes and hangs"
@@ -82,8 +90,16 @@ def markdown() -> str:
     return "\n".join(out) + "\n"
 
 
-def _section(title: str, keys: tuple[Key, ...]) -> list[str]:
-    head = ["", f"## {title}", "", "| key | value | default | meaning |", "|---|---|---|---|"]
+def _section(title: str, keys: tuple[Key, ...], *notes: str) -> list[str]:
+    about = [*notes, ""] if notes else []
+    head = [
+        "",
+        f"## {title}",
+        "",
+        *about,
+        "| key | value | default | meaning |",
+        "|---|---|---|---|",
+    ]
     return head + [_row(key) for key in keys]
 
 

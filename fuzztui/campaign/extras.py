@@ -6,14 +6,15 @@ import sys
 from importlib.util import find_spec
 from typing import Final
 
+from fuzztui.base.installation import is_shipped
 from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem
 
 MODULES: Final = {
-    "first": ("numpy", "rapidfuzz"),
-    "spoton": ("mypy",),
-    "cluster": ("distributed", "cryptography"),
+    "first": {"numpy": "numpy>=1.26", "rapidfuzz": "rapidfuzz>=3.6"},
+    "spoton": {"mypy": "mypy>=2.0,<2.5"},
+    "cluster": {"distributed": "distributed>=2026.3", "cryptography": "cryptography>=42"},
 }
-"""The modules of each extra that a campaign cannot do without.
+"""The modules of each extra that a campaign cannot do without, with their requirements.
 
 Without those of ``text``, an engine mutates text by lines and brackets, and reports so.
 """
@@ -24,9 +25,12 @@ def missing_extra(extra: str) -> str:
     absent = [name for name in MODULES[extra] if find_spec(name) is None]
     if not absent:
         return ""
+    wanted = [f"fuzztui[{extra}]"]
+    if is_shipped():  # a host has no installation that could be extended
+        wanted = [MODULES[extra][name] for name in absent]
     return (
         f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not installed; run "
-        f"python3 -m pip --python {sys.executable} install 'fuzztui[{extra}]'"
+        f"python3 -m pip --python {sys.executable} install {' '.join(map(repr, wanted))}"
     )
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from fuzztui.base.shards import SHARD_PATTERN
 from fuzztui.campaign.schema import (
     COMMON,
     ENGINES,
+    HOST,
+    HOSTS,
     KIND_HELP,
     OPERATORS,
     TABLES,
@@ -70,6 +73,7 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
     "duration": lambda: _SECONDS,
     "size": lambda: _ONE_OF_SIZES,
     "budget": lambda: _ONE_OF_BUDGETS,
+    "shard": lambda: _pattern(SHARD_PATTERN),
     "operators": lambda: _one_or_list({"enum": [*OPERATORS]}),
     "edits": lambda: _one_or_list(_mutators()),
     "news": lambda: _one_or_list({"enum": [*NEWS]}),
@@ -112,6 +116,8 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
             "filename",
             "program",
             "pattern",
+            "host-path",
+            "host-python",
         )
     },
 }
@@ -157,6 +163,7 @@ def document() -> Schema:
         "properties": {
             **{name: {"type": "object"} for name in TABLES},
             **{name: _table(keys) for name, keys in COMMON.items()},
+            HOSTS: _table_of(_table(HOST)) | {"minProperties": 1},
             "engine": {
                 "type": "object",
                 "properties": {
@@ -177,7 +184,7 @@ def document() -> Schema:
 def _of_kind(kind: str) -> Schema:
     """Return the rules for campaigns with that kind of engine."""
     tables = {name: keys for name, keys in tables_for(kind).items() if name not in COMMON}
-    other = {name: False for name in TABLES if name not in tables and name not in COMMON}
+    other = {name: False for name in TABLES if name not in (*tables, *COMMON, HOSTS)}
     named = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
     return {
         "if": {"properties": {"engine": named}, "required": ["engine"]},

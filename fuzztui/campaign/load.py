@@ -21,6 +21,7 @@ from fuzztui.campaign.model import (
     Tables,
     run_of,
 )
+from fuzztui.campaign.places import address_problem, parse_host, places
 from fuzztui.campaign.pyproject import (
     NAME,
     PREFIX,
@@ -34,6 +35,8 @@ from fuzztui.campaign.schema import (
     ENGINE,
     ENGINES,
     FIRST,
+    HOST,
+    HOSTS,
     JUDGED,
     TABLES,
     TEXTUAL,
@@ -70,6 +73,7 @@ def load(
     cwd: Path | None = None,
     kind: str = "",
     text: str | None = None,
+    hosts: Iterable[str] = (),
 ) -> FrozenCampaign:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
 
@@ -77,14 +81,14 @@ def load(
 
     ``cwd``: the base of relative paths in ``overrides``. ``kind``: the engine kind to use instead
     of the file's; tables that this engine does not take are left out. ``text``: what ``path`` will
-    contain; the file is then not read.
+    contain; the file is then not read. ``hosts``: more hosts, each ``ADDRESS`` or ``ADDRESS*N``.
 
     The frozen copy of a run always means the run that contains the copy, even if the run was moved.
     Files that only the first start reads may be missing.
 
     Raises :class:`CampaignError` with all problems.
     """
-    return _Loader(path, cwd or Path.cwd(), text).load(list(overrides), kind)
+    return _Loader(path, cwd or Path.cwd(), text).load(list(overrides), kind, list(hosts))
 
 
 class _Loader:
@@ -103,10 +107,12 @@ class _Loader:
         self.overridden: dict[str, str] = {}
         self.problems: list[Problem] = []
 
-    def load(self, overrides: list[str], kind: str) -> FrozenCampaign:
+    def load(self, overrides: list[str], kind: str, hosts: list[str]) -> FrozenCampaign:
         tables = self._read()
         for override in overrides:
             self._override(tables, override)
+        for host in hosts:
+            self._add_host(tables, host)
         self._stop_if_wrong()
         if "campaign.output" not in self.overridden:
             self.run = run_of(self.path)
@@ -119,7 +125,7 @@ class _Loader:
         if kind:
             tables.setdefault("engine", {})["kind"] = kind
             known = tables_for(kind)
-            tables = {name: table for name, table in tables.items() if name in known}
+            tables = {name: tables[name] for name in tables if name in known or name == HOSTS}
         schema = self._schema(tables)
         if "mutants" in tables and "engine" in schema and "mutants" not in schema:
             kind = tables["engine"]["kind"]
@@ -135,8 +141,11 @@ class _Loader:
                 frozen[name], resolved[name] = {}, {}
                 continue
             frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
+        hosts_found: dict[str, Any] = {}
+        if HOSTS in tables:
+            frozen[HOSTS], hosts_found = self._hosts(tables[HOSTS])
         self._stop_if_wrong()
-        campaign = self._campaign(frozen, resolved)
+        campaign = self._campaign(frozen, resolved, hosts_found)
         given = frozenset(f"{name}.{key}" for name, table in tables.items() for key in table)
         for dotted, text in contradictions(campaign, of_run=self.run is not None):
             self._problem(dotted, text)
@@ -205,6 +214,17 @@ class _Loader:
         if isinstance(target, dict):
             target[key] = value
 
+    def _add_host(self, tables: dict[str, Any], text: str) -> None:
+        try:
+            address, instances = parse_host(text)
+        except ValueError as e:
+            self.problems.append(Problem(f"--host {text}", "", str(e)))
+            return
+        self.overridden[f"{HOSTS}.{address}"] = f"--host {text}"
+        table = tables.setdefault(HOSTS, {})
+        if isinstance(table, dict) and isinstance(keys := table.setdefault(address, {}), dict):
+            keys |= {} if instances is None else {"instances": instances}
+
     # ------------------------------------------------------------- checking
 
     def _schema(self, tables: dict[str, Any]) -> dict[str, tuple[Key, ...]]:
@@ -224,6 +244,22 @@ class _Loader:
         except ValueError as e:
             self._problem("engine.kind", str(e))
         return COMMON
+
+    def _hosts(self, table: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The frozen and the resolved tables of the hosts, by address."""
+        frozen: dict[str, Any] = {}
+        resolved: dict[str, Any] = {}
+        if not table:
+            self._problem(HOSTS, 'names no host; add one ("user@box" = {}), or remove the table')
+        for address, keys in table.items():
+            dotted = f"{HOSTS}.{address}"
+            if problem := address_problem(address):
+                self._problem(dotted, f"{address!r} {problem}")
+            elif not isinstance(keys, dict):
+                self._problem(dotted, f"{keys!r} is not a table; write {{ instances = 4 }}")
+            else:
+                frozen[address], resolved[address] = self._table(dotted, HOST, keys)
+        return frozen, resolved
 
     def _table(
         self, name: str, keys: tuple[Key, ...], table: dict[str, Any]
@@ -267,7 +303,7 @@ class _Loader:
                 raise
             return check(replace(key, kind=_TEXT[key.kind]), value, base)
 
-    def _campaign(self, frozen: Tables, resolved: Tables) -> Campaign:
+    def _campaign(self, frozen: Tables, resolved: Tables, hosts: dict[str, Any]) -> Campaign:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]
         name = campaign["name"] or self.default_name
         directory = name.replace("/", "_")
@@ -304,6 +340,9 @@ class _Loader:
             output=Path(output),
             verdicts=verdicts,
             seed=campaign["seed"],
+            host=campaign["host"] or "",
+            group=campaign["group"] or "",
+            group_may_steer=campaign["group_may_steer"],
             budget_s=seconds,
             budget_trials=trials,
             stop_crashes=resolved["stop"]["crashes"],
@@ -318,7 +357,10 @@ class _Loader:
             oracle=resolved.get("oracle", {}),
             notify=resolved["notify"],
             cluster=resolved["cluster"],
+            hosts=places(hosts, engine["instances"]),
         )
+        if found.group_may_steer and not found.group:
+            self._problem("campaign.group_may_steer", "needs campaign.group, a Unix group")
         if found.notify:
             self._notify_command(found.notify, frozen["notify"])
         if "command" in target:

@@ -14,6 +14,7 @@ from typing import Any
 import tomli_w
 
 from fuzztui.base.atomic import replace_text
+from fuzztui.campaign.places import HostPlace
 
 FROZEN = "campaign.toml"
 """File name of the frozen copy in the run directory."""
@@ -83,8 +84,21 @@ class Campaign:
     """The table ``[cluster]``, if jobs run elsewhere (:class:`ClusterConfig`)."""
     verdicts: str = ""
     """The verdicts file, which need not exist; empty: one in the run directory."""
+    host: str = ""
+    """The name of this host in the campaign that has sent it here; empty: no host of another."""
+    group: str = ""
+    """The Unix group whose members may read the run; empty: none."""
+    group_may_steer: bool = False
+    """Whether they may steer, too."""
+    hosts: tuple[HostPlace, ...] = ()
+    """Where the campaign runs; empty: all instances run on this machine, without a hub."""
     slot: str = ""
     """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
+
+    @property
+    def name_prefix(self) -> str:
+        """What the names of instances begin with: of no other host's instances."""
+        return f"{self.host}_" if self.host else ""
 
     @property
     def subject(self) -> str:

@@ -149,6 +149,11 @@ class RunDir:
         return self.supervisor / "offsets.json"
 
     @property
+    def hub(self) -> Path:
+        """The file with the name of the log of the hub that has started the run, if one has."""
+        return self.supervisor / "hub"
+
+    @property
     def clock(self) -> Path:
         """The file that relates campaign time to the machine's clock."""
         return self.supervisor / "clock.json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from fuzztui.base.shards import SHARD_HELP
 from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named
 from fuzztui.wire.events import NEWS
@@ -14,7 +15,7 @@ Kind = Literal[
     "aliases", "directory", "file", "paths", "files", "directories", "callable", "python", "output",
     "choice", "command", "program", "arguments", "options", "part", "weights", "sources",
     "templates", "edits", "pattern", "seeds", "news",
-    "filename", "settings",
+    "filename", "host-path", "host-python", "shard", "settings",
 ]  # fmt: skip
 
 
@@ -57,6 +58,9 @@ KIND_HELP: dict[str, str] = {
     "python": "a Python interpreter: a path or a command on PATH",
     "output": "a path; it is created",
     "filename": "a path of a file; it is created",
+    "shard": SHARD_HELP,
+    "host-path": 'a path on the host: absolute, or "~/..." below the home directory there',
+    "host-python": "a Python interpreter on the host: a path, or a command on PATH there",
     "choice": "one of the allowed names",
     "command": "a list of strings, or one string that is split as in a shell",
     "program": "a program: a path or a command on PATH",
@@ -91,6 +95,24 @@ CAMPAIGN = (
         "The random seed: two runs with the same seed make the same trials.",
         default=0,
         minimum=0,
+    ),
+    Key(
+        "group",
+        "string",
+        "A Unix group whose members may look at the run: `attach`, `status` (docs/hosts.md). "
+        "Default: nobody but its owner may.",
+    ),
+    Key(
+        "group_may_steer",
+        "boolean",
+        "Whether members of `group` may also steer the campaign.",
+        default=False,
+    ),
+    Key(
+        "host",
+        "string",
+        "Set by fuzztui in the copy of a campaign that runs on a host (docs/hosts.md): names of "
+        "instances begin with it.",
     ),
 )
 
@@ -183,6 +205,31 @@ CLUSTER = (
     ),
 )
 """The table ``[cluster]``: where jobs run that can be divided (docs/cluster.md)."""
+
+HOST = (
+    Key(
+        "instances",
+        "integer",
+        "The number of fuzzing processes on this host. Default: `engine.instances`.",
+        minimum=1,
+        maximum=1000,
+    ),
+    Key(
+        "path",
+        "host-path",
+        "The run directory on the host. Default: one below `~/.local/share/fuzztui/runs`.",
+    ),
+    Key(
+        "python",
+        "host-python",
+        "The interpreter that runs fuzztui there (3.11 or newer), and the Python target with it: "
+        "the target's requirements must be installed for it. Default: `python3`.",
+    ),
+)
+"""The keys of one host: ``"user@box" = { instances = 8 }`` in the table ``[hosts]``."""
+
+HOSTS = "hosts"
+"""The table whose keys are the addresses of hosts."""
 
 PYTHON_TARGET = (
     Key(
@@ -435,6 +482,12 @@ MU2_ENGINE = (
         default=[],
     ),
     Key(
+        "shard",
+        "shard",
+        "Only this part of the mutants: `fuzztui FILE --shard 2/5` sets it. The parts depend on "
+        "the mutants' ids only; `fuzztui merge` joins the runs. Default: all mutants.",
+    ),
+    Key(
         "exact",
         "boolean",
         "At the end, run every surviving mutant on the whole corpus, so that the score is exact.",
@@ -590,6 +643,12 @@ MUTANTS = (
         default=500,
         minimum=1,
         maximum=100_000,
+    ),
+    Key(
+        "shard",
+        "shard",
+        "Only this part of the mutants: `fuzztui FILE --shard 2/5` sets it. The parts depend on "
+        "the mutants' ids only; `fuzztui merge` joins the runs. Default: all mutants.",
     ),
     Key("share", "part", "The share of campaign.budget that mutants get.", default=0.5),
     Key(
@@ -823,6 +882,7 @@ ENGINES: dict[str, EngineSchema] = {
 
 TABLES = (
     *("campaign", "stop", "target", "engine", "mutants", "text", "oracle", "notify", "cluster"),
+    HOSTS,
 )
 
 TEXTUAL = (AFL, *(row.name for row in KINDS.values() if row.text))

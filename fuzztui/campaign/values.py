@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.bounds import LARGEST
+from fuzztui.base.shards import parse_shard
 from fuzztui.base.suggest import near
 from fuzztui.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
@@ -255,6 +256,24 @@ def _filename(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return str(path), str(path)
 
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HOST_COMMAND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+
+
+def _host_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value.startswith(("/", "~/")) or _CONTROL.search(value):
+        raise _wrong(key, value)
+    if ".." in Path(value).parts or len(Path(value).parts) < 2:
+        raise ValueError(f"{value!r}: write the path of a directory, without ..")
+    return value, value
+
+
+def _host_python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if isinstance(value, str) and _HOST_COMMAND.fullmatch(value):
+        return value, value
+    return _host_path(key, value, base)
+
+
 def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, str):
         raise _wrong(key, value)
@@ -435,6 +454,11 @@ def _budget(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, parse_budget(value)
 
 
+def _shard(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    shard = str(parse_shard(value))
+    return shard, shard
+
+
 _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "string": _string,
     "integer": _integer,
@@ -453,6 +477,8 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "directories": _many_paths,
     "output": _output,
     "filename": _filename,
+    "host-path": _host_path,
+    "host-python": _host_python,
     "callable": _callable,
     "python": _python,
     "command": _command,
@@ -467,6 +493,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "duration": _unit(parse_duration),
     "size": _unit(parse_size),
     "budget": _budget,
+    "shard": _shard,
 }
 
 

@@ -45,11 +45,13 @@ def _run(argv: list[str]) -> int:
     from fuzztui.cli import damage
     from fuzztui.cli.output import FAILED, CliError, say
     from fuzztui.cli.parser import parse
+    from fuzztui.cli.remote_runs import on_this_machine
 
     options = parse(argv)
     damage.forget()
     try:
-        return damage.finish(int(options.command(options)))
+        with on_this_machine(options, argv[0]):
+            return damage.finish(int(options.command(options)))
     except CliError as failure:
         say(str(failure))
         return damage.finish(failure.code)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.base.cpus import usable_cpus
+from fuzztui.base.shards import Shard, parse_shard
 from fuzztui.campaign.units import parse_duration
 
 Run = Callable[[argparse.Namespace], int]
@@ -36,6 +37,37 @@ def add_set(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="override a key of the file: --set campaign.budget=15s",
+    )
+
+
+def add_shard(parser: argparse.ArgumentParser) -> None:
+    """Add ``--shard K/N``."""
+    parser.add_argument(
+        "--shard",
+        metavar="K/N",
+        type=_shard,
+        help="only the K-th of N parts of the mutants, by their ids: fuzztui merge joins the N "
+        "results",
+    )
+
+
+def _shard(text: str) -> Shard:
+    try:
+        return parse_shard(text)
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def add_host(parser: argparse.ArgumentParser) -> None:
+    """Add ``--host ADDRESS*N``."""
+    parser.add_argument(
+        "--host",
+        dest="hosts",
+        metavar="HOST*N",
+        action="append",
+        default=[],
+        help="run N instances on a host that ssh reaches (may be repeated): --host user@box*8; "
+        "here*2: on this machine; without *N: engine.instances",
     )
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.cli import damage
+from fuzztui.cli.remote_runs import user_of
 from fuzztui.cli.runs import (
     find_run,
     no_records,
@@ -15,15 +18,31 @@ from fuzztui.cli.runs import (
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.remote.lock import running
+from fuzztui.remote.mirrored import RunUser
 
 
 def attach(options: argparse.Namespace) -> int:
     """Open the live screen of a run."""
-    return screen(find_run(options.run), options.theme)
+    run = find_run(options.run)
+    mirror = getattr(options, "mirror", None)
+    user = None
+    if mirror is not None or options.read_only or run.stat().st_uid != os.geteuid():
+        user = user_of(run, mirror, read_only=options.read_only)
+    return screen(run, options.theme, user, no_end if mirror is None else mirror.died)
 
 
-def screen(run: Path, theme: str | None) -> int:
-    """Open the live screen; return its exit code. Raises :class:`CliError` for a bad log."""
+def no_end() -> str:
+    """Return an empty string: no process mirrors the run that could have ended."""
+    return ""
+
+
+def screen(
+    run: Path, theme: str | None, user: RunUser | None = None, died: Callable[[], str] = no_end
+) -> int:
+    """Open the live screen; return its exit code. Raises :class:`CliError` for a bad log.
+
+    ``user`` and ``died``: see :func:`~fuzztui.tui.run_app`.
+    """
     try:
         reader = LogReader(run)
     except (LogError, OSError) as e:
@@ -32,6 +51,4 @@ def screen(run: Path, theme: str | None) -> int:
         raise no_records(run, open_session(run).problems)
     from fuzztui.tui import run_app  # importing Textual is slow
 
-    return run_app(
-        run, run, mode="live", speed=1.0, at=None, theme=theme, control=True, opened=damage.watch
-    )
+    return run_app(run, run, mode="live", theme=theme, opened=damage.watch, user=user, died=died)

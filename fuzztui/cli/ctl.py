@@ -19,6 +19,7 @@ from typing import Any
 from fuzztui.base.text import several, visible
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import ctl_targeting
+from fuzztui.cli.host_lines import waits_for
 from fuzztui.cli.mutants import no_mutants, selection
 from fuzztui.cli.output import (
     DONE,
@@ -30,6 +31,7 @@ from fuzztui.cli.output import (
     say,
     still_run,
 )
+from fuzztui.cli.remote_runs import user_of
 from fuzztui.cli.runs import find_run, standing, unsupervised
 from fuzztui.model.inverses import UndoError
 from fuzztui.model.mutators import MixtureSetting, changed, settings
@@ -43,6 +45,8 @@ from fuzztui.remote.client import (
     Result,
     sender,
 )
+from fuzztui.remote.lock import running
+from fuzztui.remote.mirrored import Origin
 from fuzztui.session import state_at_end, state_before
 from fuzztui.wire.commands import (
     COMMAND_NAMES,
@@ -335,7 +339,11 @@ def ctl(options: argparse.Namespace) -> int:
         raise CliError(f"{options.action} takes one ID; remove {options.more[0]!r}", USAGE)
     asked = ACTIONS[options.action](options)
     run = find_run(options.run)
-    undoing = _undo(run, options.id) if options.action == "undo" else None
+    mirror = getattr(options, "mirror", None)
+    if mirror is not None:
+        _check_remote(options, mirror.origin)
+    by = sender() if mirror is None else user_of(run, mirror).by
+    undoing = _undo(run, options.id, by) if options.action == "undo" else None
     none: tuple[str, ...] = ()
     commands = [(asked, none)] if isinstance(asked, Command) else [(one, none) for one in asked]
     commands = commands if undoing is None else list(undoing.commands)
@@ -364,7 +372,7 @@ def ctl(options: argparse.Namespace) -> int:
         step = secrets.token_hex(4) if len(commands) > 1 and undoing is None else ""
         for command, undoes in commands:
             result = client.send(command, patience, undoes=undoes, step=step)
-            print(_answer(result))
+            print(_answer(result, waits_for(run, command) if result.pending else ""))
             done = done and result.ok
     except RemoteError as e:
         raise CliError(str(e)) from None
@@ -374,10 +382,18 @@ def ctl(options: argparse.Namespace) -> int:
     return DONE if done else FAILED
 
 
-def _undo(run: Path, wanted: str) -> Undo:
+def _check_remote(options: argparse.Namespace, origin: Origin) -> None:
+    """Raise :class:`CliError` for what cannot be done to a run on another machine."""
+    if options.action == AddSeed.name and not Path(options.id).is_absolute():
+        raise CliError(f"add-seed: name an absolute path of a file on {origin.address}", USAGE)
+    if running(options.run) is None:
+        raise CliError(f"{origin.spec}: no campaign is running there", NOT_RUNNING)
+
+
+def _undo(run: Path, wanted: str, by: str) -> Undo:
     """Return what undoes the user's last step; say what that was. Raises :class:`CliError`."""
     try:
-        found = undo(state_at_end(run), sender(), partial(state_before, run), wanted)
+        found = undo(state_at_end(run), by, partial(state_before, run), wanted)
     except UndoError as e:
         raise CliError(f"{run}: {visible(str(e))}") from None
     say(f"undo of {visible(found.what)}")
@@ -428,9 +444,11 @@ def _connect(run: Path, patience: float) -> ControlClient:
             time.sleep(_AGAIN_S)
 
 
-def _answer(result: Result) -> str:
+def _answer(result: Result, waits: str) -> str:
+    """``waits``: for what a pending command waits; an empty string: for an instance."""
     if result.pending:
-        return "pending: no instance has answered yet; the answer will be in the log"
+        waits = visible(waits) or "no instance has answered yet"
+        return f"pending: {waits}; the answer will be in the log"
     where = f" by {result.instance}" if result.instance else ""
     where += f" at trial {result.trial}" if result.trial >= 0 else ""
     detail = f": {visible(result.detail)}" if result.detail else ""

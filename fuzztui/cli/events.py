@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from fuzztui.base.suggest import meant, near
@@ -14,6 +14,7 @@ from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.runs import find_run, no_records, open_session
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
+from fuzztui.model.hosts import host_of
 from fuzztui.remote.lock import running
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import EVENT_KINDS, Record
@@ -41,17 +42,32 @@ def events(options: argparse.Namespace) -> int:
         raise no_records(path, session.problems)
     alive = (lambda: running(run) is not None) if options.follow and run is not None else _ended
     line = encode_record if options.json else _text()
+    hosts = frozenset(options.hosts)
+    known: set[str] = set()
     try:
         for records in _batches(reader, options.after, alive):
             for record in records:
-                if not kinds or record.event.kind in kinds:
+                if (host := host_of(record)) and hosts:
+                    known.add(host)
+                if (not kinds or record.event.kind in kinds) and (not hosts or host in hosts):
                     print(line(record))
             print(end="", flush=True)
     except (LogError, OSError) as e:
         if isinstance(e, BrokenPipeError):
             raise
         raise CliError(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
+    if not options.after:
+        _check_hosts(hosts, known)
     return DONE
+
+
+def _check_hosts(wanted: Collection[str], known: Collection[str]) -> None:
+    """Raise :class:`CliError` for the name of a host that no event of the whole log is about."""
+    for name in wanted:
+        if name not in known:
+            hosts = f"the hosts are {', '.join(sorted(known))}" if known else "there are no hosts"
+            message = f"--host {name!r} is in no event of this log{meant(near(name, known))}"
+            raise CliError(f"{message}; {hosts}", USAGE)
 
 
 def _ended() -> bool:
@@ -90,10 +106,10 @@ def _kinds(given: list[str]) -> frozenset[str]:
 def _text() -> Callable[[Record], str]:
     """Return the function that formats a record as on the Log screen."""
     from fuzztui.tui.base import format
-    from fuzztui.tui.labels.events import describe
+    from fuzztui.tui.labels.events import describe_record
 
     def line(record: Record) -> str:
-        shown = describe(record.event)
+        shown = describe_record(record)
         where = f"{shown.instance:<8} " if shown.instance else " " * 9
         head = f"{format.clock(record.t):>12} {record.seq:>8}  {shown.label:<10} {where}"
         return visible(head + shown.text)

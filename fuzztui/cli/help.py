@@ -43,13 +43,18 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ((f"[{CAMPAIGN}]", "report errors of a file with line and key"),),
             ("check campaign.toml", "check campaign.toml --notify"),
         ),
+        CommandHelp(
+            "hosts",
+            (("check [FILE]", "report whether the hosts of a campaign are ready"),),
+            ("hosts check campaign.toml", "hosts check --host user@box*8"),
+        ),
         CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
     ),
     "look": (
         CommandHelp(
             "attach",
-            (("[RUN]", "show the screen of a running or ended campaign"),),
-            ("attach runs/tomllib-mu2", "attach"),
+            (("[RUN]", "show a campaign; [USER@]HOST:RUN: over ssh"),),
+            ("attach runs/tomllib-mu2", "attach user@box:runs/tomllib-mu2"),
         ),
         CommandHelp(
             "watch",
@@ -116,6 +121,24 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 "ctl runs/tomllib-mu2 skip-mutants 'operator=math,function=parse_*'",
                 "ctl runs/mujs-text mixture havoc=.1 text=.7 splice=.2",
                 "ctl runs/thumbnails weigh datetime.date x2",
+            ),
+        ),
+    ),
+    "several machines": (
+        CommandHelp(
+            "sync",
+            (("RUN DIR", "exchange entries with other runs through DIR"),),
+            (
+                "sync runs/tomllib /path/to/shared --every 5m",
+                "sync runs/tomllib .cache/fuzz --name ci --prune --json",
+            ),
+        ),
+        CommandHelp(
+            "merge",
+            (("RUN... -o OUT", "join shards, repetitions or scores into one"),),
+            (
+                "merge runs/json-1-of-2 runs/json-2-of-2 -o runs/json",
+                "merge score-1.json score-2.json -o score.json",
             ),
         ),
     ),

@@ -65,6 +65,8 @@ def write_matrix(file: Path, result: dict[str, Any], corpus: list[Path]) -> None
         data = {
             "exact": result.get("exact") is True,
             "corpus": [str(folder) for folder in corpus],
+            "program": result.get("program"),
+            "shard": result.get("shard"),
             "first_only": sorted(matrix.first_only),
             "entries": [
                 {

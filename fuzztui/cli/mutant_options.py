@@ -11,6 +11,7 @@ from fuzztui.cli.arguments import (
     add_corpus_folders,
     add_jobs,
     add_set,
+    add_shard,
     count,
     percent,
     seconds,
@@ -54,6 +55,7 @@ def add_mutants(parser: argparse.ArgumentParser) -> Run:
         help="with list: only mutants that are not killed, in groups: those that ran come first",
     )
     add_changes(parser, "mutants of functions (with rank: of lines)")
+    add_shard(parser)
     rank_ = parser.add_argument_group("with rank")
     rank_.add_argument("--limit", metavar="N", type=count, help="only the first N mutants")
     rank_.add_argument("--lines", default="", help="only mutants of these lines: 12,40-60")
@@ -118,6 +120,7 @@ def add_score(parser: argparse.ArgumentParser) -> Run:
         type=Path,
         help="with --matrix: write the matrix to FILE, as JSON, or as CSV if its name ends in .csv",
     )
+    add_shard(parser)
     add_gates(parser)
     parser.add_argument(
         "--fail-new",

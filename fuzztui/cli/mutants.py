@@ -79,6 +79,8 @@ def mutants(options: argparse.Namespace) -> int:
         raise CliError(f"--survivors is for list, not for {options.what}", USAGE)
     if options.what in ("show", "matrix") and (options.since or options.in_diff):
         raise CliError(f"--since and --in-diff are not for {options.what}", USAGE)
+    if options.shard and options.what in ("show", "matrix"):
+        raise CliError(f"--shard is not for {options.what}", USAGE)
     if options.output and options.what != "export":
         raise CliError(f"-o is for export, not for {options.what}", USAGE)
     if options.what == "rank":
@@ -102,6 +104,8 @@ def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
         rows = [m for m in rows if code.in_changed_code(m.path, m.line)]
         if not rows:
             nothing_changed(code, "mutants")
+    if options.shard is not None:
+        rows = [m for m in rows if options.shard.has(m.id)]
     if selections and (rows or code is None):
         rows = [m for m in rows if any(s.matches(m) for s in selections)]
         if not rows:
@@ -146,7 +150,8 @@ def _list(options: argparse.Namespace) -> int:
         return _code(rows)
     for line in table(rows, width) if groups is None else survivors_table(groups, width):
         print(line)
-    if options.selections or options.survivors or options.since or options.in_diff:
+    narrowed = options.since or options.in_diff or options.shard
+    if options.selections or options.survivors or narrowed:
         print(f"{len(rows):,} of {several(summary.total, 'mutant')}")
     else:
         print(summary_line(summary) + (", of the known mutants" if state.lost else ""))

@@ -70,8 +70,11 @@ def rank_mutants(options: argparse.Namespace) -> int:
             counter.clear()
             raise CliError(str(e), USAGE) from None
     counter.clear()
+    if options.shard is not None:
+        found.mutants[:] = [mutant for mutant in found.mutants if options.shard.has(mutant.id)]
     if not found.mutants:
-        where = f" in lines {options.lines}" if options.lines else ""
+        where = f" in shard {options.shard}" if options.shard else ""
+        where += f" in lines {options.lines}" if options.lines else ""
         where += f" in what changed since {limited.what}" if limited else ""
         say(f"there are no mutants{where}")
         return FAILED

@@ -169,6 +169,14 @@ def add_events(parser: argparse.ArgumentParser) -> Run:
         help="only events of this kind, such as finding_described (may be repeated)",
     )
     parser.add_argument(
+        "--host",
+        dest="hosts",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only events of this host of the campaign, or about it (may be repeated)",
+    )
+    parser.add_argument(
         "--after",
         metavar="N",
         type=int,

@@ -14,6 +14,7 @@ from fuzztui.cli import cluster_options, corpus_options
 from fuzztui.cli.arguments import Run
 from fuzztui.cli.engine_options import add_comparisons, add_mutators, add_targets, add_types
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
+from fuzztui.cli.host_options import HOSTS_WORDS, add_hosts
 from fuzztui.cli.input_options import add_minimise, add_repro
 from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
 from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_export, add_metrics
@@ -28,6 +29,7 @@ from fuzztui.cli.running_options import (
     add_status,
     add_watch,
 )
+from fuzztui.cli.sharing_options import add_merge, add_sync
 
 _WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
 
@@ -117,12 +119,15 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "comparisons": add_comparisons,
     "events": add_events,
     "metrics": add_metrics,
+    "sync": add_sync,
+    "merge": add_merge,
     "replay": add_replay,
     "report": add_report,
     "compare": add_compare,
     "repro": add_repro,
     "minimise": add_minimise,
     "check": add_check,
+    "hosts": add_hosts,
     "samples": add_samples,
     "schema": add_schema,
     "themes": add_themes,
@@ -130,7 +135,11 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
 }
 
 
-_WORDS = {"corpus": corpus_options.WORDS, "cluster": cluster_options.WORDS}
+_WORDS = {
+    "cluster": cluster_options.WORDS,
+    "corpus": corpus_options.WORDS,
+    "hosts": HOSTS_WORDS,
+}
 """Commands whose second word has options of its own."""
 
 _FORMER = {"operators": "mutators"}

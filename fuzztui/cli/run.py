@@ -6,14 +6,15 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fuzztui.base.shards import Shard
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
 from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.model import Tables
-from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
+from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.headless import exit_code, follow
@@ -23,6 +24,7 @@ from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
+from fuzztui.merge.parts import inner_parts
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running
 from fuzztui.supervise.daemon import start
@@ -36,15 +38,24 @@ SETTLED_S = 5.0
 def run(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a file, and show it."""
     file = campaign_or_project(options.file)
-    loaded = load_file(file, options.overrides)
+    loaded = load_file(file, options.overrides, options.hosts)
+    if options.shard is not None:
+        options.overrides.append(_shard_key(loaded.campaign, options.shard))
+        loaded = load_file(file, options.overrides, options.hosts)
     if (limits := changed_sources(loaded, options)) is None:
         say("nothing to mutate: no line of mutants.sources has changed")
         return DONE
     if limits:
-        loaded = load_file(file, [*options.overrides, *limits])
+        loaded = load_file(file, [*options.overrides, *limits], options.hosts)
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
+    if inner_parts(RunDir(where)):
+        raise CliError(
+            f"{where}: is a merged run, which cannot be continued; continue the runs that it is "
+            "made of, and merge them again",
+            USAGE,
+        )
     loaded = with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
         _same_campaign(loaded, where)
@@ -62,6 +73,19 @@ def run(options: argparse.Namespace) -> int:
     return _show(options, where, over=False)
 
 
+def _shard_key(campaign: Campaign, shard: Shard) -> str:
+    """The override that limits a campaign to a part of its mutants. Raises :class:`CliError`."""
+    if campaign.mutants:
+        return f"mutants.shard={shard}"
+    if campaign.kind == "mu2":
+        return f"engine.shard={shard}"
+    raise CliError(
+        f"--shard {shard}: is for campaigns with mutants (mu2, or with a table [mutants]), not for "
+        f"{campaign.kind}; 'fuzztui sync' lets several machines fuzz one target",
+        USAGE,
+    )
+
+
 def _start_another(loaded: FrozenCampaign) -> Path:
     """Start a new run in its own directory, also if another process starts one simultaneously."""
     refuse_idle(loaded)
@@ -75,6 +99,10 @@ def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
     """Return the newest run of the file, or the directory for the first one."""
     output = loaded.campaign.output
     if any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides):
+        return output
+    if options.shard is not None:  # else the next shard would resume the run of another one
+        output = output.with_name(f"{output.name}-{options.shard.number}-of-{options.shard.of}")
+        refuse_other_run(output, loaded)
         return output
     if run := newest(loaded, "; --new starts another run here"):
         return run
@@ -113,15 +141,18 @@ def _await_start(where: Path) -> RunStatus:
     return now
 
 
-def load_file(file: Path, overrides: list[str]) -> FrozenCampaign:
-    """Load a campaign file, or a sample by its name. Raises :class:`CliError`."""
+def load_file(file: Path, overrides: list[str], hosts: Sequence[str] = ()) -> FrozenCampaign:
+    """Load a campaign file, or a sample by its name. Raises :class:`CliError`.
+
+    ``hosts``: more hosts than those of the file, as ``--host`` names them.
+    """
     file, implied = named(file)
     if not file.exists():
         raise missing(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     try:
-        return load(file, [*implied, *overrides])
+        return load(file, [*implied, *overrides], hosts=hosts)
     except CampaignError as e:
         raise CliError(str(e), USAGE) from None
 
@@ -162,7 +193,9 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
         if not has_begun(where):  # an existing run keeps its campaign file until it is resumed
             remember(where, loaded.campaign)
         with Waiting() as waiting:
-            start(where, loaded.toml(), progress=waiting)
+            # A hub, because a supervisor is for one machine; a module, because it is a process.
+            module = "fuzztui.hosts" if loaded.campaign.hosts else "fuzztui.supervise"
+            start(where, loaded.toml(), progress=waiting, module=module)
         remember(where, loaded.campaign)
     except Unfit as e:
         raise unfit(loaded, e) from None

@@ -10,8 +10,10 @@ from fuzztui.cli.arguments import (
     RUN_HELP,
     Run,
     add_campaign,
+    add_host,
     add_optional_run,
     add_set,
+    add_shard,
     add_theme,
     moment,
     seconds,
@@ -29,10 +31,12 @@ def _how_to_run(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import run
 
     add_set(parser)
+    add_host(parser)
     parser.add_argument(
         "--new", action="store_true", help="start another run, in a separate directory"
     )
     add_changes(parser, "mutants of mutants.sources on lines")
+    add_shard(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--headless",
@@ -58,6 +62,9 @@ def add_attach(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import attach
 
     add_optional_run(parser)
+    parser.add_argument(
+        "--read-only", action="store_true", help="look only: no key steers the campaign"
+    )
     add_theme(parser)
     return attach.attach
 

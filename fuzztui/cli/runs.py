@@ -15,10 +15,13 @@ from fuzztui.cli import damage
 from fuzztui.cli.origins import has_begun, is_run, newest, refuse_other_run
 from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
+from fuzztui.cli.remote_runs import spec_of
 from fuzztui.cli.samples import named
 from fuzztui.log.files import SEALED, LogError, list_tails
+from fuzztui.model.host_summary import LOST, NO_HUB, TROUBLE
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
+from fuzztui.model.stats import PASSIVE
 from fuzztui.remote.address import supervised_runs
 from fuzztui.remote.lock import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
@@ -60,6 +63,11 @@ def find_run(given: Path | None) -> Path:
         return _only_or_latest(given, trees.nothing())
     if len(given.parts) == 1 and is_run(Path("runs") / given):
         return (Path("runs") / given).absolute()
+    if spec := spec_of(given):
+        raise CliError(
+            f"{given}: this command is for runs of this machine; run it there: ssh {spec[0]}",
+            USAGE,
+        )
     known = [path.name for path in Path("runs").glob("*") if is_run(path)]
     offer = meant(near(given.name, known))
     raise CliError(f"{given}: there is no such run directory{offer}", NOT_RUNNING)
@@ -140,7 +148,8 @@ class RunStatus:
     trouble: str = ""
     """Why the supervisor cannot write to the log now; an empty string if it can."""
     gone_s: float = 0.0
-    """Seconds since the supervisor of an interrupted campaign ended."""
+    """Seconds since the supervisor of an interrupted campaign ended; while a host is not connected,
+    since the last record, as there may be none for long."""
     problems: Sequence[str] = ()
     """Damage of the log, as messages; if there is any, numbers are lower bounds."""
     is_past: bool = False
@@ -185,10 +194,13 @@ def standing_of(session: Session, run: Path | None) -> RunStatus:
         problems=session.problems,
         is_past=session.mode == "replay" and session.clock.now() < session.end_t,
     )
-    if now.state_name != "interrupted":
+    interrupted = now.state_name == "interrupted"
+    cut = pid is not None and any(h.state in TROUBLE for h in state.hosts.values())
+    if not interrupted and (not cut or state.state in ENDED):
         return now
     gone_s = max(0.0, time.time() - wall_time(state, state.t)) if state.wall else 0.0
-    _mark_interrupted(state, () if run is None else unsupervised(run))
+    if interrupted:
+        _mark_interrupted(state, () if run is None else unsupervised(run))
     return replace(now, gone_s=gone_s)
 
 
@@ -206,11 +218,17 @@ def unsupervised(run: Path) -> list[str]:
 
 
 def _mark_interrupted(state: State, living: Collection[str]) -> None:
-    """Update the instances of an interrupted campaign, except those in ``living``."""
+    """Update the instances of an interrupted campaign, except those in ``living``.
+
+    Without a hub its hosts continue, but no host is connected any more.
+    """
+    for there in state.hosts.values():
+        if there.state not in ("ended", *TROUBLE):
+            there.state, there.reason, there.changed_t = LOST, NO_HUB, state.t
     for i in state.instances.values():
-        if i.state not in ENDED:
+        if i.state not in (*ENDED, PASSIVE):
             i.execs_per_sec = -1.0
-            if i.id not in living:
+            if i.id not in living and not i.host:
                 i.state, i.pid, i.cpu, i.rss, i.processes = "interrupted", 0, 0.0, 0, 0
 
 

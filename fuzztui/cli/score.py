@@ -60,6 +60,8 @@ def score(options: argparse.Namespace) -> int:
             USAGE,
         )
     corpus = corpus_of(run, options.corpus)
+    if options.shard is not None:
+        options.overrides.append(f"engine.shard={options.shard}")
     narrowed = [*options.overrides]
     campaign = python_campaign(run / "campaign.toml", narrowed)
     cluster = cluster_of(options, campaign.cluster)
@@ -79,6 +81,10 @@ def score(options: argparse.Namespace) -> int:
     except VerdictsError as e:
         raise CliError(str(e), USAGE) from None
     matrix = RunDir(run).matrix if options.matrix else None
+    if options.shard is not None:
+        verdicts = {id_: v for id_, v in verdicts.items() if options.shard.has(id_)}
+        if matrix is not None:
+            matrix = matrix.with_stem(f"{matrix.stem}-{options.shard.number}-{options.shard.of}")
     if cluster is not None:
         result = score_on_cluster(
             RunDir(run),
@@ -114,7 +120,7 @@ def score(options: argparse.Namespace) -> int:
     else:
         for line in report(result, corpus, survivors=options.survivors):
             print(line)
-        for line in matrix_lines(result, options.output or RunDir(run).matrix):
+        for line in matrix_lines(result, options.output or matrix or RunDir(run).matrix):
             print(line)
     return judge(state_of(result), options, baseline)
 
@@ -277,6 +283,9 @@ def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> It
         yield visible(f"corpus  {folder}")
     yield f"inputs  {result.get('inputs', 0):,}" + _flaky(result)
     counts = mutants_summary(state)
+    match result.get("shard"):
+        case {"number": int(number), "of": int(of), "mutants": int(whole)}:
+            yield f"shard   {number} of {of}, of {several(whole, 'mutant')} in all"
     yield summary_line(counts)
     warnings = result.get("warnings")
     for warning in warnings if isinstance(warnings, list) else ():

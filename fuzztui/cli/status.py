@@ -6,13 +6,14 @@ import argparse
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzztui.base.signals import is_by_signal, signal_name
 from fuzztui.base.text import ago, brief, several
+from fuzztui.cli.host_lines import by_host, host_lines, host_rows
 from fuzztui.cli.mutant_lines import found_rows, status_rows
 from fuzztui.cli.mutators import mixture_rows
 from fuzztui.cli.origins import is_run
@@ -30,9 +31,11 @@ from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.model.host_summary import is_reached
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
+    FindingTally,
     Totals,
     files_of,
     fuzzing_time,
@@ -46,10 +49,12 @@ from fuzztui.model.selectors import (
     totals,
 )
 from fuzztui.model.state import Instance, State
+from fuzztui.model.stats import PASSIVE
 from fuzztui.model.status import status_dict
 from fuzztui.model.verdicts import verdict_of
 from fuzztui.model.yields import Yields, campaign_yields, rate_words
 from fuzztui.observe.afl_names import ADDED
+from fuzztui.remote.mirrored import origin_of, run_name
 from fuzztui.watch.directories import Trees, WatchError
 from fuzztui.wire.finding_kinds import CRASH, CRASHES, KINDS
 from fuzztui.wire.verdicts import NEW, label
@@ -88,7 +93,8 @@ def status(options: argparse.Namespace) -> int:
         # A campaign that could not start has left no frozen copy.
         file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
         raise CliError(
-            f"{run}: the campaign was never started; start it with: fuzztui {file}", NOT_RUNNING
+            f"{run_name(run)}: the campaign was never started; start it with: fuzztui {file}",
+            NOT_RUNNING,
         )
     if options.json:
         print(json.dumps(status_object(run, now), indent=2))
@@ -193,11 +199,19 @@ def _unmeasured(t: Totals) -> str:
 
 def status_object(run: Path, now: RunStatus) -> dict[str, object]:
     """Return the object of ``status --json``."""
-    whole = {**status_dict(now.state), "state": now.state_name, "run": str(run), "pid": now.pid}
+    whole = {
+        **status_dict(now.state),
+        "state": now.state_name,
+        "run": run_name(run),
+        "pid": now.pid,
+    }
     whole["trouble"] = now.trouble or None
     whole |= _damage(now.state, now.problems)
     for row in whole["instances"] if now.gone_s else ():
         for age in ("age_s", "slow_age_s"):
+            row[age] = None if row[age] is None else round(row[age] + now.gone_s, 3)
+    for row in whole["hosts"] if now.gone_s else ():
+        for age in ("age_s", "for_s"):
             row[age] = None if row[age] is None else round(row[age] + now.gone_s, 3)
     return whole
 
@@ -225,6 +239,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.state_name}{reason}"),
         *([("trouble", now.trouble)] if now.trouble else []),
+        *host_rows(state, now.gone_s),
         *([("log", _lost(now))] if least else []),
         ("elapsed", _elapsed(state, budget)),
         ("execs", f"{least}{t.stats.execs:,}{per_second}"),
@@ -232,12 +247,21 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
+        *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *targeting_rows(state),
         *found_rows(state, at_least=now.is_lower_bound),
-        ("run", str(run)),
+        ("run", run_name(run)),
     ]
+
+
+def _shard(state: State) -> Iterator[tuple[str, str]]:
+    """The row about the part of the program's mutants that the campaign has."""
+    if state.shard:
+        whole = several(state.shard_mutants, "mutant")
+        numbers = ", ".join(map(str, state.shard_numbers))
+        yield "shard", f"{brief(numbers)} of {state.shards}, of {whole} in all"
 
 
 def status_text(run: Path, now: RunStatus) -> str:
@@ -246,22 +270,12 @@ def status_text(run: Path, now: RunStatus) -> str:
     lines = [f"{name:<9} {brief(text)}" for name, text in rows]
     shown, folded = folded_slots(state)
     found = tallies(state)
-    for i in shown:
-        rate = instance_throughput(
-            i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost
-        )
-        files = [(kind, files_of(kind, i, found)) for kind in KINDS if kind.folder == CRASHES]
-        crashes = "".join(f" {n:,} {kind.label}" for kind, n in files if n and kind is not CRASH)
-        lines.append(
-            f"  {brief(i.id):<9} {_word(i):<10} {i.stats.execs:>12,} execs {speed(rate):>10} "
-            f"{i.corpus:>7,} corpus {files_of(CRASH, i, found):>4,} crashes{crashes}" + _old(i, now)
-        )
-        if i.id == ORACLE and (waiting := to_look_at(i.stats.pending)):
-            lines.append(f"    {waiting}")
-        if i.reason and i.reason != state.reason:
-            lines.append(f"    {brief(i.reason)}")
-        if i.stats.other:
-            lines.append(f"    also reports {other_text(i)}")
+    for host in by_host(state, found):
+        lines += host_lines(host, state, now.gone_s)
+        for i in (i for i in shown if i.host == host.name):
+            lines += [f"  {line}" for line in _instance_lines(i, now, found)]
+    for i in (i for i in shown if i.host not in state.hosts):
+        lines += _instance_lines(i, now, found)
     lines += [folded] if folded else []
     for keys in islice(state.groups.values(), MAX_GROUPS):
         finding = state.findings[keys[0]]
@@ -270,13 +284,41 @@ def status_text(run: Path, now: RunStatus) -> str:
         about = "" if verdict == NEW else f"{label(verdict)} "
         lines.append(brief(f"  {about}{finding.category}: {finding.title}{place}"))
     if (more := len(state.groups) - MAX_GROUPS) > 0:
-        lines.append(f"  and {more:,} more: fuzztui attach {brief(str(run))} lists them all")
+        lines.append(f"  and {more:,} more: fuzztui attach {brief(run_name(run))} lists them all")
     if now.state_name == "interrupted":
         living = unsupervised(run)
         still = f"; {still_run(living)} without supervision" if living else ""
-        lines.append(f"the supervisor ended {duration(now.gone_s)} ago{still}")
-        lines.append(f"fuzztui {run / 'campaign.toml'} resumes the campaign")
+        origin = origin_of(run)
+        file = (run if origin is None else Path(origin.run)) / "campaign.toml"
+        where = "" if origin is None else f"on {origin.address}: "
+        who, again = "the supervisor", "resumes the campaign"
+        if state.hosts:
+            who, again = "the hub", "connects to the hosts, which continue without it"
+        lines.append(f"{who} ended {duration(now.gone_s)} ago{still}")
+        lines.append(f"{where}fuzztui {file} {again}")
     return "\n".join(lines)
+
+
+def _instance_lines(i: Instance, now: RunStatus, found: Mapping[str, FindingTally]) -> list[str]:
+    """Return the lines of ``status`` about one instance."""
+    if i.passive:
+        words = f"{several(i.received, 'entry', 'entries')} of another run: {brief(i.passive)}"
+        return [f"  {brief(i.id):<9} {PASSIVE:<10} {words}"]
+    state = now.state
+    rate = instance_throughput(i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost)
+    files = [(kind, files_of(kind, i, found)) for kind in KINDS if kind.folder == CRASHES]
+    crashes = "".join(f" {n:,} {kind.label}" for kind, n in files if n and kind is not CRASH)
+    lines = [
+        f"  {brief(i.id):<9} {_word(i, state):<10} {i.stats.execs:>12,} execs {speed(rate):>10} "
+        f"{i.corpus:>7,} corpus {files_of(CRASH, i, found):>4,} crashes{crashes}" + _old(i, now)
+    ]
+    if i.id == ORACLE and (waiting := to_look_at(i.stats.pending)):
+        lines.append(f"    {waiting}")
+    if i.reason and i.reason != state.reason:
+        lines.append(f"    {brief(i.reason)}")
+    if i.stats.other:
+        lines.append(f"    also reports {other_text(i)}")
+    return lines
 
 
 def _elapsed(state: State, budget: str) -> str:
@@ -299,8 +341,10 @@ def _lost(now: RunStatus) -> str:
     return f'{what}; each number means "at least"'
 
 
-def _word(i: Instance) -> str:
+def _word(i: Instance, state: State) -> str:
     """The label of an instance's state; passive instances have a label of their own."""
+    if not is_reached(state, i) and i.state not in ENDED and i.state != "waiting":
+        return f"? {brief(i.state)}"
     if i.id == ORACLE:
         return ORACLE
     return "by mutants" if i.id == MUTANT_INPUTS else brief(i.state)

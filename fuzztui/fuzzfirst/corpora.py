@@ -34,14 +34,14 @@ from fuzztui.model.state import State
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.wire.finding_kinds import FOLDERS
 
-_SLOT = re.compile(r"m([0-9]+)")
+_SLOT = re.compile(r"(?:[A-Za-z0-9-]+_)?m([0-9]+)")
 
 _FROM_SEEDS = re.compile(",orig:(?!id:)")
 """Matches the names of entries that are copies of a turn's seeds."""
 
 
 def turn_number(name: str) -> int:
-    """Return 7 for the turn ``m7``; 0 for any other name."""
+    """Return 7 for the turns ``m7`` and ``box_m7``; 0 for any other name."""
     match = _SLOT.fullmatch(name)
     return int(match[1]) if match else 0
 
@@ -97,12 +97,13 @@ class Corpora:
         """Run the seeds on the target, and read what an earlier supervisor has left."""
         self._seeds = await asyncio.to_thread(gather_seeds, self._run_dir.seeds)
         await self._transfer.start(self._seeds)
-        for place in sorted((self._run_dir.mutants / "aside").glob("m*")):
+        for place in sorted((self._run_dir.mutants / "aside").glob("*")):
             aside = await asyncio.to_thread(gather_aside, place)
             self._aside |= {one.digest: one for one in aside}
         busy = {m.slot for m in state.mutants.values() if m.stage in AT_WORK}
-        there = (path.name for path in (self._run_dir.mutants / "slots").glob("m*"))
-        done = sorted((slot for slot in there if slot not in busy), key=turn_number)
+        there = (path.name for path in (self._run_dir.mutants / "slots").glob("*"))
+        idle = (name for name in there if name not in busy and turn_number(name))
+        done = sorted(idle, key=turn_number)
         if self._sequential:
             while done and not self._last:  # a turn that never started has left nothing
                 self._last = await asyncio.to_thread(self._left_by, done.pop()) or None

@@ -15,6 +15,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.reach import BuildReach
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.process.execute import ProcessMark, execute
+from fuzztui.wire.events import MutantsShard
 
 _LIMIT_S = 7 * 86400.0
 _LONGEST_LINE = 1 << 20
@@ -47,6 +48,10 @@ class Ranking:
         """Set when the process has read the sources, or has ended."""
         self.notes: list[str] = []
         self.figures: Mapping[str, float] = {}
+        self.program, self.program_mutants = "", 0
+        """The sum of the program's mutants, and their number; set when ``ready`` is."""
+        self.shard: MutantsShard | None = None
+        """Which part of the mutants is ranked; None: all."""
 
     async def run(self) -> None:
         """Run to the end. Raises :class:`SupervisorError` if there are no mutants."""
@@ -91,6 +96,10 @@ class Ranking:
             case {"ready": list(notes)}:
                 self.notes = [str(note) for note in notes]
                 self.ready.set()
+            case {"shard": [int(number), int(of), int(mutants), str(program)]}:
+                self.shard = MutantsShard("", number, of, mutants, program)
+            case {"program": [int(mutants), str(program)]}:
+                self.program, self.program_mutants = program, mutants
             case {"mutant": dict(fields)}:
                 self._found(SourceMutant(*(fields[name] for name in _FIELDS)))
             case {"figures": dict(figures)}:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from fuzztui.base.shards import ProgramSum, Shard, parse_shard
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign, load
 from fuzztui.campaign.rundir import SupervisorError
@@ -43,6 +44,8 @@ class RankingProcess:
     reach: BuildReach = field(default_factory=BuildReach)
     notes: list[str] = field(default_factory=list)
     """Messages for the user."""
+    program_sum: ProgramSum = field(default_factory=ProgramSum)
+    """The mutants of all shards."""
     made: int = 0
     blank: int = 0
     rejected: int = 0
@@ -110,7 +113,22 @@ class RankingProcess:
             elif found.mutants and not known:
                 there = "; no function was found in the compiled sources"
             raise SupervisorError(f"mutants.sources: nothing to mutate{where}{there}")
+        for mutant in mutants:
+            self.program_sum.add(mutant.id, mutant.before, mutant.after)
+        if self.shard is not None:
+            mutants = [mutant for mutant in mutants if self.shard.has(mutant.id)]
+            if not mutants:
+                raise SupervisorError(
+                    f"mutants.shard: none of the {self.program_sum.mutants:,} mutants is in "
+                    f"{self.shard}; take fewer shards"
+                )
         return mutants
+
+    @property
+    def shard(self) -> Shard | None:
+        """The part of the mutants that is ranked; None: all."""
+        text = self.campaign.mutants["shard"]
+        return parse_shard(text) if text else None
 
     def _wants(self, mutant: SourceMutant) -> bool:
         """Whether a mutant is in the campaign's functions and covered lines."""
@@ -150,6 +168,9 @@ class RankingProcess:
 def main(arguments: list[str]) -> int:
     """Print ``{"ready"}``, ``{"mutant"}`` lines and ``{"figures"}``; or ``{"error"}``.
 
+    Before ``ready``, ``{"program"}``, the sum of all mutants, and ``{"shard"}`` if only a part of
+    them is wanted.
+
     Reads no source after ``ready``: a build may then put a mutant in its place.
     """
 
@@ -162,6 +183,10 @@ def main(arguments: list[str]) -> int:
         picks = RankingProcess(
             load(Path(arguments[0])).campaign, Path(arguments[1]), sources, reach
         )
+        if (shard := picks.shard) is not None:
+            whole = picks.program_sum
+            say(shard=[shard.number, shard.of, whole.mutants, whole.hex])
+        say(program=[picks.program_sum.mutants, picks.program_sum.hex])
         say(ready=picks.notes)
         for mutant in picks:
             say(mutant=asdict(mutant))

@@ -19,6 +19,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.backend import MutantBackend
 from fuzztui.fuzzfirst.build import directory_name
 from fuzztui.fuzzfirst.context import MutantPhaseContext
+from fuzztui.fuzzfirst.ranked import RankedMutants
 from fuzztui.fuzzfirst.ranking import Ranking
 from fuzztui.fuzzfirst.reach import BuildReach
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
@@ -119,23 +120,30 @@ class MutantSupply:
     def _key(self) -> str:
         mutants = self._campaign.mutants
         told = [self._campaign.seed, *(mutants[name] for name in _SHAPING)]
+        told += [mutants["shard"]] if mutants["shard"] else []
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
         backend, mutants = self._backend, self._campaign.mutants
-        if mutants["functions"] or mutants["covered"]:
-            self._reach = await backend.reach(seeds)
-        ranking = Ranking(self._run_dir, backend.tree, backend.sources, self._reach, self._take)
+        ranking: Ranking | RankedMutants
+        if (elsewhere := RankedMutants.of_run(self._run_dir, self._campaign, self._take)) is None:
+            if mutants["functions"] or mutants["covered"]:
+                self._reach = await backend.reach(seeds)
+            ranking = Ranking(self._run_dir, backend.tree, backend.sources, self._reach, self._take)
+        else:
+            ranking, self._reach = elsewhere, elsewhere.reach
         listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": False}))
         self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))
         await ranking.ready.wait()
         self._context.record(*(Message("info", note) for note in ranking.notes))
+        if ranking.shard is not None:
+            self._context.record(ranking.shard)
 
     def _take(self, mutant: SourceMutant) -> None:
         self._found.append(mutant)
 
-    async def _rank(self, ranking: Ranking, *, other: bool) -> None:
+    async def _rank(self, ranking: Ranking | RankedMutants, *, other: bool) -> None:
         """Record the mutants in ranking order, as they arrive.
 
         The order is the same after a restart, so mutants that are recorded are not recorded again.

@@ -138,8 +138,8 @@ class Turn:
         """Return the next turn's name: turns are numbered in the order in which they start."""
         used = [turn_number(mutant.slot) for mutant in self._context.state.mutants.values()]
         used += [turn_number(name) for name in self._context.state.instances]
-        used += [turn_number(path.name) for path in self._slots.glob("m*")]
-        return f"m{1 + max(used, default=0)}"
+        used += [turn_number(path.name) for path in self._slots.glob("*")]
+        return f"{self._campaign.name_prefix}m{1 + max(used, default=0)}"
 
     def _record_progress(
         self,

@@ -89,7 +89,7 @@ def merged(parts: Sequence[Result]) -> Result:
     first = [part for part in parts if not part.get("again")]
     warnings = dict.fromkeys(text for part in parts for text in part.get("warnings", ()))
     exact = all(part.get("exact") is True for part in parts)
-    answer = {
+    answer: Result = {
         "total": len(mutants),
         **counts,
         "static": sum(whole(part.get("static"), 0) for part in first),
@@ -98,6 +98,7 @@ def merged(parts: Sequence[Result]) -> Result:
         "inputs": parts[0].get("inputs", 0),
         "flaky": len(flaky_of(parts)),
         "warnings": list(warnings),
+        **{key: parts[0][key] for key in ("program", "shard") if key in parts[0]},
         "mutants": mutants,
     }
     if "matrix" in parts[0]:

@@ -132,12 +132,13 @@ class Launcher(Protocol):
 def instance_names(campaign: Campaign) -> list[str]:
     """Return the instances of a campaign: ``main``, ``s1``, ``s2``, ... as in AFL's documentation.
 
-    In a mutant's turn: ``m7``, ``m7-s1``, ... (AFL allows no other characters in a name).
+    In a mutant's turn: ``m7``, ``m7-s1``, ... (AFL allows no other characters in a name). On a
+    host: ``box_main``, ``box_s1``, because afl-fuzz takes entries of another ``main`` for its own.
     """
     others = (f"s{i}" for i in range(1, campaign.instances))
-    if slot := campaign.slot:
+    if slot := campaign.slot:  # begins with the host's name, too
         return [slot, *(f"{slot}-{name}" for name in others)]
-    return ["main", *others]
+    return [f"{campaign.name_prefix}{name}" for name in ("main", *others)]
 
 
 def trials_share(campaign: Campaign, index: int) -> int:

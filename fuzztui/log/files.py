@@ -38,7 +38,8 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
 
     Raises :class:`LogError` if ``path`` is not a regular file, OSError as open(2) does.
     """
-    fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    # Readable for the group: whether anybody else can reach the log, its directory decides.
+    fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o640)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise LogError(f"{path}: not a regular file; move it out of the log directory")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from fuzztui.log.blocks import RecordRange, SealedBlock, unpack_damaged
@@ -233,7 +233,7 @@ def _fitting(
         if first_of(record) > after + 1:
             problems.note_missing(where, after + 1, first_of(record) - 1)
         t = max(t, record.t)
-        records.append(record if record.t == t else Record(record.seq, t, record.event))
+        records.append(record if record.t == t else replace(record, t=t))
         after = record.seq
     return records
 

@@ -8,7 +8,7 @@ import queue
 import threading
 import zlib
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzztui.log.blocks import END, RECORDS, RecordRange, pack
@@ -74,8 +74,10 @@ class LogWriter:
         assert tail.span is not None
         self._sealer.submit(_Job(tail.path, tail.span))
 
-    def append(self, event: Event, t: float) -> Record:
+    def append(self, event: Event, t: float, origin: Record | None = None) -> Record:
         """Stamp ``event`` with the next number and campaign time ``t``, which never goes back.
+
+        ``origin``: the record of a host's log that the event comes from, with its ``host``.
 
         Raises ValueError, and stamps nothing, for an event that JSON cannot represent
         (an engine's line may contain infinite numbers).
@@ -84,10 +86,21 @@ class LogWriter:
         if not stamp >= self.last_t:
             stamp = self.last_t
         record = Record(self.last_seq + 1, stamp, event)
-        line = encode_record(record).encode() + b"\n"
-        self.last_seq, self.last_t = record.seq, stamp
-        self._waiting.append((record, line))
+        if origin is not None:
+            record = replace(record, host=origin.host, host_seq=origin.seq, host_t=origin.t)
+        self.copy(record)
         return record
+
+    def copy(self, record: Record) -> None:
+        """Append a record of another log with the number and the time that it has there.
+
+        Raises ValueError, and appends nothing, if the record is not after the last one.
+        """
+        if record.seq <= self.last_seq or record.t < self.last_t:
+            raise ValueError(f"record {record.seq} is not after record {self.last_seq}")
+        line = encode_record(record).encode() + b"\n"
+        self.last_seq, self.last_t = record.seq, record.t
+        self._waiting.append((record, line))
 
     def flush(self) -> None:
         """Write all appended records to the tail.

@@ -34,6 +34,7 @@ from fuzztui.model.state import (
     Entry,
     Finding,
     FindingVerdict,
+    Host,
     Instance,
     MixtureChange,
     Mutant,
@@ -87,7 +88,7 @@ class CheckpointMark:
 _SERIES = ("series", "instance_series")
 
 _OBJECTS = (
-    "instances", "groups", "commands", "mutation", "operators", "finished_turns",
+    "hosts", "instances", "groups", "commands", "mutation", "operators", "finished_turns",
     "mixture_changes", "lasting",
     "types", "uncovered_goals", "recent", "verdicts", *_SERIES,
     "unnumbered_groups", "unnumbered_verdicts", "regrouped", "plain_signatures",
@@ -103,6 +104,7 @@ SCHEMA = crc32(
                 [(f.name, str(f.type)) for f in fields(c)]
                 for c in (
                     State,
+                    Host,
                     Instance,
                     Stats,
                     Entry,
@@ -123,6 +125,7 @@ SCHEMA = crc32(
 """Changes whenever the state's dataclasses or the fold's meaning do."""
 
 _INSTANCE = tuple(n for n in _names(Instance) if n != "stats")
+_host_row = attrgetter(*_names(Host))
 _instance_row = attrgetter(*_INSTANCE)
 _stats_row = attrgetter(*_names(Stats))
 _entry_row = attrgetter(*_names(Entry))
@@ -148,6 +151,7 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["unknown"] = dict(state.unknown)
     head["latest"] = dict(state.latest)
     head["mutant_counts"] = dict(state.mutant_counts)
+    head["hosts"] = {name: _host_row(h) for name, h in state.hosts.items()}
     head["instances"] = [_instance_row(i) for i in state.instances.values()]
     head["stats"] = {i.id: _stats_row(i.stats) for i in state.instances.values()}
     head["commands"] = [_command_row(c) for c in state.commands.values()]
@@ -231,7 +235,7 @@ def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any
 _TYPES: dict[type[Any], dict[str, str]] = {
     cls: {f.name: str(f.type) for f in fields(cls) if f.name != "stats"}
     for cls in (
-        State, Instance, Stats, Entry, Finding, FindingVerdict, Mutant, CommandStatus,
+        State, Host, Instance, Stats, Entry, Finding, FindingVerdict, Mutant, CommandStatus,
         MutationStats, MutatorStats, MixtureChange, TargetingStats,
     )
 }  # fmt: skip
@@ -316,6 +320,7 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     for name in _SCALARS:
         _check(State, name, _TYPES[State][name], [head[name]])
     state = State(**{name: head[name] for name in _SCALARS})
+    state.hosts = _by_name(Host, head["hosts"])
     stats = _by_name(Stats, head["stats"])
     state.instances = {
         row[0]: Instance(**dict(zip(_INSTANCE, row, strict=True)), stats=stats[row[0]])

@@ -8,12 +8,14 @@ This module folds the campaign and its commands; :mod:`fuzztui.model.stats` fold
 totals, :mod:`fuzztui.model.saved` entries and findings, :mod:`fuzztui.model.groups` groups of
 findings, :mod:`fuzztui.model.verdicts` verdicts, :mod:`fuzztui.model.mutants` mutants,
 :mod:`fuzztui.model.fuzzfirst` the worklist of fuzz-first, :mod:`fuzztui.model.mutators` text
-mutators, and :mod:`fuzztui.model.targeting` types and goals.
+mutators, :mod:`fuzztui.model.targeting` types and goals, and :mod:`fuzztui.model.hosts` what other
+machines' logs say about the campaign as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -23,6 +25,7 @@ from fuzztui.model import (
     comparisons,
     fuzzfirst,
     groups,
+    hosts,
     mutants,
     mutators,
     saved,
@@ -53,6 +56,7 @@ from fuzztui.wire.events import (
     FindingDescribed,
     FindingSaved,
     GoalsUncovered,
+    HostState,
     InputShown,
     InstanceHello,
     InstanceState,
@@ -61,10 +65,12 @@ from fuzztui.wire.events import (
     MutantProgress,
     MutantRuns,
     MutantsFound,
+    MutantsShard,
     MutantState,
     MutationStats,
     MutatorStats,
     Notified,
+    PassiveInstance,
     PhaseStarted,
     Record,
     RecordsLost,
@@ -78,7 +84,7 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-FOLD_VERSION = 18
+FOLD_VERSION = 20
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100
@@ -109,13 +115,19 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
         # The supervisor never writes a time that decreases or is not a number.
         if state.t < record.t < _LONGEST_TIME:
             state.t = record.t
-        event = record.event
-        kind = type(event)
-        news = _is_news(state, event)
-        _HANDLERS.get(kind, _unhandled)(state, event, touched)
+        event: Event | None = record.event
+        kind = type(record.event)
+        news = _is_news(state, record.event)
+        if record.host:
+            event = hosts.arrived(state, record)
+        if event is not None:
+            _HANDLERS.get(type(event), _unhandled)(state, event, touched)
+        if record.host:
+            hosts.note_instance(state, record)
+            touched.campaign |= event is None
         state.cost += 1
         if kind in _LISTS:
-            state.cost += len(_LISTS[kind](event)) // _ROWS_A_RECORD
+            state.cost += len(_LISTS[kind](record.event)) // _ROWS_A_RECORD
         elif kind not in _FIGURES and news:
             state.recent.append(_representable(record, state.t))
     return touched.changes(applied, reset=fresh and applied > 0)
@@ -155,7 +167,7 @@ def _representable(record: Record, t: float) -> Record:
         encode_record(record)
     except (ValueError, RecursionError, OverflowError):
         text = f"a record of kind {type(record.event).__name__} contains values that JSON lacks"
-        return Record(record.seq, t, Message("warning", text))
+        return replace(record, t=t, event=Message("warning", text))
     return record
 
 
@@ -324,8 +336,10 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     SupervisorStarted: _supervisor_started,
     CampaignState: _campaign_state,
     CampaignEnded: _campaign_ended,
+    HostState: hosts.host_state,
     InstanceState: stats.instance_state,
     InstanceHello: stats.instance_hello,
+    PassiveInstance: stats.passive_instance,
     Stats: stats.stats,
     Synced: stats.synced,
     Resources: stats.resources,
@@ -339,6 +353,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     SkippedFrames: groups.skipped_frames,
     VerdictsChanged: verdicts.verdicts_changed,
     MutantsFound: mutants.mutants_found,
+    MutantsShard: mutants.mutants_shard,
     MutantState: mutants.mutant_state,
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
@@ -358,7 +373,9 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     Unknown: _unknown,
 }
 
-_FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress, InputShown})
+_FIGURES = frozenset(
+    {CommandProgress, InputShown, MutationStats, PassiveInstance, Resources, Stats, Synced}
+)
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),
     SkippedFrames: attrgetter("rules"),

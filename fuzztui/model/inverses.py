@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from fuzztui.base.text import brief, several
 from fuzztui.model.mutators import settings
+from fuzztui.model.passive import is_passive
 from fuzztui.model.progress import AT_WORK, WAITING
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Mutant, State
@@ -158,7 +159,7 @@ def _accepted(command: AcceptMutants | UnacceptMutants, before: State, now: Stat
 
 
 def _pause(command: Pause | Resume, before: State, now: State) -> Inverse:
-    running = [i.id for i in now.instances.values() if i.state not in ENDED]
+    running = [i.id for i in now.instances.values() if i.state not in ENDED and not is_passive(i)]
     if command.instance:
         running = [name for name in running if name == command.instance]
     differ = [name for name in running if _is_paused(before, name) != _is_paused(now, name)]

@@ -51,6 +51,17 @@ METRICS: Final = {
     "fuzztui_mutation_score_ratio": ("gauge", "Killed of all mutants, 0 to 1; a lower bound"),
     "fuzztui_log_lost_records": ("gauge", "Records that a repair of the log has given up"),
     "fuzztui_at_least": ("gauge", "1: the log is damaged, each figure is at least so large"),
+    "fuzztui_host_connected": ("gauge", "1: the host is connected to the hub, 0: it is not"),
+    "fuzztui_host_state": ("gauge", "1; the label names the state of the connection to the host"),
+    "fuzztui_host_state_seconds": ("gauge", "Seconds for which the connection is in this state"),
+    "fuzztui_host_instances": ("gauge", "Instances on a host"),
+    "fuzztui_host_executions_total": ("counter", "Executions on a host"),
+    "fuzztui_host_executions_per_second": ("gauge", "Executions per second on a host, now"),
+    "fuzztui_host_corpus_entries": ("gauge", "Entries of the queues on a host"),
+    "fuzztui_host_cores": ("gauge", "Processors that the campaign may use on a host"),
+    "fuzztui_host_used_cores": ("gauge", "Processors that the campaign uses on a host"),
+    "fuzztui_host_clock_ahead_seconds": ("gauge", "Seconds by which the host's clock is ahead"),
+    "fuzztui_host_statistics_age_seconds": ("gauge", "Age of the oldest statistics of a host"),
     "fuzztui_instance_state": ("gauge", "1; the label names the state that the instance is in"),
     "fuzztui_instance_executions_total": ("counter", "Executions of an instance"),
     "fuzztui_instance_executions_per_second": ("gauge", "Executions per second of an instance"),
@@ -123,8 +134,31 @@ def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
         for state in MUTANT_STATES:
             yield "fuzztui_mutants", {**own, "state": state}, mutants[state]
         yield from _known(own, {"fuzztui_mutation_score_ratio": mutants["score"]})
+    for host in status["hosts"]:
+        yield from _of_host({**own, "host": host["name"]}, host)
     for instance in status["instances"]:
-        yield from _of_instance({**own, "instance": instance["id"]}, instance)
+        labels = {**own, "instance": instance["id"]}
+        labels |= {"host": instance["host"]} if instance["host"] else {}
+        yield from _of_instance(labels, instance)
+
+
+def _of_host(labels: Labels, host: Mapping[str, Any]) -> Iterator[Sample]:
+    if host["connected"] is not None:
+        yield "fuzztui_host_connected", labels, int(host["connected"])
+    if host["state"]:
+        yield "fuzztui_host_state", {**labels, "state": host["state"]}, 1
+    figures = {
+        "fuzztui_host_state_seconds": host["for_s"],
+        "fuzztui_host_instances": host["instances"],
+        "fuzztui_host_executions_total": host["execs"],
+        "fuzztui_host_executions_per_second": host["execs_per_sec"],
+        "fuzztui_host_corpus_entries": host["corpus"],
+        "fuzztui_host_cores": host["cores"],
+        "fuzztui_host_used_cores": host["cpu"],
+        "fuzztui_host_statistics_age_seconds": host["age_s"],
+    }
+    yield from _known(labels, figures)
+    yield "fuzztui_host_clock_ahead_seconds", labels, host["clock_s"]
 
 
 def _of_instance(labels: Labels, instance: Mapping[str, Any]) -> Iterator[Sample]:

@@ -18,11 +18,12 @@ from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any, Final
 
+from fuzztui.base.shards import MAX_SHARDS
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.progress import tally
 from fuzztui.model.state import MUTANT_STATES, Mutant, State
 from fuzztui.model.stats import count, finite, series
-from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats
+from fuzztui.wire.events import MutantRuns, MutantsFound, MutantsShard, MutantState, MutationStats
 from fuzztui.wire.verdicts import ACCEPTED, MAX_NAME, MAX_NOTE, is_same_change
 
 _names = tuple(f.name for f in fields(Mutant))
@@ -88,6 +89,31 @@ def _text(item: dict[str, Any], name: str) -> str:
 def _number(item: dict[str, Any], name: str) -> int:
     value = item.get(name)
     return count(value) if type(value) is int else -1
+
+
+def mutants_shard(state: State, e: MutantsShard, touched: ChangesBuilder) -> None:
+    """Set which part of the program's mutants the campaign has."""
+    number, of = count(e.number), count(e.of)
+    known = 1 <= number <= of
+    state.shard, state.shards = (number, of) if known else (0, 0)
+    numbers = {n for n in e.numbers if type(n) is int and 1 <= n <= of} | {number}
+    state.shard_numbers = sorted(numbers)[:MAX_SHARDS] if known else []
+    state.shard_mutants = max(count(e.mutants), 0)
+    state.shard_program = e.program
+    touched.campaign = True
+
+
+def shard_dict(state: State) -> dict[str, Any] | None:
+    """Which part of the program's mutants the campaign has; None: all."""
+    if not state.shard:
+        return None
+    return {
+        "number": state.shard,
+        "numbers": list(state.shard_numbers),
+        "of": state.shards,
+        "mutants": state.shard_mutants,
+        "program": state.shard_program,
+    }
 
 
 def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> None:
@@ -357,6 +383,7 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
         **{word: getattr(summary, word) for word in ("total", *MUTANT_STATES, "static", ACCEPTED)},
         "score": summary.score,
         "adjusted_score": summary.adjusted,
+        "shard": shard_dict(state),
         "exact": summary.exact,
         "unsettled": summary.unsettled if summary.unsettled >= 0 else None,
         "exact_left_s": summary.left_s if summary.left_s >= 0 else None,

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 
 ORACLE = "oracle"
 """The id of this instance and the name of its directory."""
-
-FUZZLESS = frozenset({MUTANT_INPUTS, ORACLE})
-"""Passive instances: they contain saved inputs and execute no commands."""
 
 
 def to_look_at(pending: int) -> str:

@@ -54,7 +54,7 @@ def totals(state: State) -> Totals:
         for name, rule in _RULES.items()
     }
     numbers["edges_total"] = known_total(numbers["edges"], numbers["edges_total"])
-    rate = _known_rate([i.execs_per_sec for i in all_])
+    rate = known_rate([i.execs_per_sec for i in all_])
     return Totals(
         stats=Stats("", execs_per_sec=rate, **{n: v for n, v in numbers.items() if v >= 0}),
         cpu=round(sum(i.cpu for i in all_), 3),
@@ -80,7 +80,8 @@ def known_total(edges: int, total: int) -> int:
     return total if total > 0 and total >= edges else -1
 
 
-def _known_rate(rates: list[float]) -> float:
+def known_rate(rates: list[float]) -> float:
+    """Return the sum of the known rates; -1 if that is 0 and a rate is unknown."""
     known = round(sum(r for r in rates if r >= 0), 3)
     return known if known or min(rates, default=0.0) >= 0 else -1.0
 
@@ -320,6 +321,8 @@ class FindingTally:
     """Those of ``groups`` that were marked as fixed before."""
     groups_by: Mapping[str, int] = field(default_factory=dict)
     """Groups of which an instance has a file, by instance; one group can be of several."""
+    groups_on: Mapping[str, int] = field(default_factory=dict)
+    """The same by host, for a campaign on several machines."""
 
     @property
     def open(self) -> int:
@@ -338,8 +341,11 @@ def tallies(state: State) -> dict[str, FindingTally]:
     last = dict.fromkeys(KINDS, -1.0)
     by: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
     groups_by: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
+    hosts = {i.id: i.host for i in list(state.instances.values()) if i.host}
+    groups_on: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
     seen: set[str] = set()
     seen_by: set[tuple[str, str]] = set()
+    seen_on: set[tuple[str, str]] = set()
     for f in state.findings.values():
         if f.instance in mutants:
             continue
@@ -350,6 +356,11 @@ def tallies(state: State) -> dict[str, FindingTally]:
             groups_by[kind][f.instance] += 1
             if f.signature and not is_by_signal(f.signature):
                 seen_by.add((f.signature, f.instance))
+            on = f.signature, hosts.get(f.instance, "")
+            if on[1] and on not in seen_on:
+                groups_on[kind][on[1]] += 1
+                if f.signature and not is_by_signal(f.signature):
+                    seen_on.add(on)
         if f.signature not in seen:
             count[kind] += 1
             verdict = verdict_of(state, f.signature)
@@ -372,6 +383,7 @@ def tallies(state: State) -> dict[str, FindingTally]:
             judged[kind],
             again[kind],
             groups_by[kind],
+            groups_on[kind],
         )
         for kind in KINDS
         if files[kind] or kind is not OTHER

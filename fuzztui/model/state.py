@@ -87,6 +87,12 @@ class Instance:
     """Campaign time at which the instance first ran; -1: not yet."""
     ended_t: float = -1.0
     """Campaign time at which the instance ended; -1: it has not."""
+    passive: str = ""
+    """Of a directory in which nothing fuzzes: where its entries come from; else empty."""
+    received: int = 0
+    """The number of its entries then, which no total counts."""
+    host: str = ""
+    """The name of the host on which it runs; empty: the machine of this log."""
     origins: dict[str, str] = field(default_factory=dict)
     """Of an instance that fuzzes a mutant: the entries that were its seeds, by its own ids."""
 
@@ -108,6 +114,39 @@ class Instance:
     def stat(self, name: str) -> Any:
         """Return a number of the statistics by the name of its field in :class:`Stats`."""
         return getattr(self if name in FILE_COUNTS else self.stats, name)
+
+
+@dataclass(slots=True)
+class Host:
+    """A host of the campaign: the connection to it, and the run on it as its log reports it."""
+
+    name: str
+    address: str = ""
+    """What ssh connects to; an empty string: this machine."""
+    state: str = ""
+    """One of :data:`~fuzztui.wire.events.HOST_STATES`; an empty string: not connected yet."""
+    reason: str = ""
+    changed_t: float = 0.0
+    """Campaign time since when it is in this state."""
+    run: str = ""
+    clock_s: float = 0.0
+    """By how many seconds its clock is ahead."""
+    seq: int = 0
+    """The number of the last record of its log that this log contains."""
+    t: float = -1.0
+    """The campaign time of that record over there."""
+    boot: str = ""
+    """The id of the boot of its kernel when it was last connected."""
+    machine: str = ""
+    """The name that the machine has for itself."""
+    pid: int = 0
+    cores: int = 0
+    campaign: str = ""
+    """The state of the campaign over there; an empty string: not reported yet."""
+    campaign_reason: str = ""
+    stage: str = ""
+    """The phase of a fuzz-first campaign over there, as ``State.stage``."""
+    plan: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +430,8 @@ class State:
     """Campaign time at which ``wall`` was read."""
     wall: float = 0.0
     """Unix time of ``wall_t``, from the latest record with both; 0: unknown."""
+    hosts: dict[str, Host] = field(default_factory=dict)
+    """The hosts of a campaign on several machines, by name."""
     instances: dict[str, Instance] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -415,6 +456,15 @@ class State:
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)
+    shard: int = 0
+    """``mutants`` are this one of ``shards`` parts of the program's mutants; 0: all of them."""
+    shards: int = 0
+    shard_numbers: list[int] = field(default_factory=list)
+    """All parts that ``mutants`` are: more than one in a merged run."""
+    shard_mutants: int = 0
+    """The number of mutants of all shards."""
+    shard_program: str = ""
+    """The sum of these mutants (:class:`~fuzztui.wire.events.MutantsShard`)."""
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """The number of mutants in each state."""
     accepted_mutants: dict[str, dict[str, str]] = field(default_factory=dict)

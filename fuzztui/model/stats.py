@@ -5,7 +5,8 @@
 * ``rate`` and ``cpu`` are sums;
 * instances that fuzz a mutant count for ``execs``, ``rate`` and ``cpu`` only;
 * an instance that is paused or stalled, or has no process, has rate 0, whatever its last
-  statistics contain; an instance whose rate is unknown adds nothing to the sum.
+  statistics contain; an instance whose rate is unknown, also because its host is not connected,
+  adds nothing to the sum.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.series import Series
 from fuzztui.model.state import FILE_COUNTS, Instance, State
 from fuzztui.wire.afl import other_numbers
-from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats, Synced
+from fuzztui.wire.events import (
+    InstanceHello,
+    InstanceState,
+    PassiveInstance,
+    Resources,
+    Stats,
+    Synced,
+)
 
 IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished", "failed"})
 """Instance states without executions: the rate is 0."""
@@ -32,6 +40,9 @@ CPU_SERIES = "cpu_s"
 
 MAX_SERIES = 450
 """Number of series of instances from which on further instances get none."""
+
+PASSIVE = "passive"
+"""The state of an instance that only :class:`PassiveInstance` names."""
 
 _LARGE = 2**62
 
@@ -127,10 +138,19 @@ def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> N
     touched.campaign = True
 
 
+def out_of_reach(state: State, i: Instance) -> None:
+    """Note that an instance is on a host that is not connected: what it does is unknown."""
+    if i.state not in IDLE_STATES:
+        _set_rate(state, i, -1.0)
+        _set_cpu(state, i, 0.0)
+        i.rss = i.processes = 0
+
+
 def instance_hello(state: State, e: InstanceHello, touched: ChangesBuilder) -> None:
     """Set the version, the capabilities and the mutant of an instance."""
     i = instance(state, e.instance, touched)
     i.engine, i.version, i.python = e.engine, e.version, e.python
+    i.passive, i.received = "", 0  # an engine runs there now
     i.capabilities = [str(c) for c in e.capabilities]
     i.unable = {str(k): str(v) for k, v in e.unable.items()}
     i.directory = e.directory or i.directory
@@ -193,6 +213,14 @@ def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
     if e.find_age >= 0:
         i.last_find_t = max(0.0, t - e.find_age)
     i.slow_t = -1.0 if e.slow_age < 0 else max(0.0, t - e.slow_age)
+
+
+def passive_instance(state: State, e: PassiveInstance, touched: ChangesBuilder) -> None:
+    """Set where the entries of a passive instance come from, and how many there are."""
+    i = instance(state, e.instance, touched)
+    i.passive, i.received = e.source or "unknown", max(count(e.entries), 0)
+    i.state, i.reason = PASSIVE, ""
+    touched.campaign = True
 
 
 def synced(state: State, e: Synced, touched: ChangesBuilder) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from fuzztui.model.comparisons import comparisons_dict
 from fuzztui.model.discovery import discovery_dict
 from fuzztui.model.fuzzfirst import first_dict
+from fuzztui.model.host_summary import hosts_list, is_reached
 from fuzztui.model.mutants import mutants_dict
 from fuzztui.model.mutators import mixture_dict
 from fuzztui.model.selectors import (
@@ -76,6 +77,7 @@ def status_dict(state: State) -> dict[str, Any]:
             _instance_dict(i, state, found, yields.instances.get(i.id))
             for i in state.instances.values()
         ],
+        "hosts": hosts_list(state, found),
         "pending_commands": pending_commands(state),
         "at_least": state.lost > 0,
         "lost_records": state.lost,
@@ -143,14 +145,17 @@ def _instance_dict(
         **{kind.label: files_of(kind, i, found) for kind in map(kind_of, found)},
         "coverage": _coverage_dict(i.stats),
         "stability": _or_none(i.stats.stability),
-        "cpu": i.cpu,
-        "rss": i.rss,
+        "cpu": i.cpu if is_reached(state, i) else None,
+        "rss": i.rss if is_reached(state, i) else None,
         "yield": None if yields is None else yields_dict(yields),
         "stats_s": _or_none(i.stats_t),
         "age_s": None if over else _age(i.stats_t, state.t),
         "slow_age_s": None if over else _age(i.slow_t, state.t),
+        "host": i.host or None,
         "directory": i.directory or None,
         "mutant": i.mutant or None,
+        "passive": i.passive or None,
+        "received": i.received if i.passive else None,
         "peers": i.peers,
         "capabilities": i.capabilities,
         "unable": i.unable,

@@ -25,19 +25,19 @@ _MAX_SOCKET_FILE = 4096
 _LINK = ".run"
 
 
-def socket_path(run: Path) -> Path:
+def socket_path(run: Path, group: int = -1) -> Path:
     """Return a path for the run's socket, in a directory that is created if it is missing.
 
-    The directory is private: mode 0700, owned by this user, not a symlink. Raises OSError
-    if no directory is suitable.
+    The directory is private: mode 0700, owned by this user, not a symlink. Members of ``group``
+    (a gid; -1: none) may enter it. Raises OSError if no directory is suitable.
     """
-    name = hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:16] + ".sock"
+    name = _name(run)
     rejected = []
-    for directory in _places(run):
+    for directory in _places(run) if group < 0 else [Path(f"/tmp/fuzztui-{os.getuid()}-{group}")]:
         path = directory / name
         if len(os.fsencode(path)) > MAX_ADDRESS:
             rejected.append(f"{directory} (its path is too long)")
-        elif not _private(directory):
+        elif not _private(directory, group):
             rejected.append(f"{directory} (not a private directory of this user)")
         else:
             return path
@@ -45,6 +45,10 @@ def socket_path(run: Path) -> Path:
         f"no directory for the control socket: {', '.join(rejected)}; "
         "set XDG_RUNTIME_DIR to a private directory with a short path"
     )
+
+
+def _name(run: Path) -> str:
+    return hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:16] + ".sock"
 
 
 def _places(run: Path) -> Iterator[Path]:
@@ -59,14 +63,17 @@ def _shared() -> Iterator[Path]:
     yield Path(f"/tmp/fuzztui-{os.getuid()}")
 
 
-def _private(directory: Path) -> bool:
+def _private(directory: Path, group: int = -1) -> bool:
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
         status = directory.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
             return False
-        if status.st_mode & 0o077:
-            directory.chmod(0o700)
+        if group >= 0 and status.st_gid != group:
+            os.chown(directory, -1, group, follow_symlinks=False)
+        mode = 0o700 if group < 0 else 0o710
+        if stat.S_IMODE(status.st_mode) != mode:
+            directory.chmod(mode)
     except OSError:
         return False
     return os.access(directory, os.W_OK | os.X_OK)
@@ -96,16 +103,21 @@ def read_socket_path(run: Path) -> Path | None:
 
 
 def link_to_run(run: Path, path: Path) -> None:
-    """Create the symlink from the socket's directory to the run; failing to do so is harmless."""
-    if path.parent not in _shared():
-        return  # the socket is in the run itself
+    """Create the symlink to the run where its user's commands look for it.
+
+    That is next to its socket ``path``, unless others may enter there. Failing to do so is
+    harmless.
+    """
+    places = [path.parent] if path.parent in _shared() else _shared()
+    link = next((p / path.with_suffix(_LINK).name for p in places if _private(p)), None)
     with contextlib.suppress(OSError):  # usually it exists already
-        path.with_suffix(_LINK).symlink_to(run.resolve(), target_is_directory=True)
+        if link is not None:
+            link.symlink_to(run.resolve(), target_is_directory=True)
 
 
 def withdraw(path: Path) -> None:
-    """Remove the socket and the symlink next to it."""
-    for file in (path, path.with_suffix(_LINK)):
+    """Remove the socket and the symlink to the run."""
+    for file in (path, *((place / path.name).with_suffix(_LINK) for place in _shared())):
         with contextlib.suppress(OSError):
             file.unlink()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import socket
 import threading
@@ -12,17 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fuzztui.remote.access import account, author, peer_of, user_name
 from fuzztui.remote.address import read_socket_path
 from fuzztui.remote.lock import running
 from fuzztui.remote.protocol import (
     APPLIED,
     MAX_LINE,
+    MAX_NAME,
     PROTO,
     TIMEOUT,
     ProtocolError,
     decode,
     encode,
-    peer_uid,
 )
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
@@ -93,6 +93,10 @@ class ControlClient:
         except BaseException:
             self._socket.close()
             raise
+        self.why_not_steer = str(hello.get("why_not_steer", ""))[:500]
+        """Why this user may give no commands; an empty string if it may."""
+        self.author = author(self._by, str(hello.get("account") or self._by)[:MAX_NAME])
+        """What the log names as the author of this client's commands."""
 
     def send(
         self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
@@ -103,14 +107,8 @@ class ControlClient:
         If there is no answer in time, the result is ``pending``. Raises :class:`RemoteError`
         if the supervisor closed the connection or rejected the request.
         """
-        deadline = time.monotonic() + timeout
-        with self._turn:
-            self._check()
-            self._n = n = self._n + 1
-            request = {"n": n, "command": encode_command(command), "by": self._by}
-            about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
-            self._write({**request, **about, "patience": timeout})
-        message = self._result(n, deadline)
+        about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
+        message = self._ask({"command": encode_command(command), **about}, timeout)
         if message is None or message["result"] == TIMEOUT:
             waited = "no answer yet: the command is pending; the answer will be in the log"
             return Result(False, str((message or {}).get("detail") or waited), pending=True)
@@ -121,6 +119,25 @@ class ControlClient:
             instance=str(message.get("instance", "")),
             trial=trial if isinstance(trial, int) else -1,
         )
+
+    def fetch(self, file: str, timeout: float = 10.0) -> str:
+        """Have a file of a mirrored run copied from its host; ``file``: its path in the run.
+
+        Returns why that failed, or an empty string. Raises :class:`RemoteError`.
+        """
+        message = self._ask({"fetch": file}, timeout)
+        if message is None:
+            return "no answer yet"
+        return "" if message["result"] == APPLIED else str(message.get("detail"))[:500]
+
+    def _ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any] | None:
+        """Send a request; return its result, None if there is none in time."""
+        deadline = time.monotonic() + timeout
+        with self._turn:
+            self._check()
+            self._n = n = self._n + 1
+            self._write({"n": n, **request, "by": self._by, "patience": timeout})
+        return self._result(n, deadline)
 
     def close(self) -> None:
         """Close the connection; commands in progress continue."""
@@ -203,14 +220,7 @@ def _lost(error: OSError) -> RemoteError:
 
 def sender() -> str:
     """Who sends commands from this process: user and machine."""
-    return f"{_user()}@{socket.gethostname()}"
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a uid without a name, as in containers
-        return str(os.getuid())
+    return account(os.getuid())
 
 
 def _connect(run: Path) -> socket.socket:
@@ -221,9 +231,9 @@ def _connect(run: Path) -> socket.socket:
         if path is None:
             raise FileNotFoundError("the run does not name a socket")
         sock.connect(os.fspath(path))
-        uid = peer_uid(sock)
+        uid = peer_of(sock).uid
         if uid not in (os.getuid(), run.stat().st_uid):
-            raise PermissionError(f"the socket {path} belongs to user {uid}")
+            raise PermissionError(f"the socket {path} belongs to {user_name(uid)}")
     except (OSError, ValueError) as e:
         sock.close()
         pid = running(run)

@@ -37,10 +37,11 @@ class LockHeld(Exception):
 class RunLock:
     """The lock, held from construction until :meth:`release` or the end of the process.
 
-    Raises :class:`LockHeld`, or OSError if the file system has no locks.
+    ``pid``: the process that readers are told; None: this one. Raises :class:`LockHeld`, or
+    OSError if the file system has no locks.
     """
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, pid: int | None = None) -> None:
         self._path = _path(run)
         self._fd = os.open(self._path, _WRITE, 0o600)
         try:
@@ -50,7 +51,8 @@ class RunLock:
             raise
         os.ftruncate(self._fd, 0)
         self._in_trouble = False
-        os.pwrite(self._fd, (b"%d\n" % os.getpid()).ljust(_MESSAGE_AT) + b" " * _MESSAGE_BYTES, 0)
+        named = b"%d\n" % (os.getpid() if pid is None else pid)
+        os.pwrite(self._fd, named.ljust(_MESSAGE_AT) + b" " * _MESSAGE_BYTES, 0)
 
     def _take(self, run: Path) -> None:
         # Several tries: running() holds a shared lock for an instant.

@@ -8,8 +8,6 @@ answered with ``{"error": message}`` and the connection is closed.
 from __future__ import annotations
 
 import json
-import socket
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +19,9 @@ PROTO = 1
 
 MAX_LINE = 64 * 1024
 """Bytes in one message, newline included."""
+
+MAX_NAME = 200
+"""Characters of a user's name, or of the id of a command."""
 
 APPLIED, REJECTED, TIMEOUT = "applied", "rejected", "timeout"
 
@@ -57,10 +58,3 @@ def decode(line: bytes) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise ProtocolError("not a JSON object")
     return message
-
-
-def peer_uid(sock: socket.socket) -> int:
-    """The user id of the process at the other end, from the kernel."""
-    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    uid: int = struct.unpack("3i", raw)[1]
-    return uid

@@ -80,6 +80,12 @@ class CampaignLog:
         for event in events:
             self._react(event)
 
+    def relay(self, origin: Record, event: Event) -> None:
+        """Log ``event``, which has come from the record ``origin`` of a host's log."""
+        record = self._writer.append(event, self.clock.now(), origin)
+        apply(self.state, [record])
+        self._react(event)
+
     def carried(self, positions: Mapping[str, int]) -> None:
         """Note that all engine events up to these byte positions have been recorded."""
         if positions != self.offsets.bytes:

@@ -107,14 +107,24 @@ class CommandRouter:
         """Answers that are given when the end of the campaign is in the log."""
 
     def submit(
-        self, command: Command, by: str, *, undoes: Sequence[str] = (), step: str = ""
+        self,
+        command: Command,
+        by: str,
+        *,
+        undoes: Sequence[str] = (),
+        step: str = "",
+        hub_id: str = "",
     ) -> Ticket:
         """Log a command and carry it out. Every ticket gets an answer.
 
-        ``undoes`` and ``step``: see :class:`~fuzztui.wire.events.CommandIssued`.
+        ``undoes`` and ``step``: see :class:`~fuzztui.wire.events.CommandIssued`. A hub sends a
+        command again, with the same ``hub_id``, if it has lost the connection meanwhile.
         """
         context = self._context
-        command_id = f"c{context.state.seq + 1}"  # unique, like the sequence numbers of the log
+        if hub_id and (ticket := self._sent_before(hub_id)):
+            return ticket
+        # Unique, like the sequence numbers of the log.
+        command_id = hub_id or f"c{context.state.seq + 1}"
         done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
         entry = self._open[command_id] = _OpenCommand(command, done)
         context.record(CommandIssued(command_id, encode_command(command), by, [*undoes], step))
@@ -122,6 +132,18 @@ class CommandRouter:
             self._reject(command_id, "", "the campaign log cannot be written (disk full?)")
         else:
             self._execute(command_id, entry, by)
+        return Ticket(command_id, done)
+
+    def _sent_before(self, command_id: str) -> Ticket | None:
+        """The ticket of a command that is in the log already; None if it is new."""
+        if entry := self._open.get(command_id):
+            return Ticket(command_id, entry.done)
+        status = self._context.state.commands.get(command_id)
+        if status is None:
+            return None
+        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
+        result = APPLIED if status.state == "applied" else REJECTED
+        done.set_result(CommandAnswer(result, status.text, status.instance, status.trial))
         return Ticket(command_id, done)
 
     def resume(self) -> None:

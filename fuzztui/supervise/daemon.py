@@ -114,12 +114,17 @@ _MAX_TAIL = 64 * 1024
 
 
 def start(
-    run: Path, frozen: str | None = None, *, progress: Callable[[str], None] = lambda text: None
+    run: Path,
+    frozen: str | None = None,
+    *,
+    progress: Callable[[str], None] = lambda text: None,
+    module: str = "fuzztui.supervise",
 ) -> int:
     """Supervise the campaign frozen in ``RUN/campaign.toml``, in the background.
 
     ``frozen``: the text of another campaign, which replaces that file once the campaign has
-    started. The text is passed in memory, so that a killed start leaves no file behind.
+    started. ``module``: that of the process: another one for a campaign with hosts. The text is
+    passed in memory, so that a killed start leaves no file behind.
     Returns the supervisor's pid once the log is open, the control socket listens and
     the engines have been started or adopted. ``progress`` is called with a message about each slow
     step. Raises :class:`SupervisorError` with the reason if the start fails, :class:`Unfit`
@@ -138,7 +143,7 @@ def start(
     try:
         # -P: a fuzztui/ or asyncio.py in the current directory must not be imported.
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "fuzztui.supervise", run, *of, "--detach", str(theirs)],
+            [sys.executable, "-P", "-m", module, run, *of, "--detach", str(theirs)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,

@@ -16,7 +16,7 @@ from fuzztui.fuzzfirst.phase import MutantPhase
 from fuzztui.instances.launcher import instance_names
 from fuzztui.instances.life import TERM_GRACE_S, InstanceLife
 from fuzztui.instances.process import EngineProcess
-from fuzztui.model.oracle import FUZZLESS
+from fuzztui.model.passive import is_passive
 from fuzztui.model.selectors import ENDED
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.observation import ObservationLoop
@@ -117,9 +117,8 @@ class CampaignStartup:
 
     async def _retire(self) -> None:
         """End the instances of an earlier start that this campaign no longer has."""
-        ours = {*instance_names(self._campaign), *FUZZLESS}
-        known = self._state.instances
-        gone = [name for name in known if name not in ours and not known[name].mutant]
+        ours, known = instance_names(self._campaign), self._state.instances
+        gone = [n for n, i in known.items() if n not in ours and not (i.mutant or is_passive(i))]
         await asyncio.gather(*(self._retire_one(n) for n in gone if known[n].state not in ENDED))
 
     async def _retire_one(self, name: str) -> None:

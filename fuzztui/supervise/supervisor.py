@@ -25,6 +25,7 @@ from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.mutators.process import CollectorProcess
 from fuzztui.notify.notifier import Notifier
+from fuzztui.observe.passive import PassiveDirectories
 from fuzztui.oracle.process import OracleProcess
 from fuzztui.process.execute import children
 from fuzztui.process.identity import kill_marked
@@ -40,6 +41,7 @@ from fuzztui.supervise.observation import ObservationLoop
 from fuzztui.supervise.phases import CampaignPhases
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.resume import CampaignStartup
+from fuzztui.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.write_check import Notice, WriteCheck
 from fuzztui.verdicts.judging import verdicts_file
@@ -95,6 +97,7 @@ class Supervisor:
         self._campaign = campaign
         self._run_dir = run_dir
         self._launcher = launcher = launcher_for(campaign.kind)
+        self._sharing = RunSharing(campaign, run_dir)
         self._progress = progress
         progress("opening the campaign log")
         notice = Notice(trouble)
@@ -116,6 +119,7 @@ class Supervisor:
         self._tasks = Tasks(self.record)
         self._observation = ObservationLoop(run_dir, launcher, self._log, self._tasks)
         self.observe_final = self._observation.observe_final
+        self._passive = PassiveDirectories(run_dir.out)
         self._setup_messages: Sequence[Message] = ()
         self._stop_request = StopRequest()
         self.abide = self._stop_request.wait
@@ -145,7 +149,7 @@ class Supervisor:
             **(worklist_handlers(self.state, self.record) if campaign.mutants else {}),
         }
         self._router = CommandRouter(self)
-        self._server = ControlServer(run_dir.path, self._router.submit)
+        self._server = ControlServer(run_dir.path, self._router.submit, self._sharing.access)
 
     def setup(self) -> None:
         """Prepare what all instances need, unless engines run already. Blocking.
@@ -173,7 +177,7 @@ class Supervisor:
         cannot start; nothing has been logged then.
         """
         try:
-            socket_path(self._run_dir.path)
+            socket_path(self._run_dir.path, self._sharing.access.gid)
         except OSError as e:
             raise SupervisorError(str(e)) from None
         loop = asyncio.get_running_loop()
@@ -183,6 +187,7 @@ class Supervisor:
         reaper = Reaper(lambda: {life.pid for life in self.lives.values()} | children())
         reaper.start(loop)
         await self._begin()
+        await asyncio.to_thread(self._sharing.share_all)
         with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         ready()
@@ -194,7 +199,10 @@ class Supervisor:
         tasks.repeat(self._watch_signals, HALTS_S)
         tasks.repeat(self._check_writing, RESOURCES_S)
         tasks.repeat(self._tidy, TIDY_S)
+        tasks.repeat(self._look_for_passive, RESOURCES_S)
         tasks.repeat(self._verdicts.run, RESOURCES_S)
+        if self._sharing.on:
+            tasks.repeat(self._sharing.run, SHARE_S)
         if self._triage:
             tasks.repeat(self._triage.run, RESOURCES_S)
         if self._notifier:
@@ -218,7 +226,7 @@ class Supervisor:
 
     async def _begin(self) -> None:
         """Create and observe the directories, then start or resume the campaign."""
-        notes = [*self._log.repairs, *self._setup_messages]
+        notes = [*self._log.repairs, *self._setup_messages, *self._sharing.notes]
         try:
             notes += self._observation.add(self.lives.values())
         except OSError as e:
@@ -310,6 +318,7 @@ class Supervisor:
         if first := self._phases.first:
             first.on_event(event)
         life = self.lives.get(getattr(event, "instance", ""))
+        self._sharing.saw(event)
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)
         if self._notifier:
@@ -360,6 +369,11 @@ class Supervisor:
         if self._log.writable:  # otherwise the same problem is already reported
             directories = [life.directory for life in self.lives.values() if not life.over]
             await self._write_check.check([self._run_dir.supervisor, *directories])
+
+    async def _look_for_passive(self) -> None:
+        if self._log.writable:  # each change is returned once
+            known = {MUTANT_INPUTS, ORACLE, *self.lives}
+            self.record(*await asyncio.to_thread(self._passive.look, known))
 
     async def _tidy(self) -> None:
         for life in list(self.lives.values()):

@@ -16,6 +16,7 @@ from fuzztui.tui.base.pauses import short_pauses
 
 if TYPE_CHECKING:
     from fuzztui.model.state import State
+    from fuzztui.remote.mirrored import RunUser
     from fuzztui.report.compared import RunComparison
     from fuzztui.session import Session
     from fuzztui.tui.app.app import Opening
@@ -39,6 +40,7 @@ def run_app(
     control: bool = True,
     died: Callable[[], str] = lambda: "",
     opened: Callable[[Session], Session] = lambda session: session,
+    user: RunUser | None = None,
 ) -> int:
     """Show a campaign until the user leaves. Returns an exit status for the shell.
 
@@ -47,7 +49,8 @@ def run_app(
     (campaign time, seconds) apply to replays. ``control`` False: no commands can be sent. ``died``
     (must not block) returns why the log's writer ended, an empty string while the writer lives;
     only for watched campaigns. ``opened`` is called with the new session and returns the session
-    to show. Must be called in the main thread, on a terminal.
+    to show. ``user``: of a run that another user owns, or that is on another machine. Must be
+    called in the main thread, on a terminal.
     """
     if not _at_terminal("use --headless or `fuzztui status`"):
         return 2
@@ -65,6 +68,8 @@ def run_app(
 
     themes, problems = load_themes()
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
+    if user is not None and run is not None:
+        opening = _seen_by(user, opening, run, died)
     open_log = opening.session
     screens = [screen.scopes() for screen in FuzzApp.MODES.values()]
     config, wrong = load_config(config_path(), {*themes, *BUILTIN_THEMES}, screens)
@@ -78,10 +83,11 @@ def run_app(
         session=lambda: opened(open_log()),
     )
     if run is not None and mode == "live":
+        looked_at = run if user is None or user.origin is None else Path(user.origin.spec)
         opening = replace(
             opening,
-            last_look=lambda: last_look(run),
-            remember_look=lambda look: remember_look(run, look),
+            last_look=lambda: last_look(looked_at),
+            remember_look=lambda look: remember_look(looked_at, look),
         )
     chosen, unfit = _chosen_theme(theme, config.file.theme, themes)
     if chosen is None:
@@ -284,4 +290,30 @@ def _opening(
         past=lambda c: state_at_end(log_path) if c is None else state_before(log_path, c),
         come_back="" if run is None else shlex.join(["fuzztui", "attach", str(run)]),
         go_on="" if run is None else shlex.join(["fuzztui", str(run / "campaign.toml")]),
+    )
+
+
+def _seen_by(user: RunUser, opening: Opening, run: Path, died: Callable[[], str]) -> Opening:
+    """Open a run for a user who is not its owner, or whose machine it is not on.
+
+    ``died``: why the process that mirrors a run on another machine has ended; "": it lives.
+    """
+    from fuzztui.remote.lock import trouble
+    from fuzztui.tui.frame.command_sender import CommandSender
+    from fuzztui.tui.labels.run_commands import run_command, set_origin
+
+    steering = None if opening.steering is None else CommandSender(run, by=user.by)
+    opening = replace(opening, steering=steering, read_only=user.why_not_steer)
+    origin = user.origin
+    if origin is None:
+        return opening
+    set_origin(run, origin)
+    return replace(
+        opening,
+        remote=True,
+        # Its end says nothing about the supervisor over there.
+        running=lambda: -1 if died() else opening.running(),
+        unwritten=lambda: died() or trouble(run),
+        come_back=shlex.join(["fuzztui", "attach", origin.spec]),
+        go_on=run_command(run, ["fuzztui", str(run / "campaign.toml")]),
     )

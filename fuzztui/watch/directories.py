@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from fuzztui.observe.afl_names import ADDED, parse_name
+from fuzztui.observe.passive import source_of
 from fuzztui.wire.finding_kinds import FOLDERS
 
 MAX_INSTANCES = 1000
@@ -101,12 +102,14 @@ class Trees:
 def is_instance(path: str) -> bool:
     """Whether AFL saves, or saved, inputs in this directory.
 
-    A ``queue/`` alone is not enough, as many projects have one. fuzztui's ``added/`` is a passive
-    instance, in which nothing fuzzes: False.
+    A ``queue/`` alone is not enough, as many projects have one. In a passive instance, such as
+    fuzztui's ``added/``, nothing fuzzes: False.
     """
     if os.path.lexists(f"{path}/fuzzer_stats"):
         return True
     if os.path.basename(path) == ADDED or not os.path.isdir(f"{path}/queue"):  # noqa: PTH112, PTH119
+        return False
+    if source_of(path) is not None:
         return False
     finds = [f"{path}/{folder}" for folder in FOLDERS]
     return any(map(os.path.isdir, finds)) or _is_afls(f"{path}/queue")

@@ -4,6 +4,9 @@ A record is one line::
 
     {"s": 17, "t": 3.25, "k": "entry_saved", "instance": "main", "id": 4, ...}
 
+An event that was relayed from a host also has ``h``, ``hs`` and ``ht``
+(:class:`~fuzztui.wire.events.Record`).
+
 Engines write the same without ``s`` and ``t`` into their ``events.jsonl``; the supervisor adds
 both. Fields with their default value are left out, unknown fields are ignored, an unknown kind
 becomes :class:`~fuzztui.wire.events.Unknown` with its data, so that a log of a newer version
@@ -184,13 +187,17 @@ def _loads(line: str | bytes) -> dict[str, Any]:
     return data
 
 
+_OF_RECORD = frozenset({"k", "s", "t", "h", "hs", "ht"})
+"""Keys of a line that are not fields of its event."""
+
+
 def _event_from_json(data: dict[str, Any]) -> Event:
     kind = data.get("k")
     if not isinstance(kind, str):
         raise CodecError("k, the kind of event, is missing")
     cls = EVENT_KINDS.get(kind)
     if cls is None:
-        rest = {k: v for k, v in data.items() if k not in ("k", "s", "t")}
+        rest = {k: v for k, v in data.items() if k not in _OF_RECORD}
         if not is_sound(rest):
             raise CodecError(f"{kind!r:.60} has an impossible number or too many levels")
         return Unknown(name=kind, data=rest)
@@ -213,6 +220,10 @@ def encode_record(record: Record) -> str:
     if not _is_stamp(record.seq, record.t):
         raise CodecError(_NO_STAMP)
     out: dict[str, Any] = {"s": record.seq, "t": round(record.t, 4)}
+    if record.host:
+        if not _is_stamp(record.host_seq, record.host_t):
+            raise CodecError(_NO_HOST_STAMP)
+        out |= {"h": record.host, "hs": record.host_seq, "ht": round(record.host_t, 4)}
     _event_to_json(record.event, out)
     return _dumps(out)
 
@@ -226,9 +237,17 @@ def record_from_json(data: dict[str, Any]) -> Record:
     t: Any = data.get("t")
     if not _is_stamp(seq, t):
         raise CodecError(_NO_STAMP)
-    return Record(seq, float(t), _event_from_json(data))
+    if "h" not in data:
+        return Record(seq, float(t), _event_from_json(data))
+    host: Any = data["h"]
+    host_seq: Any = data.get("hs")
+    host_t: Any = data.get("ht")
+    if type(host) is not str or not host or not _is_stamp(host_seq, host_t):
+        raise CodecError(_NO_HOST_STAMP)
+    return Record(seq, float(t), _event_from_json(data), host, host_seq, float(host_t))
 
 
+_NO_HOST_STAMP = "h, hs or ht, an event's host, number and time there, is missing or impossible"
 _NO_STAMP = "s or t, the number and the time of the record, is missing or impossible"
 
 

@@ -33,12 +33,20 @@ class Record:
     """An event with its sequence number and campaign time.
 
     ``seq`` counts from 1 without gaps. ``t``: seconds since the campaign first started, without
-    the time in which neither the supervisor nor an engine ran; it never decreases.
+    the time in which neither the supervisor nor an engine ran; it never decreases. For an event of
+    a host ``t`` is the time at which it arrived here, because clocks of hosts differ.
     """
 
     seq: int
     t: float
     event: Event
+    host: str = ""
+    """The name of the host in whose log the event was first; empty: this log's own event."""
+    host_seq: int = 0
+    """Its sequence number in the log of the host. The last one of a host is where relaying
+    continues."""
+    host_t: float = -1.0
+    """Its campaign time in the log of the host; -1: this log's own event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +124,34 @@ class CampaignEnded(Event):
     reason: str = ""
 
 
+# --------------------------------------------------------------------- hosts
+
+
+HOST_STATES: Final = ("connecting", "preparing", "connected", "lost", "failed", "ended")
+"""States of the connection to a host; ``preparing``: fuzztui and the campaign are sent to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostState(Event):
+    """The connection to a host changed. ``state``: one of :data:`HOST_STATES`; ``reason``: a text.
+
+    ``address``: what ssh connects to; empty: this machine. ``run``: the run directory over there.
+    ``clock_s``: by how many seconds the clock of the host is ahead of this machine's. ``boot``: the
+    id of the boot of its kernel. ``rewound``: the record of its log after which relaying continues,
+    because later ones that were relayed are not in it any more (a power cut); -1: it was not.
+    """
+
+    kind: ClassVar[str] = "host_state"
+    host: str
+    state: str
+    reason: str = ""
+    address: str = ""
+    run: str = ""
+    clock_s: float = 0.0
+    boot: str = ""
+    rewound: Count = -1
+
+
 # ----------------------------------------------------------------- instances
 
 
@@ -161,6 +197,20 @@ class InstanceHello(Event):
     directory: str = ""
     mutant: str = ""
     """The id of the mutant that the instance fuzzes; an empty string: the original."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassiveInstance(Event):
+    """A directory in ``out/`` in which nothing fuzzes and from which the engines import.
+
+    ``source``: where its entries come from, a text. ``entries``: their number. They are entries of
+    another run: there is no :class:`EntrySaved` of them here, and no total counts them.
+    """
+
+    kind: ClassVar[str] = "passive_instance"
+    instance: str
+    source: str = ""
+    entries: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,6 +495,24 @@ class MutantsFound(Event):
     file: str = ""
     path: str = ""
     mutants: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class MutantsShard(Event):
+    """Only a part of the program's mutants belongs to this campaign (:mod:`fuzztui.base.shards`).
+
+    Shard ``number`` of ``of``, from 1. ``mutants``: of all shards. ``program``: the sum of their
+    ids and code; two campaigns are of one program if they have the same. Replaces earlier ones.
+    """
+
+    kind: ClassVar[str] = "mutants_shard"
+    instance: str
+    number: Count = 0
+    of: Count = 0
+    mutants: Count = 0
+    program: str = ""
+    numbers: list[int] = field(default_factory=list)
+    """Of a merged run: all its shards, if some are missing; else only ``number`` is there."""
 
 
 @dataclass(frozen=True, slots=True)

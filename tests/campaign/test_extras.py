@@ -1,6 +1,9 @@
 """A campaign that needs an extra is refused without it, before anything starts."""
 
+from pathlib import Path
+
 import pytest
+import tomli
 
 from fuzztui.campaign import CampaignError, extras, load
 from fuzztui.campaign.extras import missing_extra, refuse_missing_extras
@@ -50,6 +53,20 @@ def test_without_a_package_its_key_is_refused(loaded, extra, monkeypatch):
     (problem,) = refusal.value.problems
     assert problem.key == KEYS[extra]
     assert f"'fuzztui[{extra}]'" in problem.text
+
+
+def test_a_host_is_told_the_packages(monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "is_shipped", lambda: True)
+    assert missing_extra("spoton").endswith("install 'mypy>=2.0,<2.5'")
+    assert missing_extra("first").endswith("install 'numpy>=1.26' 'rapidfuzz>=3.6'")
+
+
+def test_requirements_are_those_of_the_package():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    declared = tomli.loads(text)["project"]["optional-dependencies"]
+    for extra, modules in extras.MODULES.items():
+        assert set(modules.values()) <= set(declared[extra])
 
 
 def test_the_extras_are_those_of_the_package(monkeypatch):

@@ -19,7 +19,7 @@ SUFFIXES = {"", ".py", ".toml", ".md", ".yml", ".yaml", ".c", ".h", ".sh", ".cfg
 MACHINE = re.compile(
     r"""/(?<![\w.>*\])-]/)                              # the path is absolute
     (?:root(?!\w)|(?:work|opt|mnt|srv|Users)/\w
-      |home/(?!(?:me|user|somebody)\b)\w               # people in examples
+      |home/(?!(?:me|user|somebody|fuzz)\b)\w          # people in examples, on test hosts
       |usr/local/(?!bin:)\w)
     |[.]pyenv\b""",
     re.VERBOSE,

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from hosted import hosted, write_run
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
@@ -102,3 +103,44 @@ def test_errors(run, capsys, argv, code):
 def test_an_empty_log_is_an_error(run, capsys):
     write(run)
     assert ask(capsys, run)[0] == NOT_RUNNING
+
+
+def test_events_of_hosts_name_the_host(tmp_path, capsys):
+    write_run(tmp_path / "c", hosted(2, 1, seconds=120, lost=["h2"], lost_s=30))
+    _, lines, _ = ask(capsys, tmp_path / "c")
+    begins = [line.split() for line in lines if "campaign " in line]
+    assert [words[3] for words in begins if words[2] == "campaign"][-2:] == ["h2", "running"]
+    assert any(words[3:5] == ["h1", "running"] for words in begins)
+    lost = next(line for line in lines if " lost: " in line)
+    assert lost.split()[2:4] == ["host", "h2"]
+    assert any("ann@box2:/runs/ann/run2" in line and "ahead" in line for line in lines)
+    _, lines, _ = ask(capsys, tmp_path / "c", "--json", "--kind", "campaign_state")
+    shown = [json.loads(line) for line in lines]
+    assert {row.get("h") for row in shown} == {None, "h1", "h2"}
+    assert all({"hs", "ht"} <= row.keys() for row in shown if "h" in row)
+
+
+def test_only_the_events_of_one_host(tmp_path, capsys):
+    write_run(tmp_path / "c", hosted(3, 2, seconds=120))
+    code, lines, _ = ask(capsys, tmp_path / "c", "--json", "--host", "h2")
+    assert code == DONE
+    shown = [json.loads(line) for line in lines]
+    assert {row.get("h") or row["host"] for row in shown} == {"h2"}
+    assert any(row["k"] == "host_state" for row in shown)
+    both = ask(capsys, tmp_path / "c", "--json", "--host", "h2", "--host", "h1")[1]
+    assert len(both) > len(lines)
+
+
+def test_an_unknown_host_is_an_error_that_names_the_hosts(tmp_path, capsys):
+    write_run(tmp_path / "c", hosted(2, 1, seconds=60))
+    code, _, err = ask(capsys, tmp_path / "c", "--host", "h9", "--json")
+    assert code == USAGE
+    assert "h1, h2" in err
+    assert (
+        ask(capsys, tmp_path / "c", "--host", "h9", "--after", "5")[0] == DONE
+    )  # not the whole log
+
+
+def test_a_host_of_a_campaign_without_hosts_is_an_error(run, capsys):
+    write(run, CampaignStarted("c", "zest", "m:f"))
+    assert ask(capsys, run, "--host", "h1")[0] == USAGE

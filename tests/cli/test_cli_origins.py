@@ -315,7 +315,7 @@ def test_two_that_begin_another_at_once_begin_two(project, monkeypatch):
     begin(project / "runs/c", file)
     started = []
 
-    def start(where, frozen, progress):
+    def start(where, frozen, progress, module):
         started.append(where.name)
         if where.name == "c-2":
             begin(where, file)

@@ -18,6 +18,7 @@ from supervised import rack
 
 from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError
 from fuzztui.log.files import SEALED
+from fuzztui.observe.passive import make_passive
 from fuzztui.process.identity import boot_id
 from fuzztui.remote.lock import running, trouble
 from fuzztui.wire.commands import Stop
@@ -540,6 +541,26 @@ def test_fewer_and_more_instances_than_before(made):
     s.over()
     s.start(instances=3)
     s.until(lambda st: st.instances.get("s2") and st.instances["s1"].state == "running")
+
+
+@pytest.mark.slow
+def test_a_passive_instance_stays_one_over_restarts(made):
+    s = made()
+    s.start()
+    s.until(busy)
+    make_passive(s.run / "out/box_main", "box")
+    (s.run / "out/box_main/queue").mkdir()
+    (s.run / "out/box_main/queue/id:000000,op:x").write_bytes(b"x")
+    s.until(lambda st: "box_main" in st.instances)
+    s.kill_supervisor()
+    s.start()
+    s.until(lambda st: st.supervisor_pid == running(s.run) and st.state == "running")
+    os.kill(running(s.run), signal.SIGTERM)
+    state = s.over()
+    one = state.instances["box_main"]
+    assert (one.state, one.passive, one.received, one.reason) == ("passive", "box", 1, "")
+    assert not (s.run / "out/box_main/spec.json").exists()
+    assert not [e for e in s.events(EntrySaved) if e.instance == "box_main"]
 
 
 @pytest.mark.slow

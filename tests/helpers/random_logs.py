@@ -23,7 +23,7 @@ from fuzztui.wire.codec import (
     encode_record,
 )
 from fuzztui.wire.commands import COMMAND_NAMES
-from fuzztui.wire.events import EVENT_KINDS, Event, Record, Unknown
+from fuzztui.wire.events import EVENT_KINDS, HOST_STATES, Event, Record, Unknown
 
 EVIL = "[/x][bold red]\x1b[2J\x1b]0;pwn\x07\u202e\u200b\ud800\tend\n"
 TEXTS = [
@@ -40,6 +40,7 @@ TEXTS = [
 ]
 NAMES = ["main", "s1", "s2", "added", "handed", "oracle", "", EVIL, "n" * 200]
 MUTANTS = ["m:f:math:0:*", "m:f:negate:1:", "m7", "", EVIL, "z" * 400]
+HOSTS = ["h1", "h2", "h3", EVIL, "n" * 200]
 TYPES = ["datetime.date", "int", "m.C", EVIL, "x" * 300, ""]
 PLACES = ["a.py:1:then", "a.py:1:else", "a.py:7:loop", "b.py:999999999999:then", EVIL, "l" * 600]
 WORDS = [
@@ -75,6 +76,7 @@ POOLS: dict[str, list[Any]] = {
     "ignored": PLACES,
     "gone": PLACES,
     "phase": ["", "exact", EVIL],
+    "host": ["", *HOSTS],
     "killer": ["main/0", "main/3", "s1/1", "nobody", EVIL],
 }  # fmt: skip
 
@@ -87,6 +89,11 @@ class _Dice:
         self.wild = self.rng.choice([0.0, 0.05, 0.3, 0.9])
         self.evil = self.rng.choice([0.0, 0.1, 0.5])
         self.names = self.rng.sample(NAMES, self.rng.randint(1, 5))
+        self.hosts: list[str] = []
+        """The hosts whose logs this log has events of."""
+        if self.rng.random() < 0.4:
+            self.hosts = self.rng.sample(HOSTS, self.rng.randint(1, 3))
+            self.names += [f"{self.rng.choice(self.hosts)}_{name}" for name in ("main", "s1")]
 
     def pick(self, values: list[Any]) -> Any:
         value = self.rng.choice(values)
@@ -191,6 +198,20 @@ class _Dice:
             6,
         )
 
+    def record(self, seq: int, t: float, event: Event) -> Record:
+        """Of a log with hosts most events come from one of them."""
+        if not self.hosts or self.rng.random() < 0.3:
+            return Record(seq, t, event)
+        return Record(
+            seq, t, event, self.rng.choice(self.hosts), self.rng.randint(1, 99), self.rng.random()
+        )
+
+    def _host_state_state(self) -> str:
+        return str(self.pick([*HOST_STATES, *HOST_STATES, "?", ""]))
+
+    def _host_state_host(self) -> str:
+        return str(self.pick(self.hosts or HOSTS))
+
     def _mutant_state_id(self) -> str:
         return str(self.pick(MUTANTS))
 
@@ -280,6 +301,8 @@ def random_log(seed: int, most: int = 90) -> list[Record]:
     wanted: list[str] = []
     if rng.random() < 0.7:
         wanted = ["campaign_started", "supervisor_started", "campaign_state"]
+    if dice.hosts:
+        wanted += ["host_state"] * rng.randint(1, 4)
     if rng.random() < 0.4:
         wanted += ["instance_state", "instance_hello", "stage_started", "stats"]
     focus = rng.sample(kinds, rng.randint(1, 8)) if rng.random() < 0.3 else kinds
@@ -290,7 +313,7 @@ def random_log(seed: int, most: int = 90) -> list[Record]:
         event = dice.event(EVENT_KINDS.get(kind, Unknown))
         seq += 1 if rng.random() > 0.01 else rng.randint(1, 50)  # a record that was damaged
         t = min(round(t + rng.choice(STEPS) * rng.random(), 4), 9e11)
-        records.append(decode_record(encode_record(Record(seq, t, event))))
+        records.append(decode_record(encode_record(dice.record(seq, t, event))))
     return records
 
 

@@ -20,6 +20,8 @@ PACKAGES = (
     (r"ccache", "ccache"),
     (r"libstb", "libstb-dev"),
     (r"util-linux|unshare", "util-linux"),
+    (r"iproute2", "iproute2"),
+    (r"nftables", "nftables"),
 )
 """By what a reason to skip mentions: Debian's packages."""
 

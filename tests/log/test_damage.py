@@ -210,6 +210,8 @@ COMMANDS = {
     "types --json": ["types", "RUN", "--json"],
     "replay --json": ["replay", "RUN", "--json"],
     "replay --json --at": ["replay", "RUN", "--json", "--at", "1s"],
+    "sync": ["sync", "RUN", "SHARED"],
+    "merge": ["merge", "RUN", "WHOLE", "-o", "SHARED"],
     "ctl aiming": ["ctl", "RUN", "ban", "t"],
     "ctl of mutants": ["ctl", "RUN", "weigh", "t", "3"],
 }
@@ -225,6 +227,7 @@ READ_NO_LOG = {
     "themes",
     "config",
     "run",
+    "hosts",
     "ci",
     "cluster",
 }
@@ -244,7 +247,7 @@ def test_no_command_is_silent_about_damage(whole, run, capsys, monkeypatch, name
         return DONE
 
     monkeypatch.setattr(fuzztui.tui, "run_app", screen)
-    paths = {"RUN": str(run), "WHOLE": str(whole)}
+    paths = {"RUN": str(run), "WHOLE": str(whole), "SHARED": str(run.parent / "shared")}
     argv = [paths.get(word, word) for word in COMMANDS[name]]
     sound, _, err = ask(capsys, *argv)
     assert "damaged" not in err

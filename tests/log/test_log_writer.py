@@ -42,6 +42,19 @@ def test_stamps(tmp_path):
     writer.close()
 
 
+def test_records_of_another_log_keep_number_and_time(tmp_path):
+    writer = LogWriter(tmp_path)
+    copies = [Record(3, 1.5, note(1)), Record(4, 1.5, note(2), "h1", 7, 0.5)]
+    for record in copies:
+        writer.copy(record)
+    for earlier in (Record(4, 2.0, note(3)), Record(5, 1.0, note(3))):
+        with pytest.raises(ValueError, match="is not after"):
+            writer.copy(earlier)
+    writer.flush()
+    assert list(LogReader(tmp_path).records()) == copies
+    writer.close()
+
+
 def test_what_append_returns_is_what_is_read(tmp_path):
     writer = LogWriter(tmp_path)
     records = fill(writer, 5)

@@ -25,6 +25,7 @@ from fuzztui.wire.events import (
     InstanceHello,
     InstanceState,
     Message,
+    PassiveInstance,
     Record,
     Resources,
     Stats,
@@ -283,6 +284,19 @@ def test_whose_queues_an_instance_imports():
     state = fold(Synced("main", {"s1": 12, "stranger": 3, "odd": "x", "worse": True}))
     assert state.instances["main"].peers == {"s1": 12, "stranger": 3}
     assert not state.recent
+
+
+def test_entries_of_a_passive_instance_are_not_the_campaigns():
+    state = fold(Stats("main", 100, corpus=7), PassiveInstance("box_main", "box:/shared", 40))
+    one = state.instances["box_main"]
+    assert (one.state, one.passive, one.received) == ("passive", "box:/shared", 40)
+    assert (totals(state).stats.corpus, totals(state).stats.execs) == (7, 100)
+    assert not state.recent
+    row = status_dict(state)["instances"][1]
+    assert (row["passive"], row["received"], row["corpus"]) == ("box:/shared", 40, 0)
+    assert from_json(to_json(state)).instances == state.instances
+    fold(InstanceHello("box_main", "zest"), InstanceState("box_main", "running"), state=state)
+    assert (one.state, one.passive, one.received) == ("running", "", 0)
 
 
 def test_what_cannot_be_asked_and_where_it_lies():

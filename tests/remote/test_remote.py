@@ -17,6 +17,7 @@ import pytest
 
 from fuzztui.cli import ctl, main
 from fuzztui.cli.output import DONE, NOT_RUNNING
+from fuzztui.remote.access import Access, Peer, account, author, peer_of
 from fuzztui.remote.address import (
     MAX_ADDRESS,
     read_socket_path,
@@ -27,7 +28,7 @@ from fuzztui.remote.address import (
 from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError
 from fuzztui.remote.lock import LockHeld, RunLock, running, trouble
 from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
-from fuzztui.remote.server import ControlServer, Ticket
+from fuzztui.remote.server import Beyond, ControlServer, Ticket
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, Pause, SkipEntry, Stop
 
@@ -156,14 +157,22 @@ def test_what_is_published_is_read_back(run):
 class Fake:
     """A server in a loop of its own in a thread, as the supervisor's is in a process."""
 
-    def __init__(self, run: Path, *, listening: bool = True) -> None:
+    def __init__(
+        self,
+        run: Path,
+        *,
+        listening: bool = True,
+        access: Access | None = None,
+        beyond: Beyond | None = None,
+        fetch=None,
+    ) -> None:
         self.run = run
         self.asked: list[tuple[Command, str]] = []
         self.lock = RunLock(run)
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
-        self.server = ControlServer(run, self.submit)
+        self.server = ControlServer(run, self.submit, access, beyond, fetch)
         if listening:
             self.do(self.server.listen())
 
@@ -171,7 +180,13 @@ class Fake:
         return asyncio.run_coroutine_threadsafe(job, self.loop).result(20)
 
     def submit(
-        self, command: Command, by: str, *, undoes: Sequence[str] = (), step: str = ""
+        self,
+        command: Command,
+        by: str,
+        *,
+        undoes: Sequence[str] = (),
+        step: str = "",
+        hub_id: str = "",
     ) -> Ticket:
         self.asked.append((command, by))
         self.about = undoes, step
@@ -411,12 +426,117 @@ def test_a_supervisor_that_goes_away_is_an_error_in_words(run):
 
 
 def test_another_users_process_is_refused(fake, monkeypatch):
-    monkeypatch.setattr("fuzztui.remote.server.peer_uid", lambda sock: 12345)
-    with pytest.raises(RemoteError, match="another user"):
+    monkeypatch.setattr("fuzztui.remote.server.peer_of", lambda sock: Peer(12345))
+    with pytest.raises(RemoteError, match="belongs to"):
         ControlClient(fake.run, "test")
 
 
 def test_a_socket_of_another_users_is_not_talked_to(fake, monkeypatch):
-    monkeypatch.setattr("fuzztui.remote.client.peer_uid", lambda sock: 12345)
-    with pytest.raises(RemoteError, match="belongs to user 12345"):
+    monkeypatch.setattr("fuzztui.remote.client.peer_of", lambda sock: Peer(12345))
+    with pytest.raises(RemoteError, match="belongs to 12345"):
         ControlClient(fake.run, "test")
+
+
+# ------------------------------------------------------------------------- who may what
+
+
+def test_the_kernel_names_user_and_groups():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        peer = peer_of(ours)
+    assert peer.uid == os.getuid()
+    assert peer.groups >= {os.getgid(), *os.getgroups()}
+
+
+GROUP = Peer(12345, frozenset({54321}))
+
+
+@pytest.mark.parametrize(
+    ("peer", "access", "read", "steer"),
+    [
+        (Peer(0), Access(), True, True),
+        (Peer(os.getuid()), Access(), True, True),
+        (GROUP, Access(), False, False),
+        (GROUP, Access(54321, "fuzzers"), True, False),
+        (GROUP, Access(54321, "fuzzers", may_steer=True), True, True),
+        (Peer(12345, frozenset({1})), Access(54321, "fuzzers", may_steer=True), False, False),
+    ],
+)
+def test_who_may_read_and_who_may_steer(peer, access, read, steer):
+    assert access.may_read(peer) is read
+    assert (access.why_not_steer(peer) == "") is steer
+
+
+def test_members_of_the_group_may_look_and_their_commands_are_rejected(run, monkeypatch):
+    fake = Fake(run, access=Access(os.getgid(), "fuzzers"))
+    try:
+        monkeypatch.setattr(
+            "fuzztui.remote.server.peer_of", lambda sock: Peer(12345, frozenset({os.getgid()}))
+        )
+        client = ControlClient(run, "test")
+        assert "group_may_steer" in client.why_not_steer
+        result = client.send(Pause())
+        assert (result.ok, result.detail) == (False, client.why_not_steer)
+        assert not fake.asked
+        client.close()
+        with raw(fake) as impolite:  # one that does not read the greeting
+            impolite.sendall(b'{"proto": 1}\n{"n": 1, "command": {"c": "stop"}, "by": "me"}\n')
+            assert b"rejected" in impolite.recv(1) + impolite.recv(65536) + impolite.recv(65536)
+        assert not fake.asked
+    finally:
+        fake.close()
+
+
+def test_the_socket_of_a_shared_run_is_for_the_group_only(run):
+    fake = Fake(run, access=Access(os.getgid(), "fuzzers", may_steer=True))
+    try:
+        path = fake.server.path
+        assert path.parent.stat().st_mode & 0o777 == 0o710
+        assert path.stat().st_mode & 0o777 == 0o660
+        assert path.parent.stat().st_gid == path.stat().st_gid == os.getgid()
+        assert run in supervised_runs()  # its owner still finds it
+    finally:
+        fake.close()
+    assert not path.exists() and run not in supervised_runs()
+    path.parent.rmdir()
+
+
+def test_a_command_names_the_claimed_author_and_the_account(fake):
+    ours = account(os.getuid())
+    with raw(fake) as sock:
+        sock.sendall(b'{"proto": 1}\n')
+        for by in ("", ours, "ann@laptop"):
+            line = {"n": 1, "command": encode_command(Pause()), "by": by}
+            sock.sendall(json.dumps(line).encode() + b"\n")
+        received = b""
+        while received.count(b'"result"') < 3:
+            received += sock.recv(65536)
+    assert [by for _, by in fake.asked] == [ours, ours, f"ann@laptop as {ours}"]
+    assert author("root@box as x", "ann@box").endswith(" as ann@box")
+
+
+def test_a_server_for_another_machine_tells_what_that_machine_allows(run):
+    asked = []
+
+    async def fetch(file: str) -> str:
+        asked.append(file)
+        return "" if file == "out/a" else "it is gone"
+
+    fake = Fake(run, beyond=Beyond(account="fuzz@box"), fetch=fetch)
+    try:
+        client = ControlClient(run, "test")
+        assert client.author == f"{account(os.getuid())} as fuzz@box"
+        assert (client.fetch("out/a"), client.fetch("out/b")) == ("", "it is gone")
+        assert asked == ["out/a", "out/b"]
+        assert client.send(Pause()).ok  # other requests are as ever
+        client.close()
+        assert run not in supervised_runs()  # which are those of this machine
+    finally:
+        fake.close()
+
+
+def test_a_supervisor_fetches_nothing(fake):
+    client = ControlClient(fake.run, "test")
+    with pytest.raises(RemoteError):
+        client.fetch("out/a")
+    client.close()

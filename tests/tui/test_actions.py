@@ -52,7 +52,7 @@ OWNERS = {
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
-    mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
+    mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True, hosts=True,
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 
@@ -102,6 +102,7 @@ def test_bindings_carry_the_ids_for_keymaps():
     [
         ({"mode": "replay"}, "replay"),
         ({"control": False}, "viewing only"),
+        ({"read_only": "opened with --read-only"}, "opened with --read-only"),
         ({"state": "finished"}, "has finished"),
         ({"alive": False}, "no supervisor"),
         ({"state": "starting"}, "still starting"),
@@ -112,6 +113,14 @@ def test_bindings_carry_the_ids_for_keymaps():
 )
 def test_why_an_entry_cannot_be_promoted(changes, words):
     assert words in BY_ID["entry.promote"].why_not(replace(READY, **changes))
+
+
+@pytest.mark.parametrize("changes", [{"read_only": "only look"}, {"remote": True}])
+def test_what_a_screen_does_itself_after_the_end_needs_the_run_and_the_right(changes):
+    ended = replace(READY, state="finished", alive=False)
+    for id in ("finding.minimise", "finding.judge", "app.undo"):
+        assert not BY_ID[id].why_not(ended), id
+        assert BY_ID[id].why_not(replace(ended, **changes)), id
 
 
 def test_whether_it_is_paused_decides_the_label():

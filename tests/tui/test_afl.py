@@ -13,7 +13,8 @@ from fuzztui.model.status import status_dict
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.labels.events import describe
-from fuzztui.tui.labels.instances import flow, trouble, whole
+from fuzztui.tui.labels.facts import flow
+from fuzztui.tui.labels.instances import trouble, whole
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command

@@ -5,6 +5,7 @@ import re
 import pytest
 from aimed import aimed
 from fakes import running
+from hosted import hosted
 from mixed import mixed
 from mutated import mutated
 from rich._palettes import EIGHT_BIT_PALETTE
@@ -73,6 +74,7 @@ LOGS = {
     "text": (lambda: mixed(instances=("main",)), "16"),
     "spoton": (aimed, "17"),
     "first": (midway, "14"),
+    "hosts": (hosted, "135"),
 }
 
 

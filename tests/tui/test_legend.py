@@ -8,6 +8,7 @@ import pytest
 from aimed import aimed
 from fakes import running
 from fleet import fleet
+from hosted import hosted
 from mixed import mixed
 from mutated import mutated
 from turnlog import midway
@@ -17,7 +18,7 @@ from fuzztui.tui.labels.legend import ABOVE
 
 CAMPAIGNS = {
     "zest": running, "mu2": mutated, "afl": lambda: fleet(2, seconds=30), "text": mixed,
-    "spoton": aimed, "fuzz-first": midway,
+    "spoton": aimed, "fuzz-first": midway, "hosts": hosted,
 }  # fmt: skip
 
 

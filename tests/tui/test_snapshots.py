@@ -4,6 +4,7 @@ import pytest
 from aimed import aimed
 from fakes import running, started
 from fleet import fleet
+from hosted import hosted
 from mixed import mixed
 from mutated import analysis, mutated
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
@@ -86,6 +87,29 @@ AIMED = {
     "overview-spoton-120x40": ((120, 40), "1", False),
     "overview-spoton-220x60": ((220, 60), "1", False),
 }
+
+
+# Campaigns on hosts, of which one or two are lost: how many, instances on each, keys.
+HOSTED = {
+    "hosts-80x24": ((80, 24), 3, 2, ""),
+    "hosts-120x40": ((120, 40), 3, 2, ""),
+    "hosts-220x60": ((220, 60), 4, 8, ""),
+    "hosts-table-80x24": ((80, 24), 3, 2, "t"),
+    "hosts-table-120x40": ((120, 40), 50, 4, "t"),
+    "hosts-log-80x24": ((80, 24), 3, 2, "5"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTED)
+async def test_screen_with_hosts(drive, picture, name):
+    size, many, each, keys = HOSTED[name]
+    lost = [host for host in ("h2", "h7") if int(host[1:]) <= many]
+    async with drive(hosted(many, each, lost=lost), size=size, run=None) as d:
+        await d.press(*keys, "j")
+        await d.until(lambda: "0:10:00" in d.text())
+        await d.still()
+        assert d.text() + "\n" == picture
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from textual.worker import WorkType
 from fuzztui.base.text import several
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fuzzfirst import can_go_on
+from fuzztui.model.host_summary import waiting_commands
 from fuzztui.model.selectors import ENDED, FindingTally, tallies
 from fuzztui.model.state import Changes, CommandStatus, State
 from fuzztui.session import Session
@@ -55,7 +56,7 @@ from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
-from fuzztui.tui.labels import instances
+from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
 from fuzztui.tui.labels.worklist import Worklist
@@ -96,6 +97,10 @@ class Opening:
     """Returns why the watcher of someone else's campaign ended; an empty string while it lives."""
     steering: CommandSender | None = None
     """None: commands cannot be sent."""
+    read_only: str = ""
+    """Why no commands are sent although they could be; an empty string: they are."""
+    remote: bool = False
+    """Whether the run is on another machine."""
     come_back: str = ""
     """The command line that shows the campaign again."""
     go_on: str = ""
@@ -454,12 +459,17 @@ class FuzzApp(ReplayControls, CampaignControls):
             troubles.append(f"The watcher has ended, nothing is updated any more: {self._dead}")
         elif self.status.orphaned:
             how = f"Resume with: {self._opening.go_on}" if self._opening.go_on else ""
-            troubles.append(f"No supervisor is running; all entries and findings are kept. {how}")
+            what = "No supervisor is running; all entries and findings are kept."
+            if self.status.hosts:
+                what = "No hub is running; the hosts continue without it."
+            troubles.append(f"{what} {how}")
         elif self.status.state == "failed":
             # Tables and the event list cut the reason, which is the most important text now.
             every = instances.present(self.campaign.instances.values())
             troubles += instances.failure(self.status.reason, every)
         elif not self.status.over:
+            troubles += filter(None, [hosts.host_warning(self.status)])
+            troubles += filter(None, [hosts.waiting_text(waiting_commands(self.campaign))])
             bad = instances.trouble(instances.present(self.campaign.instances.values()))
             troubles += [bad] if bad else []
         return troubles
@@ -525,7 +535,10 @@ class FuzzApp(ReplayControls, CampaignControls):
             mutators=self.status.mixture is not None or self.status.state == "empty",
             aims=self.status.aims or self.status.state == "empty",
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
+            hosts=bool(self.status.hosts),
             control=self._opening.steering is not None,
+            read_only=self._opening.read_only,
+            remote=self._opening.remote,
             undo=self.why_not_undo(),
             watched=self.watched,
             alive=self._alive,

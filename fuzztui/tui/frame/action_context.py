@@ -34,6 +34,10 @@ class ActionContext:
     """Whether mutants have budget left, so that restarting the campaign continues their phase."""
     control: bool = True
     """False if the campaign was opened for viewing only."""
+    read_only: str = ""
+    """Why this user may not steer the campaign, or does not want to; an empty string: may."""
+    remote: bool = False
+    """Whether the run is on another machine, so that only its supervisor can change it."""
     watched: bool = False
     """Whether this is a watched campaign of someone else, which cannot be steered from here."""
     alive: bool | None = None
@@ -74,6 +78,10 @@ class ActionContext:
     """Whether the campaign's engine targets types, or its log was not read yet."""
     aiming: TargetingContext | None = None
     """The row under the cursor on the screen of types; None on other screens."""
+    hosts: bool = False
+    """Whether the campaign runs on hosts."""
+    on_hosts: bool = False
+    """Whether the Overview shows the table of hosts."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The keys that the user has set, by the id of the action; others have the registry's."""
 
@@ -129,6 +137,8 @@ class Action:
     queue: bool | None = None
     """True: in the footer of fuzz-first campaigns only; False: of other campaigns only; None: of
     all."""
+    hosts: bool = False
+    """Whether only campaigns on hosts show this action in the footer."""
     command: Callable[..., Command] | None = None
     """Makes the command that this action sends. Its scope's screen passes what the row means there:
     id and instance of an entry, a selection of mutants, or a :class:`TargetingContext`."""
@@ -201,6 +211,8 @@ class Action:
             return "Play" if now.paused_replay else "Pause"
         if self.id == "finding.minimise" and now.minimising:
             return "Cancel"
+        if self.id == "overview.hosts" and now.on_hosts:
+            return "Instances"
         if self.id == "mixture.adaptive" and now.adaptive:
             return "Hold fixed"
         if self.id.startswith("types.") and now.aiming is not None:
@@ -253,10 +265,12 @@ def why_not_steer(now: ActionContext) -> str:
         return "watched only: start the campaign with fuzztui to steer it"
     if not now.control:
         return "opened for viewing only"
+    if now.read_only:
+        return now.read_only
     if now.state in ENDED:
         return f"the campaign has {now.state}"
     if now.alive is False:
-        return "no supervisor is running"
+        return "no hub is running" if now.hosts else "no supervisor is running"
     if now.state in ("empty", "starting"):
         return "the campaign is still starting"
     return ""
@@ -302,7 +316,7 @@ def why_not_judge_finding(now: ActionContext) -> str:
 
 def without_supervisor(now: ActionContext) -> bool:
     """Whether this is a run of fuzztui without a supervisor."""
-    ours = now.mode == "live" and now.control and not now.watched
+    ours = now.mode == "live" and now.control and not (now.watched or now.read_only or now.remote)
     return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
 
 
@@ -440,6 +454,11 @@ def why_not_move_boundary(boundary: int, by: int) -> WhyNot:
         return stuck(now.mixture, boundary, by)
 
     return why_not
+
+
+def why_not_show_hosts(now: ActionContext) -> str:
+    """Why the table of hosts cannot be shown."""
+    return "" if now.hosts else "this campaign has no [hosts]: all of it runs on one machine"
 
 
 def why_not_show_types(now: ActionContext) -> str:

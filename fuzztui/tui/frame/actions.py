@@ -21,6 +21,7 @@ from fuzztui.tui.frame.action_context import (
     why_not_mix,
     why_not_move_boundary,
     why_not_pause,
+    why_not_show_hosts,
     why_not_show_mutators,
     why_not_show_types,
     why_not_skip_current,
@@ -214,6 +215,12 @@ _LOOKING = (
         )
     ),
     Action(
+        "overview.hosts", ("t",), "Hosts",
+        "Switch between the instances and the hosts with their sums; enter: those of one host",
+        "Campaign",
+        scope="overview", check=why_not_show_hosts, footer=11, hosts=True,
+    ),
+    Action(
         "overview.copy_next", ("c",), "Copy command",
         "Copy a command line of the closing card; again: the one after it", "Campaign",
         scope="overview", footer=9, mode="live", ended=True,
@@ -280,7 +287,7 @@ _LOOKING = (
     ),
     Action(
         "log.instance", ("i",), "Instance",
-        "Show only the instance under the cursor, or all", "Log",
+        "Show only the instance or host under the cursor, or all", "Log",
         scope="log", footer=11,
     ),
     Action(

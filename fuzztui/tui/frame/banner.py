@@ -15,7 +15,11 @@ MOST = 3
 class Banner(Canvas):
     """Up to three lines for each problem; hidden if there is none."""
 
-    DEFAULT_CSS = "Banner { height: auto; display: none; background: $failed 18%; }"
+    # With the terminal's own colours there are no shades: the sign would not be seen.
+    DEFAULT_CSS = """
+    Banner { height: auto; display: none; background: $failed 18%; }
+    Banner:ansi { background: ansi_default; }
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -254,8 +254,14 @@ class CampaignControls(ThemedApp):
     def do_campaign_add_seed(self) -> None:
         """Ask for the path of a seed and send it."""
 
+        remote = self.action_context().remote
+
         def answered(text: str | None) -> None:
             if not text:
+                return
+            if remote and not text.startswith("/"):
+                why = "Add seed: the run is on another machine; name an absolute path there"
+                self.notify(why, severity="warning", markup=False)
                 return
             try:
                 file = os.path.abspath(Path(text).expanduser())  # noqa: PTH100 - links stay
@@ -265,8 +271,8 @@ class CampaignControls(ThemedApp):
             self.steer(AddSeed(file), f"add seed {file}")
 
         question = (
-            "Path of a file to add to the campaign. Each instance imports the input if it covers "
-            "something new there."
+            f"Path of a file{' on the machine of the run' * remote} to add to the campaign. Each "
+            "instance imports the input if it covers something new there."
         )
         self.push_screen(AskScreen("Add seed", question, "~/seeds/one.bin", MAX_PATH), answered)
 

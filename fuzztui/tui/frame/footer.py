@@ -100,6 +100,7 @@ def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
         and a.mode in ("", now.mode)
         and a.engine in ("", now.engine)
         and a.queue in (None, bool(now.stage))
+        and (now.hosts or not a.hosts)
         and not a.elsewhere(now)
         and not (a.ended and now.state not in ENDED)
         and not (now.state in ENDED and a.mode == "live" and a.why_not(now))

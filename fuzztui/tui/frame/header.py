@@ -13,6 +13,7 @@ from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.events import state_sign, state_style
+from fuzztui.tui.labels.hosts import hosts_text
 from fuzztui.wire.events import ALL_GONE
 
 FINDINGS = "findings"
@@ -110,7 +111,8 @@ class Header(StatusCanvas):
     def _badge(self) -> list[TextSpan]:
         s = self._status
         if s.orphaned:
-            return [TextSpan(f"✗ NO {'WATCHER' if s.watched else 'SUPERVISOR'} ", "bold failed")]
+            who = "WATCHER" if s.watched else "HUB" if s.hosts else "SUPERVISOR"
+            return [TextSpan(f"✗ NO {who} ", "bold failed")]
         word = "deleted" if s.reason == ALL_GONE else s.state
         spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
         if s.watched:
@@ -119,6 +121,9 @@ class Header(StatusCanvas):
             spans.insert(0, TextSpan(f"nothing new for {format.span(s.quiet_s)} ", "hang"))
         if s.pending:
             spans.insert(0, TextSpan(f"{s.pending} pending ", "pending"))
+        words, bad = hosts_text(s.hosts.values())
+        if words:
+            spans.insert(0, TextSpan(f"{words} ", "bold failed" if bad and not s.over else "muted"))
         if s.stats_age > s.fresh_s or (s.watched and s.stats_age >= 0):
             style = "hang" if s.stats_age > s.stale_s else "muted"
             age = format.age_from(s.fresh_s, s.stats_age)

@@ -61,9 +61,17 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
         if file is None:
             return None
         name, read = file
-        return f"{name} {row.shown_seq}", lambda: InputContent(
-            read(), self._shown.read(row.shown_seq)
-        )
+        instance = self.campaign.instances.get(row.instance)
+        away = "" if instance is None else instance.host
+
+        def content() -> InputContent:
+            preview = read()
+            if preview.gone and away:
+                text = f"only on the host {away}: findings and entries of its main are copied here"
+                preview = replace(preview, problem=text)
+            return InputContent(preview, self._shown.read(row.shown_seq))
+
+        return f"{name} {row.shown_seq}", content
 
     # ------------------------------------------------------------- actions
 

@@ -56,7 +56,7 @@ class PendingCommands:
             return ""
         status, command = waiting[-1]
         instance = getattr(command, "instance", "") or "the engines"
-        return f"sent by {status.by or 'another user'}, waiting for {instance}…"
+        return f"sent by {status.by or 'another user'}, {status.text or f'waiting for {instance}'}…"
 
     def add(self, commands: Iterable[Command], after: float = SETTLE_S) -> None:
         """Send ``commands`` after ``after`` seconds; each replaces a pending one with its key."""

@@ -86,8 +86,8 @@ class CampaignScreen(Screen[None]):
             wanted += reached[-1:]
         self.add_class(*wanted)  # at once: each change restyles all widgets
         for table in self.query(BigTable):
-            table.meanings = LEGEND.get(self.TAB, {})
-            table.choose_columns(self.host.columns_of(self.TAB))
+            table.meanings = LEGEND.get(table.topic or self.TAB, {})
+            table.choose_columns(self.host.columns_of(table.topic or self.TAB))
 
     @property
     def may_take_focus(self) -> bool:
@@ -113,12 +113,16 @@ class CampaignScreen(Screen[None]):
 
     def column_meanings(self) -> list[tuple[str, str]]:
         """Return titles and meanings of this screen's columns, and of the words above them."""
-        meanings = LEGEND.get(self.TAB, {})
-        columns = [c for table in self.query(BigTable) if table.display for c in table.columns]
+        tables = [table for table in self.query(BigTable) if table.display]
         above = ABOVE.get(
             "fuzz-first" if self.TAB == "mutants" and self.campaign.stage else self.TAB
         )
-        titles = [(c.title, meanings.get(c.id, "")) for c in columns if c.title]
+        titles = [
+            (c.title, table.meanings.get(c.id, ""))
+            for table in tables
+            for c in table.columns
+            if c.title
+        ]
         return [*titles, *(above or {}).items()]
 
     @property

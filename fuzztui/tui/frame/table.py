@@ -127,6 +127,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     class Worked(Marked):
         """Rows were filtered or sorted further: see :attr:`Rows.pending`."""
 
+    topic = ""
+    """The name of the columns for users' choices and the help; an empty string: the screen's."""
     meanings: Mapping[str, str] = MappingProxyType({})
     """What the columns mean, by id: shown under the pointer."""
 

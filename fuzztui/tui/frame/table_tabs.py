@@ -7,29 +7,38 @@ from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.host import host
 
-OTHER = "types.other"
-"""The action that switches between the tables."""
-
 
 class TableTabs(Canvas):
-    """One line above the table of types or of uncovered goals."""
+    """One line above two tables, with the titles and the numbers of rows of both.
+
+    ``action``: the action that switches between the tables; ``titles``: of the first and the
+    second one.
+    """
 
     DEFAULT_CSS = "TableTabs { height: 1; display: none; }"
 
-    def __init__(self) -> None:
+    def __init__(self, action: str, titles: tuple[str, str]) -> None:
         super().__init__()
+        self._action = action
+        self._titles = titles
         self._counts = (0, 0)
-        self._on_targets = False
+        self._on_second = False
 
-    def count(self, types: int, left: int) -> None:
-        """Set the numbers of rows."""
-        if (types, left) != self._counts:
-            self._counts = types, left
+    def set_titles(self, first: str, second: str) -> None:
+        """Set the titles."""
+        if (first, second) != self._titles:
+            self._titles = first, second
             self.repaint()
 
-    def turn(self, *, to_targets: bool) -> None:
+    def count(self, first: int, second: int) -> None:
+        """Set the numbers of rows."""
+        if (first, second) != self._counts:
+            self._counts = first, second
+            self.repaint()
+
+    def turn(self, *, to_second: bool) -> None:
         """Set which table is shown."""
-        self._on_targets = to_targets
+        self._on_second = to_second
         self.repaint()
 
     def clicked(self, click: str, at: int) -> None:
@@ -38,17 +47,14 @@ class TableTabs(Canvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw both titles; the hidden table's key is in front of its title."""
-        line, key = [TextSpan(" ")], BY_ID[OTHER].key_label(host(self).action_context())
-        for title, n, here in zip(
-            ("types", "uncovered goals"),
-            self._counts,
-            (not self._on_targets, self._on_targets),
-            strict=True,
-        ):
+        key = BY_ID[self._action].key_label(host(self).action_context())
+        line = [TextSpan(" ")]
+        shown = (not self._on_second, self._on_second)
+        for title, n, here in zip(self._titles, self._counts, shown, strict=True):
             if here:
                 line += [TextSpan(title, "bold underline"), TextSpan(f" {n:,}    ", "bold")]
             else:
-                line.append(TextSpan(f"{key} ", "bold primary", OTHER))
-                line.append(TextSpan(f"{title} {n:,}", "muted", OTHER))
+                line.append(TextSpan(f"{key} ", "bold primary", self._action))
+                line.append(TextSpan(f"{title} {n:,}", "muted", self._action))
                 line.append(TextSpan("    "))
         return [line]

@@ -12,8 +12,9 @@ from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.mutants import survivor_group
 from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
-from fuzztui.tui.base import format, shell
+from fuzztui.tui.base import format
 from fuzztui.tui.labels.details import finding_text, repro_command
+from fuzztui.tui.labels.run_commands import run_command
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.status import Status
 
@@ -114,9 +115,9 @@ def _commands(
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
     if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
-        lines.append(shell.command(["fuzztui", "mutants", "list", str(run), "--survivors"]))
+        lines.append(run_command(run, ["fuzztui", "mutants", "list", str(run), "--survivors"]))
     lines += _longer(state, status, run)
-    lines.append(shell.command(["fuzztui", "replay", str(run)]))
+    lines.append(run_command(run, ["fuzztui", "replay", str(run)]))
     return [
         ClosingRow("next" if n == 0 else "", line, "valid")
         for n, line in enumerate(lines[:MAX_COMMANDS])
@@ -127,11 +128,11 @@ def _longer(state: State, status: Status, run: Path) -> Iterable[str]:
     """The command line that continues the campaign: with twice the budget if it is used up."""
     words: Sequence[str] = ["fuzztui", str(run / "campaign.toml")]
     if state.state == "stopped":
-        return [shell.command(words)]
+        return [run_command(run, words)]
     if status.budget_s > 0 and status.by_time:
         budget = f"campaign.budget={2 * status.budget_s:.0f}s"
     elif status.budget_trials > 0:
         budget = f"campaign.budget={2 * status.budget_trials} trials"
     else:
         return []
-    return [shell.command([*words, "--set", budget])]
+    return [run_command(run, [*words, "--set", budget])]

@@ -11,10 +11,11 @@ from pathlib import Path
 from fuzztui.base.signals import is_by_signal, signal_name
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.model.hosts import host_of
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
-from fuzztui.tui.base import format, shell
+from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -23,7 +24,8 @@ from fuzztui.tui.labels.events import Described
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.report import report_lines
-from fuzztui.tui.labels.run_files import place_of, shown
+from fuzztui.tui.labels.run_commands import run_command
+from fuzztui.tui.labels.run_files import on_host, place_of, shown
 from fuzztui.tui.labels.side_by_side import side_by_side
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
@@ -58,7 +60,7 @@ FIRST_ROWS = 6
 
 def repro_command(run: Path, file: Path) -> str:
     """Return the command line that reproduces a finding."""
-    return shell.command(["fuzztui", "repro", str(run), str(file)])
+    return run_command(run, ["fuzztui", "repro", str(run), str(file)])
 
 
 def finding_title(finding: Finding) -> str:
@@ -104,6 +106,8 @@ def entry_lines(
     if entry.file:
         file = f"{shown(entry, state, run)}  ({format.size(entry.size)})"
         lines.append(pair("file", file, "muted"))
+    if there := on_host(entry, state):
+        lines.append(pair("on host", there, "muted"))
     return lines + _killed(entry, state) + _lineage(entry, lineage, state)
 
 
@@ -293,6 +297,8 @@ def finding_lines(
     where = place_of(finding, state, run)
     file = _from_run(moved, run) if moved else shown(finding, state, run)
     lines.append(pair("file", f"{file}  ({format.size(finding.size)})", "muted"))
+    if there := on_host(finding, state):
+        lines.append(pair("on host", there, "muted"))
     if run is not None and where is not None:
         now = Path(moved) if moved else where.path
         lines.append(pair("reproduce", repro_command(run, now), "valid"))
@@ -396,9 +402,14 @@ def record_lines(record: Record, described: Described, wall: float, *, raw: bool
     ]
     if wall:
         lines.append(pair("clock", format.wall_clock(wall, "%Y-%m-%d %H:%M:%S")))
-    if described.instance:
+    if described.instance and described.instance != host_of(record):
         lines.append(pair("instance", described.instance))
+    if host_of(record):
+        lines.append(pair("host", host_of(record)))
     lines.append(pair("record", f"{record.seq:,}"))
+    if record.host:
+        there = f"record {record.host_seq:,} at {format.clock(record.host_t)} of its own log"
+        lines.append(pair("there", there))
     if not raw:
         return [*lines, [], [TextSpan("v shows all fields", "muted")]]
     return [*lines, [], title("fields"), *_fields(record)]

@@ -10,7 +10,14 @@ from itertools import islice
 from fuzztui.base.text import several
 from fuzztui.model.state import CommandStatus, Finding, State
 from fuzztui.tui.labels.details import finding_text
-from fuzztui.tui.labels.events import SAVED, Described, command_text, describe, progress_text
+from fuzztui.tui.labels.events import (
+    SAVED,
+    Described,
+    at_host,
+    command_text,
+    describe,
+    progress_text,
+)
 from fuzztui.tui.labels.instances import TROUBLE
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.wire import events as ev
@@ -21,6 +28,9 @@ SHOWN_STAGES = ("fuzzing", "done", "refused", "failed", "dropped")
 
 OFTEN = ("failed", "dropped")
 """Progress that many mutants have: shown as one row with a count."""
+
+PASSING = ("connecting", "preparing")
+"""States of the connection to a host that are shown as long as they are the latest."""
 
 MAX_ROWS = 100
 """Maximal number of rows: more than any screen shows."""
@@ -45,8 +55,12 @@ class EventRow:
     pinned: bool = False
 
 
-def describe_known(event: ev.Event, state: State) -> Described:
+def describe_known(record: Record, state: State) -> Described:
     """Return an event as text, with what the campaign's state knows of its mutant or command."""
+    return at_host(_known(record.event, state), record)
+
+
+def _known(event: ev.Event, state: State) -> Described:
     described = describe(event)
     match event:
         case ev.MutantState():
@@ -92,7 +106,7 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
 
     One row each for: consecutive new entries; the kills of one entry; the progress of one mutant;
     all findings of one group; a command and its answer; an undo; consecutive equal states of
-    instances.
+    instances. Of the steps in which a host is prepared only the latest is shown.
     Events that only add details to another event are left out.
     """
     rows: list[EventRow] = []
@@ -102,6 +116,8 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
     answered: set[str] = set()
     undone: set[tuple[str, type[ev.Event]]] = set()
     """Commands that were undone, and how: an undo may take several commands."""
+    hosts: set[str] = set()
+    """Hosts with a later state of their connection."""
     for record in reversed(list(state.recent)):
         event = record.event
         match event:
@@ -118,6 +134,10 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
                 continue
             case ev.EntryDescribed() if not event.steer:
                 continue
+            case ev.HostState():
+                if event.host in hosts and event.state in PASSING:
+                    continue
+                hosts.add(event.host)
             case ev.InstanceHello() | ev.InstanceState() if _is_turn(event, state):
                 continue
             case ev.CommandIssued() | ev.CommandApplied() | ev.CommandRejected():
@@ -161,7 +181,7 @@ def _run(records: Sequence[Record], state: State) -> EventRow:
     """Consecutive records that are alike, newest first."""
     newest = records[0]
     event = newest.event
-    described = describe_known(event, state)
+    described = describe_known(newest, state)
     if len(records) > 1:
         more = f"{len(records) - 1:,} before it"
         if isinstance(event, ev.InstanceState):
@@ -206,7 +226,7 @@ def _turns(records: Sequence[Record], state: State) -> EventRow:
     """The progress of one mutant, or of many with the latest one."""
     newest = records[0]
     event = newest.event
-    described = describe_known(event, state)
+    described = describe_known(newest, state)
     if len(records) > 1 and getattr(event, "stage", "") in OFTEN:
         described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
     return EventRow(newest.seq, newest.t, described, MUTANTS, getattr(event, "id", ""))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.model.host_summary import CLOCK_S
 from fuzztui.model.stats import finite
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themes import SEMANTIC
@@ -52,6 +53,21 @@ def command_text(command: dict[str, Any]) -> str:
 def engine_text(engine: str, version: str) -> str:
     """Return name and version; AFL++ writes ``++4.04c`` in some places, 4.04c in others."""
     return f"{engine} {version.removeprefix('++')}".strip()
+
+
+def at_host(described: Described, record: ev.Record) -> Described:
+    """Return the text of a record's event; of one about a host as a whole with the host's name.
+
+    The name is in place of the instance's.
+    """
+    if described.instance or not record.host:
+        return described
+    return replace(described, instance=record.host)
+
+
+def describe_record(record: ev.Record) -> Described:
+    """Return the event of a record as text."""
+    return at_host(describe(record.event), record)
 
 
 def describe(event: ev.Event) -> Described:
@@ -137,6 +153,10 @@ def describe(event: ev.Event) -> Described:
             words = [f"{next_id} of {peer}" for peer, next_id in event.peers.items()]
             text = f"{', '.join(words)} imported"
             return Described("imports", text, "muted", event.instance, STATS)
+        case ev.PassiveInstance():
+            entries = several(event.entries, "entry", "entries")
+            text = f"{entries} to import, from {event.source or 'elsewhere'}"
+            return Described("passive", text, "imported", event.instance, STATS)
         case ev.Resources():
             memory = format.size(event.rss)
             processes = several(event.processes, "process", "processes")
@@ -277,6 +297,8 @@ def _campaign(event: ev.Event) -> Described:
             parts = [format.span(event.budget_s)] if event.budget_s else []
             parts += [several(event.budget_trials, "trial")] if event.budget_trials else []
             return Described("budget", " or ".join(parts) or "none", "muted")
+        case ev.HostState():
+            return _host(event)
         case ev.SupervisorStarted():
             text = f"process {event.pid} on {event.host or 'this host'}"
             for word, ids in (("adopted", event.adopted), ("resumed", event.resumed)):
@@ -296,6 +318,28 @@ def _campaign(event: ev.Event) -> Described:
             return Described(event.kind, "", "muted")
 
 
+def clock_text(seconds: float) -> str:
+    """Return by how much the clock of a host differs from this machine's; empty if it hardly does.
+
+    ``seconds``: by how many it is ahead.
+    """
+    if not CLOCK_S < abs(seconds) < _LONGEST_S:
+        return ""
+    return f"clock {format.span(abs(seconds))} {'ahead' if seconds > 0 else 'behind'}"
+
+
+_LONGEST_S = 1e12
+
+
+def _host(event: ev.HostState) -> Described:
+    parts = [_because(event.state, event.reason)]
+    where = f"{event.address}:{event.run}" if event.address and event.run else event.run
+    parts += [where] if where else []
+    parts += [clock] if (clock := clock_text(event.clock_s)) else []
+    text = "  ".join(parts)
+    return Described("host", text, state_style(event.state), event.host, INSTANCES)
+
+
 def _because(state: str, reason: str) -> str:
     return f"{state}: {reason}" if reason else state
 
@@ -306,11 +350,18 @@ _STATE_STYLES = {
     "stopping": "pending",
     "stopped": "finished",
     "waiting": "muted",
+    "passive": "imported",
     "empty": "muted",
+    "connecting": "pending",
+    "preparing": "pending",
+    "connected": "running",
+    "lost": "failed",
+    "ended": "finished",
 }
 
 _STATE_SIGNS = {
     "running": "●",
+    "passive": "⇄",
     "paused": "‖",
     "stalled": "▲",
     "starting": "◌",
@@ -319,11 +370,16 @@ _STATE_SIGNS = {
     "stopped": "■",
     "finished": "✓",
     "failed": "✗",
+    "connecting": "◌",
+    "preparing": "◌",
+    "connected": "●",
+    "lost": "▲",
+    "ended": "✓",
 }
 
 
 def state_style(state: str) -> str:
-    """Return the colour of a campaign's or an instance's state."""
+    """Return the colour of the state of a campaign, an instance, or the connection to a host."""
     return _STATE_STYLES.get(state) or (state if state in SEMANTIC else "muted")
 
 

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fuzztui.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.tui.base.text import plain_lines
 from fuzztui.tui.labels.run_files import RunFile, settled
 
 LIMIT = 16 * 1024
 """Maximal number of bytes of a file that are shown."""
-
-GONE = "the file does not exist any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,19 @@ class Preview:
 def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
     """Read the start of ``root/relative``: regular files below ``root`` only. Blocking.
 
-    A log can name any file: symbolic links out of the run, FIFOs and devices are rejected.
+    A log can name any file: symbolic links out of the run, FIFOs and devices are rejected. A file
+    of a run on another machine is copied from there first.
     """
+    preview = _load(root, relative, limit)
+    if not preview.gone or (place := fetched_into(root)) is None:
+        return preview
+    if place != root and not (copied := _load(place, relative, limit)).gone:
+        return copied
+    problem = fetch(root, relative)
+    return Preview(problem=problem) if problem else _load(place, relative, limit)
+
+
+def _load(root: Path, relative: str, limit: int) -> Preview:
     try:
         root = root.resolve()
         path = (root / relative).resolve()

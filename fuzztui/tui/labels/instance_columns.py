@@ -9,6 +9,7 @@ from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import ENDED, groups_of, instance_throughput, own_time
 from fuzztui.model.series import Series
 from fuzztui.model.state import Instance
+from fuzztui.model.stats import PASSIVE
 from fuzztui.model.yields import Yields, rate_number
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars, resample
@@ -16,6 +17,7 @@ from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.timeaxis import time_axis
 from fuzztui.tui.labels.events import state_sign, state_style
 from fuzztui.tui.labels.glyphs import finding_sign
+from fuzztui.tui.labels.hosts import brief_link
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import DIRECTORY_GONE
 from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, FindingKind
@@ -50,7 +52,8 @@ def columns(
     """
 
     def state(instance: Instance) -> Cell:
-        return state_cell(instance, pending(instance.id), lost=status().orphaned)
+        lost = status().is_out_of_reach(instance)
+        return state_cell(instance, pending(instance.id), lost=lost)
 
     def age(instance: Instance) -> Cell:
         return age_cell(instance, status())
@@ -59,10 +62,18 @@ def columns(
         return rate_cell(instance, status())
 
     def cpu(instance: Instance) -> Cell:
-        return ("", "") if status().orphaned else _cpu(instance)
+        return ("", "") if status().is_out_of_reach(instance) else _cpu(instance)
 
     def memory(instance: Instance) -> Cell:
-        return ("", "") if status().orphaned else _memory(instance)
+        return ("", "") if status().is_out_of_reach(instance) else _memory(instance)
+
+    def on(instance: Instance) -> Cell:
+        there = status().hosts.get(instance.host)
+        return ("", "") if there is None else brief_link(there, status())
+
+    def place(instance: Instance) -> int:
+        there = status().hosts.get(instance.host)
+        return len(status().hosts) if there is None else there.place
 
     def groups(kind: FindingKind) -> Column[Instance]:
         """Return a column that is hidden without differences, but not without crashes."""
@@ -102,6 +113,10 @@ def columns(
         Column(
             "state", "state", state, lambda i: _URGENCY.get(i.state, len(_URGENCY)),
             min=STATE, max=24, give=14,
+        ),
+        Column(
+            "host", "host", on, place, min=4, max=24, drop=True, spare=True,
+            value=lambda i: i.host,
         ),
         Column(
             "mutant", "mutant", lambda i: (fuzzed(i), "killed"), lambda i: i.mutant,
@@ -175,17 +190,23 @@ def sparkline(series: Series | None, *, mean: bool = False) -> str:
 
 
 def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = False) -> Cell:
-    """Return the state, with the reason if it is a bad one. ``lost``: no supervisor runs."""
+    """Return the state, with the reason if it is a bad one.
+
+    ``lost``: it is the last known one, because no supervisor runs or the host is not connected.
+    """
     if instance.id == MUTANT_INPUTS and not instance.pid:
         return "⇄ from mutants", "imported"
     if instance.id == ORACLE:
         words = to_look_at(instance.stats.pending) or "up to date"
         return f"{finding_sign(DIFFERS.category)} {words}", DIFFERS.category
-    if lost and instance.state not in ENDED:
-        return f"? was {instance.state}", "muted"
-    sign = state_sign(instance.state)
+    if instance.passive:
+        return f"{state_sign(PASSIVE)} {instance.received:,} to import", "imported"
+    gone = lost and instance.state not in ENDED and instance.state != "waiting"
+    sign = "?" if gone else state_sign(instance.state)
     if pending:
         return f"{sign} {pending[0][: STATE - 3]}…", "pending"
+    if gone:
+        return f"? was {instance.state}", "muted"
     text = f"{sign} {state_word(instance)}"
     bad = instance.state in _URGENCY and instance.state != "paused"
     if bad and instance.reason:
@@ -199,8 +220,8 @@ def state_word(instance: Instance) -> str:
 
 
 def rate_cell(instance: Instance, status: Status) -> Cell:
-    """Return executions per second; none if no supervisor runs."""
-    if status.orphaned:
+    """Return executions per second; none if no supervisor runs, or the host is not connected."""
+    if status.is_out_of_reach(instance) and not status.over:
         return format.NONE, "muted"
     return format.rate(per_second(instance, status)), "rate"
 
@@ -233,9 +254,12 @@ def last_new_cell(instance: Instance, status: Status) -> Cell:
     return format.age(status.now - t), "muted"
 
 
-def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, bool, bool]:
+def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, Cell, bool, bool]:
     """Return all cells of a row that change with time alone, or with the end of the campaign."""
-    return age_cell(instance, status), last_new_cell(instance, status), status.orphaned, status.over
+    there = status.hosts.get(instance.host)
+    host = ("", "") if there is None else brief_link(there, status)
+    age, found = age_cell(instance, status), last_new_cell(instance, status)
+    return age, found, host, status.orphaned, status.over
 
 
 def _stability(instance: Instance) -> Cell:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
-
-from rich.cells import cell_len
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
@@ -15,9 +12,11 @@ from fuzztui.model.selectors import ENDED, groups_of, known_total, other_text
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.model.yields import rate_words
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Line, TextSpan, width_of
-from fuzztui.tui.base.text import fit, plain
+from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.events import engine_text, state_sign, state_style
+from fuzztui.tui.labels.facts import Fact, fact
+from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import (
     REPORTING,
     age_cell,
@@ -40,13 +39,6 @@ NAMED = 6
 """Maximal number of peers, or of instances in trouble, that are listed by name."""
 
 
-class Fact(NamedTuple):
-    """One property of an instance; the spans are safe to draw."""
-
-    name: str
-    spans: Line
-
-
 def present(instances: Iterable[Instance]) -> list[Instance]:
     """Return the instances without those that fuzzed a mutant and have ended."""
     return [i for i in instances if not (i.mutant and i.state in ENDED)]
@@ -60,38 +52,43 @@ def facts(
     ``mutant``: the mutant that the instance fuzzes.
     """
     found: list[Fact] = []
+    there = status.hosts.get(instance.host)
+    if there is not None and there.in_trouble:
+        found += host_facts(there, status, named=True)
     if mutant is not None:
         words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
-        found.append(_fact("fuzzes mutant", words))
+        found.append(fact("fuzzes mutant", words))
     if instance.id == MUTANT_INPUTS:
         words = "inputs transferred from mutants; this instance never fuzzes"
-        found.append(_fact("", words, "muted"))
+        found.append(fact("", words, "muted"))
     if instance.id == ORACLE:
         words = "runs entries through the commands of [oracle]; this instance never fuzzes"
-        found.append(_fact("", words, "muted"))
+        found.append(fact("", words, "muted"))
+    if instance.passive:
+        words = f"{several(instance.received, 'entry', 'entries')} of another run"
+        found.append(fact("", f"{words}; this instance never fuzzes", "muted"))
+        found.append(fact("from", instance.passive))
     if instance.reason:
-        found.append(_fact("reason", instance.reason, f"bold {state_style(instance.state)}"))
+        found.append(fact("reason", instance.reason, f"bold {state_style(instance.state)}"))
     if instance.peers:
-        renewed = instance.state in REPORTING and not status.orphaned
+        renewed = instance.state in REPORTING and not status.is_out_of_reach(instance)
         found.append(Fact("imports from", _peers(instance, known, renewed=renewed)))
     if age := slow_age(instance, status):
-        found.append(_fact("stability and map size", f"{age} old", "muted"))
+        found.append(fact("stability and map size", f"{age} old", "muted"))
     yields = status.yields.instances.get(instance.id)
     if yields is not None and yields.whole.known:
         words = f"{rate_words(yields.whole)}; lately {rate_words(yields.late)}"
-        found.append(_fact("per CPU hour", words))
+        found.append(fact("per CPU hour", words))
     about = [engine_text(instance.engine, instance.version)]
     about += [f"python {instance.python}"] if instance.python else []
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []
     if any(about):
-        found.append(_fact("engine", " ".join(word for word in about if word)))
+        found.append(fact("engine", " ".join(word for word in about if word)))
+    if there is not None and not there.in_trouble:
+        found += host_facts(there, status, named=True)
     if instance.directory:
-        found.append(_fact("in", instance.directory))
+        found.append(fact("in", instance.directory))
     return found
-
-
-def _fact(name: str, value: str, style: str = "") -> Fact:
-    return Fact(name, [TextSpan(plain(value), style)])
 
 
 def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line:
@@ -140,7 +137,8 @@ def _base(name: str) -> str:
 
 def slow_age(instance: Instance, status: Status) -> str:
     """Return the age of statistics that come rarely; an empty string if not worth showing."""
-    if instance.slow_t < 0 or instance.state not in REPORTING or status.orphaned:
+    away = status.is_out_of_reach(instance)
+    if instance.slow_t < 0 or instance.state not in REPORTING or away:
         return ""
     age = status.now - instance.slow_t
     return format.age(age) if age >= FRESH_S else ""
@@ -151,40 +149,6 @@ def _unsupported(instance: Instance) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
     for name, why in instance.unable.items():
         out.setdefault(why, []).append(name)
-    return out
-
-
-def flow(about: Sequence[Fact], width: int, height: int, first: int = -1) -> list[Line]:
-    """Return lines with as many facts as fit; the last fact may be cut.
-
-    ``first``: cells of the first line, if they differ from ``width``.
-    """
-    room = width if first < 0 else first
-    lines: list[Line] = []
-    line: list[TextSpan] = [TextSpan(" ")]
-    for fact in about:
-        spans = [*([TextSpan(f"{fact.name} ", "muted")] if fact.name else []), *fact.spans]
-        gap = [TextSpan("   ")] if len(line) > 1 else []
-        full = gap and width_of([*line, *gap, *spans]) > room
-        if full and len(lines) + 1 < height:
-            lines.append(cut(line, room))
-            line, room, gap = [TextSpan(" ")], width, []
-        line += [*gap, *spans]
-        if full and gap:
-            break
-    return [*lines, cut(line, room)][:height]
-
-
-def cut(line: Line, width: int) -> list[TextSpan]:
-    """Return ``line`` cut to ``width`` cells."""
-    out: list[TextSpan] = []
-    room = width
-    for span in line:
-        if room <= 0:
-            break
-        wide = cell_len(span.text)
-        out.append(span if wide <= room else span._replace(text=fit(span.text, room)))
-        room -= wide
     return out
 
 
@@ -202,19 +166,21 @@ def whole(
     """Return all facts about an instance, with statistics."""
     state = state_cell(instance)[0].split(":", 1)[0]
     style = f"bold {state_style(instance.state)}"
-    rate = f"{format.rate(per_second(instance, status))}/s"
+    speed = per_second(instance, status)
+    rate = f"{format.rate(speed)}/s"
     if status.over:
         rate += " on average"
-    if status.orphaned and instance.state not in ENDED:
+    away = status.is_out_of_reach(instance) and not status.over
+    if away and instance.state not in ENDED:
         state, style, rate = f"last seen {instance.state}", "muted", f"{rate} when last seen"
     i, stats = instance, instance.stats
     age = age_cell(i, status)[0]
-    fresh = "as last reported" if status.orphaned else "current"
+    fresh = "as last reported" if away else "current"
     counts = [(kind, groups_of(kind, i, status.found)) for kind in KINDS]
     finds = [several(n, k.noun, k.plural) for k, n in counts if n or k.default]
     figures_ = [
         ("statistics", f"{age} old" if age not in ("", "none") else age or fresh),
-        ("execs", f"{format.count(stats.execs)}, {rate}"),
+        ("execs", format.count(stats.execs) + (f", {rate}" if speed >= 0 else "")),
         ("corpus", _of(i.corpus, ("favored", stats.favored), ("pending", stats.pending))),
         ("edges", _edges(i)),
         ("findings", ", ".join(finds)),
@@ -228,7 +194,7 @@ def whole(
         figures_.append(("stability", format.percent(stats.stability, 100.0)))
     if stats.other:
         figures_.append(("also reports", other_text(instance)))
-    if instance.processes and not status.orphaned:
+    if instance.processes and not away:
         used = f"{100 * instance.cpu:.0f}% cpu, {format.size(instance.rss)} memory"
         figures_.append(("uses", used))
     if instance.restarts:
@@ -242,10 +208,10 @@ def whole(
             for why, names in _unsupported(instance).items()
         ]
     return [
-        _fact("instance", instance.id, "bold"),
-        _fact("state", state, style),
+        fact("instance", instance.id, "bold"),
+        fact("state", state, style),
         *facts(instance, known, status, mutant),
-        *(_fact(name, value) for name, value in figures_),
+        *(fact(name, value) for name, value in figures_),
     ]
 
 
@@ -268,20 +234,25 @@ def _edges(instance: Instance) -> str:
 # ------------------------------------------------------------------- fleets
 
 
-def tally(instances: Iterable[Instance], *, brief: bool = False, lost: bool = False) -> Line:
+def tally(
+    instances: Iterable[Instance],
+    *,
+    brief: bool = False,
+    lost: Callable[[Instance], bool] = lambda _: False,
+) -> Line:
     """Return the numbers of instances by state, those in trouble last and bold.
 
-    ``brief``: without the states' names. ``lost``: no supervisor runs, the states are the last
-    known.
+    ``brief``: without the states' names. ``lost``: whether the last known state of an instance is
+    shown, because no supervisor runs, or its host is not connected.
     """
-    counts = Counter((i.state, state_word(i)) for i in instances)
-    order = sorted(counts, key=lambda s: (s[0] in TROUBLE, s[0] != "running", s))
+    counts = Counter((lost(i) and i.state not in ENDED, i.state, state_word(i)) for i in instances)
+    order = sorted(counts, key=lambda s: (s[1] in TROUBLE, s[0], s[1] != "running", s))
     spans = []
-    for state, word in order[:NAMED]:
-        gone = lost and state not in ENDED
+    for gone, state, word in order[:NAMED]:
         sign = "?" if gone else state_sign(state)
         loud = "bold " if state in TROUBLE else ""
-        words = f"{sign} {counts[state, word]} " + ("" if brief else f"{plain(word, 12)}  ")
+        number = counts[gone, state, word]
+        words = f"{sign} {number} " + ("" if brief else f"{plain(word, 12)}  ")
         spans.append(TextSpan(words, "muted" if gone else loud + state_style(state)))
     return spans
 

@@ -9,6 +9,8 @@ LEGEND: dict[str, dict[str, str]] = {
     "overview": {
         "id": "Name of the engine process and of its directory in out/",
         "state": "running, paused, stalled (no execution for long), restarting, finished, failed",
+        "host": "The host on which it runs, and for how long the connection is lost; then all "
+        "numbers of the instance are from before",
         "mutant": "The mutant that the instance fuzzes; empty: the target itself",
         "age": "Age of the instance's last statistics",
         "ran": "How long the instance has run",
@@ -45,7 +47,7 @@ LEGEND: dict[str, dict[str, str]] = {
         "outcome": "How the target took it: success, or invalid (rejected as documented)",
         "thanks": "The mutant whose fuzzing found it (fuzz-first)",
         "op": "The mutator that made it, and how often it was applied",
-        "src": "Its parents' numbers",
+        "src": "Its parents' numbers", "host": "The host of its instance: only for the filter",
     },
     "findings": {
         "kind": "crash, hang, or differs (two implementations disagree)",
@@ -55,6 +57,7 @@ LEGEND: dict[str, dict[str, str]] = {
         "place": "Innermost line of the application",
         "t": "Campaign time of the first finding of the group",
         "by": "The instance that found it",
+        "host": "The hosts on which the group was found, of a campaign on several machines",
         "thanks": "The mutant whose fuzzing found it (fuzz-first)",
         "size": "Size of its file",
     },
@@ -93,6 +96,28 @@ LEGEND: dict[str, dict[str, str]] = {
         "crashes": "Findings that its inputs brought the target",
         "kills": "Mutants that its inputs killed",
         "verdict": "Killed, or alive after its turn",
+    },
+    # The table of hosts on the Overview:
+    "hosts": {
+        "host": "Name of the host; names of its instances begin with it",
+        "link": "The ssh connection: connected, lost (the run there continues, its numbers are "
+        "old), preparing (fuzztui and the campaign are sent), failed (given up), ended",
+        "campaign": "State of the campaign over there",
+        "age": "Age of the oldest statistics of its instances",
+        "instances": "Instances that run, of all on the host",
+        "execs": "Executions of the target on the host",
+        "rate": "Executions per second now; none while the connection is lost",
+        "corpus": "Entries of the queues of its instances",
+        "edges": "The most cells of the coverage map that one of its instances covers",
+        "crashes": "Groups of crashes of which the host has a file",
+        "hangs": "Groups of hangs of which the host has a file",
+        "differs": "Groups of differences of which the host has a file",
+        "other": "Groups of kinds that this version does not know",
+        "cpu": "Processor cores in use, of those that the campaign may use on the host",
+        "clock": "By how much the host's clock is ahead or behind, from 2 s on",
+        "rss": "Resident memory of the processes of its instances",
+        "found": "When the last entry was found there",
+        "where": "What ssh connects to, and the run directory there, to attach by hand",
     },
     "log": {
         "seq": "Number of the record", "t": "Campaign time; with w the time of day",

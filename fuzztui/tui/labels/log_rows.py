@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fuzztui.model.hosts import host_of
 from fuzztui.tui.labels.events import STATS, Described
 from fuzztui.wire.conditions import FilterKey, RowFilter, parse_filter
 from fuzztui.wire.events import Message, Record
@@ -33,6 +34,7 @@ LogRow = tuple[Described, Record | None]
 LOG_KEYS: Mapping[str, FilterKey[LogRow]] = {
     "event": FilterKey(lambda row: row[0].label),
     "instance": FilterKey(lambda row: row[0].instance),
+    "host": FilterKey(lambda row: "" if row[1] is None else host_of(row[1])),
     "what": FilterKey(lambda row: row[0].text, listed=False),
     "time": FilterKey(
         lambda row: "", lambda row: -1.0 if row[1] is None else row[1].t, listed=False
@@ -43,7 +45,7 @@ LOG_KEYS: Mapping[str, FilterKey[LogRow]] = {
         listed=False,
     ),
 }
-"""The keys of the filter, by the titles of the columns."""
+"""The keys of the filter, by the titles of the columns; ``host`` has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,13 @@ class Query:
     group: str = "events"
     instance: str = ""
     text: str = ""
+    host: str = ""
+    """Only records of this host."""
 
     @property
     def everything(self) -> bool:
         """Whether all records match, so that none must be read."""
-        return not (self.group or self.instance or self.text.strip())
+        return not (self.group or self.instance or self.host or self.text.strip())
 
     @property
     def filter(self) -> RowFilter[LogRow]:
@@ -80,6 +84,8 @@ class Query:
         elif self.group and described.group != self.group:
             return False
         if self.instance and described.instance != self.instance:
+            return False
+        if self.host and (record is None or host_of(record) != self.host):
             return False
         if not self.text:
             return True

@@ -45,6 +45,19 @@ def minimised_place(row: Finding, state: State, run: Path | None) -> RunFile | N
     return RunFile(run, f"minimised/{row.instance}/{place.path.name}")
 
 
+def on_host(row: Entry | Finding, state: State) -> str:
+    """Return the host of a row and the file's path there; an empty string: not found on a host."""
+    instance = state.instances.get(row.instance)
+    there = None if instance is None else state.hosts.get(instance.host)
+    if there is None:
+        return ""
+    file = _file(row)
+    if not there.run or not file:
+        return there.name
+    at = f"{there.address}:" if there.address else ""
+    return f"{there.name}  {at}{there.run}/{_folder(row, state)}/{file}"
+
+
 def _folder(row: Entry | Finding, state: State) -> str:
     """The directory of the row's instance, relative to the run."""
     instance = state.instances.get(row.instance)

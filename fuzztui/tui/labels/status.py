@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
+from fuzztui.model.host_summary import HostSummary, host_summaries, is_reached
 from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.mutators import MixtureSummary, mixture_summary
 from fuzztui.model.selectors import (
@@ -100,6 +101,8 @@ class Status:
     alive: bool | None = None
     watched: bool = False
     """Whether this is a watched campaign of someone else."""
+    hosts: Mapping[str, HostSummary] = field(default_factory=dict)
+    """The hosts of a campaign on several machines, by name."""
     campaigns: int = 1
     """Number of campaigns that are watched together; times and totals cover all of them."""
     ended: str = ""
@@ -155,6 +158,14 @@ class Status:
         """
         known = self.state != "empty"
         return known and self.mode == "live" and self.alive is False and not self.over
+
+    def is_out_of_reach(self, instance: Instance) -> bool:
+        """Whether the last that was known of an instance is shown, and not what it does now.
+
+        No supervisor runs, or the connection to its host is lost.
+        """
+        there = self.hosts.get(instance.host)
+        return self.orphaned or (there is not None and there.in_trouble)
 
     @property
     def progress(self) -> float:
@@ -212,6 +223,7 @@ def status_of(
     cycles = [i.stats.cycles for i in own if i.stats.cycles >= 0]
     quiet = quiet_s(state, now)
     quiet = quiet if quiet >= stall_after(state) else 0.0
+    found = tallies(state) if found is None else found
     return Status(
         name=state.name,
         engine=state.engine,
@@ -224,11 +236,11 @@ def status_of(
         budget_s=state.budget_s,
         budget_trials=state.budget_trials,
         overtime_s=overtime(state),
-        stats_age=_age(instances, now),
+        stats_age=_age((i for i in instances if is_reached(state, i)), now),
         stats=sums.stats,
         execs_per_sec=throughput(state),
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
-        found=tallies(state) if found is None else found,
+        found=found,
         yields=campaign_yields(state) if yields is None else yields,
         unseen=unseen,
         quiet_s=quiet,
@@ -243,6 +255,7 @@ def status_of(
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,
+        hosts=host_summaries(state, found) if state.hosts else {},
         campaigns=max(1, len({tree_of(i) for i in instances})),
         lost=state.lost,
         ended=ended,

@@ -17,7 +17,7 @@ from fuzztui.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.frame.action_context import Action, ActionContext, rows_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.input_screen import InputScreen
@@ -32,6 +32,7 @@ from fuzztui.tui.labels.input_views import (
 )
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
+from fuzztui.tui.labels.run_commands import path_there
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.yields import yield_lines
 from fuzztui.tui.screens.corpus.yields import YieldScreen, YieldStrip
@@ -134,7 +135,13 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             ),
             Column("op", "made by", _op, lambda e: e.op, max=24, yields=10, drop=True),
             Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
+            Column("host", "host", self._on, None, needs=NEVER),
         )
+
+    def _on(self, entry: Entry) -> Cell:
+        """The host; of a key without a column, because names of instances begin with it."""
+        instance = self.campaign.instances.get(entry.instance)
+        return ("" if instance is None else instance.host), ""
 
     def _steer(self, entry: Entry) -> Cell:
         waiting = self._pending.get(entry.key)
@@ -305,7 +312,8 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         entry = self.table.current
         place = None if entry is None else place_of(entry, self.campaign, self.host.run_dir)
         if place is not None:
-            self.host.copy(shell.path(str(place.path)), "path")
+            there = path_there(self.host.run_dir, str(place.path))
+            self.host.copy(shell.path(there), "path")
 
     def do_entry_parent(self) -> None:
         """Go to the entry's parent."""

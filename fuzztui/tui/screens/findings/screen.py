@@ -34,6 +34,7 @@ from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.input_views import InputContent, file_lines, input_lines
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame
+from fuzztui.tui.labels.run_commands import path_there
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
 from fuzztui.tui.screens.findings.frames_dialog import FramesScreen
 from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
@@ -121,6 +122,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             Column("place", "where", _place, lambda f: f.place, min=8, max=60, needs=90, yields=16),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
             Column("by", "by", _by, lambda f: f.instance, max=12, needs=100, varies=True),
+            Column("host", "host", self._on, None, max=20, needs=110, drop=True, spare=True),
             Column(
                 "thanks",
                 "via mutant",
@@ -132,6 +134,16 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             ),
             Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
         )
+
+    def _on(self, finding: Finding) -> Cell:
+        """The hosts on which the group was found, or the one of a file."""
+        state = self.campaign
+        if not state.hosts:
+            return "", ""
+        keys = state.groups.get(finding.signature, ()) if self.grouped and finding.signature else ()
+        names = {finding.instance, *(key.partition("/")[0] for key in keys)}
+        found = (state.instances.get(name) for name in names)
+        return " ".join(sorted({i.host for i in found if i is not None and i.host})), "muted"
 
     def _passes(self, finding: Finding) -> bool:
         return finding.first or not self.grouped
@@ -282,7 +294,8 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def do_finding_copy_path(self) -> None:
         """Copy the path of the finding's file."""
-        self._copy(lambda file: shell.path(str(file)), "path")
+        run = self.host.run_dir
+        self._copy(lambda file: shell.path(path_there(run, str(file))), "path")
 
     def _copy(self, words: Callable[[Path], str], what: str) -> None:
         finding = self.table.current

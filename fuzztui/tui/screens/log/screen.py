@@ -11,6 +11,7 @@ from typing import Any
 from textual.geometry import Size
 
 from fuzztui.log.reader import LogReader
+from fuzztui.model.hosts import host_of
 from fuzztui.model.selectors import wall_time
 from fuzztui.model.state import Changes, State
 from fuzztui.tui.base import format
@@ -23,7 +24,7 @@ from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.event_rows import describe_known
-from fuzztui.tui.labels.events import KINDS, MUTANTS, describe
+from fuzztui.tui.labels.events import KINDS, MUTANTS, describe, describe_record
 from fuzztui.tui.labels.log_rows import LOG_KEYS, LogSource, Query
 from fuzztui.wire.conditions import FilterKey
 from fuzztui.wire.events import Record
@@ -89,7 +90,7 @@ class LogScreen(ListingScreen[Record, None]):
 
     def _text(self, record: Record) -> Cell:
         """The words of the event list, and further files of a group."""
-        described = describe_known(record.event, self.campaign)
+        described = describe_known(record, self.campaign)
         return described.text, "muted" if described.style == "muted" else ""
 
     def show(self, changes: Changes) -> None:
@@ -170,9 +171,9 @@ class LogScreen(ListingScreen[Record, None]):
         return LOG_KEYS
 
     def values_of(self, key: str) -> Iterable[str]:
-        """Return the kinds of events, or the instances."""
-        if key == "instance":
-            return [*self.campaign.instances]
+        """Return the kinds of events, the instances, or the hosts."""
+        if key in ("instance", "host"):
+            return [*(self.campaign.instances if key == "instance" else self.campaign.hosts)]
         seen = (self.table.source.row(self.table.source.key(i)) for i in self.table.in_view)
         return (describe(r.event).label for r in seen if r is not None and key == "event")
 
@@ -197,23 +198,25 @@ class LogScreen(ListingScreen[Record, None]):
         self.show_detail()
 
     def do_log_instance(self) -> None:
-        """Show only the instance under the cursor, or all."""
+        """Show only the instance under the cursor, or the host as a whole, or all."""
         query = self.source.query
-        if query.instance:
-            self._ask(replace(query, instance=""))
+        if query.instance or query.host:
+            self._ask(replace(query, instance="", host=""))
             return
         record = self.table.current
-        instance = describe(record.event).instance if record is not None else ""
-        if instance:
-            self._ask(replace(query, instance=instance))
+        name = "" if record is None else describe_record(record).instance
+        if record is not None and name and name == host_of(record):
+            self._ask(replace(query, host=name))
+        elif name:
+            self._ask(replace(query, instance=name))
         else:
             self.notify("This event belongs to no instance.", markup=False)
 
     def _title(self) -> None:
         query = self.source.query
         shown = query.group or "everything"
-        if query.instance:
-            shown += f" of {query.instance}"
+        if query.instance or query.host:
+            shown += f" of {query.instance or f'host {query.host}'}"
         share = self.source.progress(self._last)
         empty = f"no {shown} to show yet"
         if share < 1 and not self._problem:
@@ -224,7 +227,9 @@ class LogScreen(ListingScreen[Record, None]):
         if self._problem:
             self.table.set_caption(self._problem, "not everything was read")
         else:
-            self.table.set_caption(f"shown: {shown}", shown, query.group or query.instance)
+            self.table.set_caption(
+                f"shown: {shown}", shown, query.group or query.instance or query.host
+            )
         self._count()
 
     def _count(self) -> None:
@@ -240,7 +245,7 @@ class LogScreen(ListingScreen[Record, None]):
 
     def details(self, row: Record, preview: None, size: Size) -> Sequence[Line]:
         """Return what happened, and on request all fields of the record."""
-        described = describe_known(row.event, self.campaign)
+        described = describe_known(row, self.campaign)
         wall = wall_time(self.campaign, row.t)
         return details.record_lines(row, described, wall, raw=self._raw)
 
@@ -252,7 +257,7 @@ class LogScreen(ListingScreen[Record, None]):
 def _matching(query: Query, records: Sequence[Record], state: State) -> list[int]:
     """In a thread: only looks rows of the state up, which is safe while it is changed."""
     found = query.filter
-    return [r.seq for r in records if query.matches(describe_known(r.event, state), r, found)]
+    return [r.seq for r in records if query.matches(describe_known(r, state), r, found)]
 
 
 def _label(record: Record) -> Cell:
@@ -261,4 +266,4 @@ def _label(record: Record) -> Cell:
 
 
 def _instance(record: Record) -> Cell:
-    return describe(record.event).instance, "muted"
+    return describe_record(record).instance, "muted"

@@ -16,8 +16,8 @@ from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.host import host
 from fuzztui.tui.labels.details import finding_text
+from fuzztui.tui.labels.facts import cut
 from fuzztui.tui.labels.glyphs import finding_sign
-from fuzztui.tui.labels.instances import cut
 from fuzztui.tui.labels.mutants import GROUP_LABELS, brief_change, brief_place
 from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.status import Status

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.frame.box import BoxScreen
-from fuzztui.tui.labels.instances import Fact, flow, glance, present, tally
+from fuzztui.tui.labels.facts import Fact, flow
+from fuzztui.tui.labels.instances import glance, present, tally
 from fuzztui.tui.labels.status import Status
 
 FEW = 4
@@ -29,7 +30,7 @@ class InstanceStrip(Canvas):
         super().__init__()
         self._facts: Sequence[Fact] = ()
         self._fleet: list[Instance] = []
-        self._lost = False
+        self._lost: Callable[[Instance], bool] = lambda _: False
 
     def show(
         self,
@@ -43,7 +44,12 @@ class InstanceStrip(Canvas):
         self._facts = () if instance is None else glance(instance, known, status, mutant)
         there = present(fleet.values())
         self._fleet = there if len(there) > FEW else []
-        self._lost = status.orphaned
+        self._lost = status.is_out_of_reach
+        self.repaint()
+
+    def show_facts(self, facts: Sequence[Fact]) -> None:
+        """Draw facts about something else than an instance."""
+        self._facts, self._fleet = facts, []
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from fuzztui.model.oracle import FUZZLESS
+from fuzztui.model.passive import is_passive
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.series import Series
 from fuzztui.model.state import Changes, Instance, State
-from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.actions import BY_ID
@@ -20,14 +20,17 @@ from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.closing import closing_rows
-from fuzztui.tui.labels.instance_columns import ages, columns
-from fuzztui.tui.labels.instances import Fact, present, whole
+from fuzztui.tui.labels.facts import Fact, fact
+from fuzztui.tui.labels.hosts import host_facts
+from fuzztui.tui.labels.instance_columns import age_cell, ages, columns
+from fuzztui.tui.labels.instances import present, whole
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.status import AFL, Status
 from fuzztui.tui.screens.overview.aside import Aside
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.tui.screens.overview.event_list import EventList
+from fuzztui.tui.screens.overview.hosts import HostTable, HostTabs
 from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
 from fuzztui.tui.screens.overview.lines import MixtureLine, MutationLine, TargetingLine
 from fuzztui.tui.screens.overview.tiles import Tiles
@@ -38,6 +41,9 @@ ROOMY = 38
 
 MAX_INSTANCES = 8
 """Lines of the instance table; a fleet of more instances gets more room, and scrolls."""
+
+MAX_ON_HOSTS = 4
+"""The same for a campaign on hosts, whose tabs and warnings need room, too."""
 
 CALM_S = 20.0
 """Seconds after the last age until its column is hidden, so that it does not flicker."""
@@ -61,26 +67,32 @@ class OverviewScreen(CampaignScreen):
         & #charts { height: 5fr; min-height: 15; padding: 1 1 0 1; }
         & #lower { height: 5fr; }
         & #left { width: 1fr; }
-        & #instances { height: 3; margin-top: 1; }
+        & #instances, & #hosts { height: 3; margin-top: 1; }
+        & #hosts { display: none; }
+        &.-on-hosts #hosts { display: block; }
+        &.-on-hosts #instances { display: none; }
+        & HostTabs { margin-top: 1; }
+        &.-hosts HostTabs { display: block; }
+        &.-hosts #instances, &.-hosts #hosts { margin-top: 0; }
         & EventList { height: 1fr; }
         & Aside { display: none; width: 33%; margin: 1 1 0 2; }
         &.-vast Aside { display: block; }
         &.-roomy #charts { min-height: 19; }
-        &.-afl InstanceStrip, &.-fleet InstanceStrip { display: block; }
-        &.-tall InstanceStrip { height: 2; }
-        &.-fleet #instances { height: 1fr; }
+        &.-afl InstanceStrip, &.-fleet InstanceStrip, &.-hosts InstanceStrip { display: block; }
+        &.-tall InstanceStrip, &.-on-hosts InstanceStrip { height: 2; }
+        &.-fleet #instances, &.-fleet #hosts { height: 1fr; }
         &.-fleet EventList { height: 4; }
         &.-fleet.-short #charts { display: none; }
         &.-fleet.-tall #charts { height: 10; min-height: 10; }
         &.-fleet.-tall #lower { height: 1fr; }
-        &.-fleet.-tall #instances { height: 3fr; }
+        &.-fleet.-tall #instances, &.-fleet.-tall #hosts { height: 3fr; }
         &.-fleet.-tall EventList { height: 2fr; }
         &.-first MutationLine { height: 2; }
         &.-first.-tiny MutationLine { height: 1; }
         &.-short #charts { height: 6; min-height: 6; padding: 0 1; }
         &.-short #lower, &.-tiny #lower { height: 1fr; }
-        &.-short Tiles, &.-short #instances { margin-top: 0; }
-        &.-tiny Tiles, &.-tiny #instances { margin-top: 0; }
+        &.-short Tiles, &.-short #instances, &.-short HostTabs { margin-top: 0; }
+        &.-tiny Tiles, &.-tiny #instances, &.-tiny HostTabs { margin-top: 0; }
         &.-tiny #charts { display: none; }
     }
     """
@@ -88,7 +100,9 @@ class OverviewScreen(CampaignScreen):
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
-        self._ages: dict[str, tuple[Cell, Cell, bool, bool]] = {}
+        self._ages: Mapping[str, tuple[object, ...]] = {}
+        self._host = ""
+        """The host whose instances are shown; an empty string: all."""
         self._closed_seq = 0
         """The record up to which the closing card was made; 0: there is none."""
         self._last_age_t = -1.0
@@ -103,6 +117,7 @@ class OverviewScreen(CampaignScreen):
         yield ChartGrid(id="charts")
         yield Horizontal(
             Vertical(
+                HostTabs(),
                 BigTable(
                     columns(
                         lambda: self.host.status,
@@ -112,6 +127,7 @@ class OverviewScreen(CampaignScreen):
                     ),
                     id="instances",
                 ),
+                HostTable(lambda: self.host.status),
                 InstanceStrip(),
                 ClosingCard(),
                 EventList(),
@@ -125,6 +141,15 @@ class OverviewScreen(CampaignScreen):
     def instances(self) -> BigTable[Instance]:
         """The instance table."""
         return self.query_one("#instances", BigTable)
+
+    @property
+    def hosts(self) -> HostTable:
+        """The table of hosts."""
+        return self.query_one(HostTable)
+
+    @property
+    def _on_hosts(self) -> bool:
+        return self.has_class("-on-hosts")
 
     def show(self, changes: Changes) -> None:
         """Repaint what changed."""
@@ -142,14 +167,15 @@ class OverviewScreen(CampaignScreen):
             "no instance" if state.state in ENDED else "waiting for the first instance…"
         )
         if changes.reset:
-            # Instances that have fuzzed a mutant and ended are on the screen of mutants.
-            self.instances.rows.narrow("", lambda i: bool(present([i])))
+            self.instances.rows.narrow("", self._is_shown)
             self.instances.load(state.instances)
             self._fit_instances(state)
         elif changes.instances:
             self.instances.touch(changes.instances)
             self._fit_instances(state)
             self._show_current()
+        if changes.reset or changes.campaign or changes.instances:
+            self._show_hosts(self.host.status, reset=changes.reset)
         if changes.records or changes.reset:
             self.query_one(EventList).show(state)
         self._show_aside(changes)
@@ -170,6 +196,7 @@ class OverviewScreen(CampaignScreen):
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
         self.instances.touch(id for id, words in now.items() if words != self._ages.get(id))
         self._ages = now
+        self._show_hosts(status)
         self._hide_ages(status)
         self._show_current()
         self.host.when_free(lambda: self._show_aside(Changes()))
@@ -187,14 +214,50 @@ class OverviewScreen(CampaignScreen):
 
     def _hide_ages(self, status: Status) -> None:
         """Hide the column of ages some time after the last age was shown."""
-        if any(words for (words, _), *_ in self._ages.values()):
+        if any(age_cell(i, status)[0] for i in list(self.campaign.instances.values())):
             self._last_age_t = status.now
         elif self._last_age_t >= 0 and abs(status.now - self._last_age_t) >= CALM_S:
             self._last_age_t = -1.0
             self.instances.remeasure("age")
 
+    def _is_shown(self, instance: Instance) -> bool:
+        """Whether the table of instances has a row for ``instance``.
+
+        Instances that have fuzzed a mutant and ended are on the screen of mutants.
+        """
+        return bool(present([instance])) and self._host in ("", instance.host)
+
+    def _show_hosts(self, status: Status, *, reset: bool = False) -> None:
+        if status.hosts or reset:
+            self.hosts.show_hosts(status, reset=reset)
+            self.query_one(HostTabs).show(status, len(self.instances.rows), self._host)
+        if not status.hosts and self._on_hosts:  # a replay has gone back to the start
+            self._turn(to_hosts=False)
+
+    def _turn(self, *, to_hosts: bool, host: str = "") -> None:
+        """Show the table of hosts, or of instances: of ``host`` if it is not empty."""
+        self.set_class(to_hosts, "-on-hosts")
+        self.query_one(HostTabs).turn(to_second=to_hosts)
+        if host != self._host:
+            self._host = host
+            self.instances.narrow("", self._is_shown)
+        self._show_hosts(self.host.status)
+        if self.may_take_focus:
+            self.set_focus(self.hosts if to_hosts else self.instances)
+        self._show_current()
+        self.host.refresh_footer()
+
+    def do_overview_hosts(self) -> None:
+        """Switch between the table of instances and the one of hosts."""
+        self._turn(to_hosts=not self._on_hosts)
+
     def _show_current(self) -> None:
         strip = self.query_one(InstanceStrip)
+        if self._on_hosts:
+            there = self.hosts.current
+            name = [] if there is None else [fact("", there.name, "bold")]
+            strip.show_facts(name + ([] if there is None else host_facts(there, self.host.status)))
+            return
         instance = self.instances.current
         mutant = None if instance is None else self.campaign.mutants.get(instance.mutant)
         strip.show(instance, self.campaign.instances, self.host.status, mutant)
@@ -210,26 +273,28 @@ class OverviewScreen(CampaignScreen):
         before = self.classes
         self.set_class(state.engine == AFL, "-afl", update=False)
         self.set_class(bool(state.stage), "-first", update=False)
+        self.set_class(bool(state.hosts), "-hosts", update=False)
         self.set_class(self.size.height >= ROOMY, "-roomy", update=False)
         if self.classes != before:
             self.update_node_styles()  # of all widgets: once
 
     def _fit_instances(self, state: State) -> None:
-        many = len(self.instances.rows)
-        over = len(state.instances) - many
-        if not any(i.mutant for i in present(state.instances.values())):
+        there = present(state.instances.values())
+        over = len(state.instances) - len(there)
+        many = max(len(there), len(state.hosts))  # both tables get the same room
+        if not any(i.mutant for i in there):
             self.instances.remeasure("mutant")
         self.instances.set_caption(*((f"+{over:,} ended", f"+{over:,}") if over else ()))
-        fleet = many > MAX_INSTANCES
+        fleet = many > (MAX_ON_HOSTS if state.hosts else MAX_INSTANCES)
         if fleet != self.has_class("-fleet"):
             self.set_class(fleet, "-fleet")
             self.redraw_charts()
-            self.instances.styles.height = None  # the style sheet's
+            self.instances.styles.height = self.hosts.styles.height = None  # the style sheet's
         if not fleet:
             height = 1 + max(1, many)
             old = self.instances.styles.height
             if old is None or old.value != height:
-                self.instances.styles.height = height
+                self.instances.styles.height = self.hosts.styles.height = height
 
     def _show_charts(self, state: State) -> None:
         charts = self.query_one(ChartGrid)
@@ -285,16 +350,17 @@ class OverviewScreen(CampaignScreen):
         return self._pending.get(instance, [])
 
     def describe_row(self) -> ActionContext:
-        """Return the context of the instance under the cursor."""
-        instance = self.instances.current
-        if instance is not None and instance.id in FUZZLESS:
-            return ActionContext(row=True)  # a passive instance cannot be steered
-        return row_context(instance)
+        """Return the context of the instance or host under the cursor."""
+        instance = None if self._on_hosts else self.instances.current
+        now = row_context(instance)
+        if self._on_hosts or (instance is not None and is_passive(instance)):
+            now = ActionContext(row=True)  # a passive instance cannot be steered
+        return replace(now, on_hosts=self._on_hosts)
 
     def do_instance_pause(self) -> None:
         """Pause or resume one instance."""
         instance = self.instances.current
-        if instance is None:
+        if instance is None or self._on_hosts:
             return
         if instance.state == "paused":
             self.host.steer(Resume(instance.id), f"resume {instance.id}")
@@ -312,6 +378,12 @@ class OverviewScreen(CampaignScreen):
     def _moved(self) -> None:
         self._show_current()
         self.host.refresh_footer()
+
+    @on(BigTable.Selected, "#hosts")
+    def _entered(self, event: BigTable.Selected) -> None:
+        """Show the instances of the host."""
+        if self.may_take_focus and event.key:
+            self._turn(to_hosts=False, host=event.key)
 
     @on(BigTable.Selected, "#instances")
     def _opened(self, event: BigTable.Selected) -> None:

@@ -50,7 +50,8 @@ class TypeTables(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
         """Return both tables with their tabs."""
         of_types = _table("types", type_columns(context), CHANCE, reverse=True)
         of_targets = _table("targets", goal_columns(context), LEFT)
-        yield Container(TableTabs(), of_types, of_targets, id="tables")
+        tabs = TableTabs("types.other", ("types", "uncovered goals"))
+        yield Container(tabs, of_types, of_targets, id="tables")
 
     @property
     def types(self) -> BigTable[TypeRow]:
@@ -75,7 +76,7 @@ class TypeTables(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
     def _turn_to(self, table: BigTable[Any]) -> None:
         if table is not self.table:
             self.set_class(table is self.targets, "-targets")
-            self.query_one(TableTabs).turn(to_targets=table is self.targets)
+            self.query_one(TableTabs).turn(to_second=table is self.targets)
             self._count()
             self.look()
 

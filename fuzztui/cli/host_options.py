@@ -1,0 +1,39 @@
+"""The options of ``fuzztui hosts``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from fuzztui.cli.arguments import Run, add_host, add_set
+
+
+def _check(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import hosts
+
+    parser.add_argument(
+        "file",
+        metavar="CAMPAIGN.toml",
+        type=Path,
+        nargs="?",
+        help="the campaign file, whose hosts are checked, and its target on each of them; default: "
+        "the nearest pyproject.toml, with [tool.fuzztui]; with --host: none",
+    )
+    add_host(parser)
+    add_set(parser)
+    parser.add_argument("--json", action="store_true", help="print a list of objects, one a host")
+    return hosts.check_all
+
+
+HOSTS_WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {"check": _check}
+"""The second words of the command."""
+
+
+def add_hosts(parser: argparse.ArgumentParser) -> Run:
+    """Parse ``fuzztui hosts`` without one of :data:`HOSTS_WORDS`."""
+    parser.add_argument(
+        "what", choices=list(HOSTS_WORDS), help="fuzztui hosts WHAT --help explains it"
+    )
+    parser.usage = "fuzztui hosts WHAT ..."
+    return lambda options: parser.error(f"hosts {options.what}: its arguments are missing")

@@ -1,0 +1,222 @@
+"""``fuzztui sync RUN DIR``: exchange queue entries with other runs through a directory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from fuzztui.base.files import read_if_regular
+from fuzztui.base.text import brief, several, visible
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.cli.corpus_running import KILLS, Care, disk
+from fuzztui.cli.mutants import AFL, own_campaign
+from fuzztui.cli.origins import is_run
+from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
+from fuzztui.cli.progress import Estimate
+from fuzztui.cli.runs import find_run, fold_all, no_records, open_session
+from fuzztui.corpus.choose import choose, missing_again
+from fuzztui.sync.exchange import DirectoryExchange, PassResult, SyncError, only_one
+from fuzztui.sync.names import check_own, default_name, digest, tag_of
+from fuzztui.sync.peers import About
+
+_SHOWN = 5
+_MAX_CONSTANTS = 1 << 30
+
+
+def sync(options: argparse.Namespace) -> int:
+    """Push and pull once, or every ``--every`` until a signal comes."""
+    run = RunDir(find_run(options.run))
+    directory = _directory(options.directory, run)
+    session = open_session(run.path)
+    state = fold_all(session)
+    if not state.seq:
+        raise no_records(run.path, session.problems)
+    if not state.instances and not session.problems:
+        raise CliError(f"{run.path}: the campaign was never started", NOT_RUNNING)
+    tag = tag_of(run.path, state.started_wall)
+    name = options.name or default_name(tag)
+    if why := check_own(name):
+        raise CliError(f"--name {name}: {why}", USAGE)
+    progress = Estimate()
+    about = _about(run, tag, options.overrides)
+    exchange = DirectoryExchange(run, directory, name, about, progress.show)
+
+    first = True
+
+    def one_pass(*, pull: bool = True) -> None:
+        nonlocal first
+        try:
+            result = exchange.sync(fold_all(session), pull=pull)
+        finally:
+            progress.clear()
+        result.at_least = bool(session.problems) or state.lost > 0
+        dropped = None
+        if options.prune and pull and (first or result.pushed):
+            dropped = _prune(run, exchange, options)
+        first = False
+        _show(result, exchange, dropped, options)
+
+    with _explained(), only_one(run):
+        if not options.every:
+            one_pass()
+            return DONE
+        return _loop(options.every, one_pass)
+
+
+def _directory(given: Path, run: RunDir) -> Path:
+    """The directory; made if it is missing. Raises :class:`CliError`."""
+    directory = given.absolute()
+    with disk():
+        inside, own = directory.resolve(), run.path.resolve()
+        if inside == own or own in inside.parents:
+            raise CliError(f"{given}: is in the run; name a directory that the runs share", USAGE)
+        if is_run(directory):
+            raise CliError(f"{given}: is a run; name a directory that the runs share", USAGE)
+        if not directory.is_dir():
+            if directory.exists():
+                raise CliError(f"{given}: is not a directory", USAGE)
+            if not directory.parent.is_dir():
+                raise CliError(f"{given}: there is no directory {directory.parent}", USAGE)
+            directory.mkdir()
+    return directory
+
+
+def _about(run: RunDir, tag: str, overrides: list[str]) -> About:
+    campaign = own_campaign(run.campaign, overrides)
+    constants = None
+    if campaign.draws_constants:
+        constants = read_if_regular(run.constants, _MAX_CONSTANTS)
+    return About(
+        engine=campaign.kind,
+        # A program's inputs are bytes, wherever and however it was built.
+        target="" if campaign.kind == AFL else campaign.subject[:300],
+        constants="" if constants is None else digest(constants),
+        host=socket.gethostname(),
+        run=tag,
+    )
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Context manager: raises :class:`CliError` for errors of the exchange and of the disk."""
+    try:
+        with disk():
+            yield
+    except SyncError as e:
+        raise CliError(str(e), USAGE if e.usage else FAILED) from None
+
+
+# ------------------------------------------------------------------ every
+
+
+def _loop(every_s: float, one_pass: Callable[..., None]) -> int:
+    """Run a pass now and every ``every_s`` seconds; on a signal push for the last time."""
+    ended = threading.Event()
+
+    def end(_signum: int, _frame: FrameType | None) -> None:
+        if ended.is_set():
+            raise KeyboardInterrupt  # a second one: at once
+        ended.set()
+
+    before = {n: signal.signal(n, end) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        while not ended.is_set():
+            _tried(one_pass)
+            ended.wait(every_s)
+        say("ending: pushing what is new")
+        return _tried(lambda: one_pass(pull=False))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tried(one_pass: Callable[[], None]) -> int:
+    """Run a pass; report its error, because the next one may succeed."""
+    try:
+        with _explained():
+            one_pass()
+    except CliError as e:
+        say(str(e))
+        return e.code
+    return DONE
+
+
+# ------------------------------------------------------------------ prune
+
+
+def _prune(
+    run: RunDir, exchange: DirectoryExchange, options: argparse.Namespace
+) -> tuple[int, int]:
+    """Drop entries of this run that cover nothing that others of its own do not cover.
+
+    Only its own count: two runs that relied on each other's entries could both drop theirs.
+    Returns how many are dropped, and of how many.
+    """
+    with Care(run, options) as care:
+        inputs = care.of_directory(exchange.mine / "queue")
+        inputs.entries = [entry for entry in inputs.entries if entry.size]
+        if not inputs.entries:
+            return 0, 0
+        measured = care.measured([inputs])
+        kills = care.kills([inputs])
+        choice = choose(inputs.entries, measured, kills)
+        stay = {*(one.at for one in choice.chosen), *choice.failing}
+        if care.by != KILLS:
+            again = care.again([inputs.entries[one.at] for one in choice.chosen], measured)
+            stay |= {*missing_again(measured, choice, again)}
+        unneeded = {_sum(entry.copy) for at, entry in enumerate(inputs.entries) if at not in stay}
+    return exchange.drop(unneeded), len(inputs.entries)
+
+
+def _sum(file: Path) -> str:
+    with disk():
+        return digest(file.read_bytes())
+
+
+# ------------------------------------------------------------------ telling
+
+
+def _show(
+    result: PassResult,
+    exchange: DirectoryExchange,
+    dropped: tuple[int, int] | None,
+    options: argparse.Namespace,
+) -> None:
+    if options.json:
+        whole = {"name": exchange.name, **result.as_dict()}
+        whole["dropped"] = None if dropped is None else dropped[0]
+        print(json.dumps(whole), flush=True)
+        return
+    pulled = sum(result.pulled.values())
+    words = [f"pushed {several(result.pushed, 'entry', 'entries')}"]
+    if result.crashes:
+        words.append(several(result.crashes, "crash", "crashes"))
+    if result.unsafe:
+        words.append(f"{result.unsafe:,} marked as unsafe")
+    if dropped is not None:
+        words.append(f"dropped {dropped[0]:,} of {dropped[1]:,}")
+    of = several(result.peers, "peer")
+    words.append(f"pulled {several(pulled, 'entry', 'entries')} ({of})")
+    print(visible(f"{exchange.name}: {', '.join(words)}"), flush=True)
+    _say_some([f"{brief(peer)}: not imported: {why}" for peer, why in result.others.items()])
+    _say_some(
+        [
+            f"{brief(peer)}: left {n:,}: {why}"
+            for peer, reasons in result.skipped.items()
+            for why, n in reasons.items()
+        ]
+    )
+
+
+def _say_some(lines: list[str]) -> None:
+    for line in lines[:_SHOWN]:
+        say(line)
+    if len(lines) > _SHOWN:
+        say(f"and {len(lines) - _SHOWN} more")

@@ -1,0 +1,1 @@
+"""Campaigns on several machines: hosts that are reached by ssh."""

@@ -1,0 +1,376 @@
+"""The hub: the owner of the log of a campaign that runs on several hosts.
+
+Each host has an ordinary run, with an ordinary supervisor, that does not need the hub. The hub
+starts these runs, relays their logs into one log, passes commands on to them, and carries new
+entries from host to host. As in a supervisor, decisions are taken on the state of its log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import fuzztui
+from fuzztui.campaign import FrozenCampaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.kinds import kind_named
+from fuzztui.fuzzfirst.ranked import rank_once
+from fuzztui.hosts.exchange import HostExchange
+from fuzztui.hosts.fetching import HostFiles
+from fuzztui.hosts.member import HostMember, host_instances
+from fuzztui.hosts.routing import HostRouter
+from fuzztui.instances.add_seed import seeder
+from fuzztui.instances.launcher import Handler, Progress
+from fuzztui.instances.life import EndReason
+from fuzztui.model.selectors import ENDED, running_time
+from fuzztui.model.state import State
+from fuzztui.notify.notifier import Notifier
+from fuzztui.remote.address import link_to_run, socket_path
+from fuzztui.remote.server import ControlServer
+from fuzztui.supervise.campaign_log import CampaignLog
+from fuzztui.supervise.launchers import launcher_for
+from fuzztui.supervise.limits import CampaignLimits
+from fuzztui.supervise.sharing import SHARE_S, RunSharing
+from fuzztui.supervise.tasks import Tasks
+from fuzztui.supervise.write_check import Notice
+from fuzztui.verdicts.judging import verdicts_file
+from fuzztui.verdicts.keeper import VerdictsKeeper
+from fuzztui.wire.commands import AddSeed, Stop
+from fuzztui.wire.events import (
+    BudgetSet,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    Event,
+    HostState,
+    Message,
+    SupervisorStarted,
+)
+
+FLUSH_S = 0.05
+DECIDE_S = 0.5
+SOCKET_S = 1.0
+LOOK_S = 3.0
+VERDICTS_S = 3.0
+LAST_FLUSH_S = 60.0
+LAST_MEMBER_S = 2.0
+STOP_S = 60.0
+"""Seconds for which a stopped campaign waits for hosts that are not connected."""
+
+_logger = logging.getLogger(__name__)
+
+
+class Hub:
+    """The hub of one campaign. The caller holds the run's lock.
+
+    :param progress: called with a message about each slow step of the start.
+    :param trouble: called with a message while nothing can be written, as the log cannot show that.
+    """
+
+    def __init__(
+        self,
+        loaded: FrozenCampaign,
+        run_dir: RunDir,
+        progress: Callable[[str], None],
+        trouble: Callable[[str], None],
+    ) -> None:
+        self._loaded = loaded
+        self._campaign = campaign = loaded.campaign
+        self._run_dir = run_dir
+        self._progress = progress
+        self._sharing = RunSharing(campaign, run_dir)
+        progress("opening the campaign log")
+        self._log = CampaignLog(run_dir, self._react, Notice(trouble).setter("log"))
+        self.state: State = self._log.state
+        self.record, self.flush, self.relay = self._log.record, self._log.flush, self._log.relay
+        self._clock = self._log.clock
+        budget = (campaign.budget_s, campaign.budget_trials)
+        self._changed = budget != (self.state.budget_s, self.state.budget_trials)
+        if self.state.state == "finished" and not self._changed:
+            raise SupervisorError(
+                f"{run_dir.path} has finished: {self.state.reason}; "
+                "raise campaign.budget (or the stop condition) to continue"
+            )
+        # Each host spends its own budget; the hub only ends what no host can see alone.
+        alone = replace(campaign, budget_s=0.0, budget_trials=0)
+        self._limits = CampaignLimits(alone, running_time(self.state))
+        self._tasks = Tasks(self.record)
+        self._over = asyncio.Event()
+        self._end_reason: EndReason | None = None
+        self._left = False
+        """Whether only the hub ends, and the hosts continue."""
+        self._stopping_since = 0.0
+        self.exchange = HostExchange(
+            run_dir, [host_instances(place)[0] for place in campaign.hosts], self._warn
+        )
+        self.members = {
+            place.name: HostMember(self, loaded, run_dir, place, index)
+            for index, place in enumerate(campaign.hosts)
+        }
+        self._notifier = (
+            Notifier(campaign.notify, run_dir.path, self.state, self.record, self._clock.now)
+            if campaign.notify
+            else None
+        )
+        self._verdicts = VerdictsKeeper(
+            verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
+        )
+        self._first_events: list[Event] = []
+        self.handlers: Mapping[str, Handler] = {
+            **self._verdicts.handlers(),
+            AddSeed.name: self._add_seed,
+        }
+        self.router: HostRouter
+        self._server: ControlServer
+
+    @property
+    def log_name(self) -> str:
+        """A name for the log of this hub, the same after a restart."""
+        return _log_name(self.state)
+
+    @property
+    def hosts(self) -> Iterable[str]:
+        """The names of the hosts."""
+        return self.members
+
+    def setup(self) -> None:
+        """Build what is the same on all hosts. Blocking. Raises SupervisorError."""
+        with contextlib.suppress(OSError):
+            link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
+        self._first_events += self._verdicts.at_start()
+        campaign = self._campaign
+        once = "command" in campaign.target or campaign.draws_constants or campaign.mutants
+        if once or kind_named(campaign.kind).analysis:
+            launcher = launcher_for(campaign.kind)
+            self._first_events += launcher.setup(campaign, self._run_dir, self._progress)
+        self._progress("reading the entries of an earlier hub")
+        self.exchange.load()
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Run the campaign until it has ended on all hosts, after :meth:`setup`.
+
+        Raises :class:`SupervisorError` if the campaign cannot start on any host.
+        """
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._leave, signal.Signals(number).name)
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)
+        self._begin()
+        self.router = HostRouter(self, self.log_name)
+        await asyncio.to_thread(self._sharing.share_all)
+        access = self._sharing.access
+        files = HostFiles(self._run_dir.path, self.state, self.members)
+        await asyncio.to_thread(files.begin)
+        self._server = ControlServer(
+            self._run_dir.path, self.router.submit, access, fetch=files.fetch
+        )
+        with contextlib.suppress(OSError):  # tried again below, and reported there
+            await self._server.listen()
+        tasks = self._tasks
+        self.router.resume()
+        tasks.repeat(self._flush, FLUSH_S)
+        tasks.repeat(self._decide, DECIDE_S)
+        tasks.repeat(self._server.listen, SOCKET_S)
+        tasks.repeat(self._look, LOOK_S)
+        tasks.repeat(self._verdicts.run, VERDICTS_S)
+        if self._sharing.on:
+            tasks.repeat(self._sharing.run, SHARE_S)
+        if self._notifier:
+            tasks.repeat(self._notifier.run, VERDICTS_S)
+        ready()
+        ranked = await self._rank()
+        links = [tasks.spawn(self._run_member(m)) for m in self.members.values() if ranked]
+        await self._over.wait()
+        if links and not self._left:  # they note the end of their hosts
+            await asyncio.wait(links, timeout=LAST_MEMBER_S)
+        for link in links:
+            link.cancel()
+        await asyncio.gather(*links, return_exceptions=True)
+        await tasks.close()
+        if self._notifier and self._end_reason:
+            await self._notifier.finish(self._end_reason.state, self._end_reason.reason)
+        await self._finish()
+
+    async def _rank(self) -> bool:
+        """Rank the mutants of a fuzz-first campaign, once for all hosts; False if it cannot."""
+        if not self._campaign.mutants:
+            return True
+
+        def progress(text: str) -> None:
+            self.record(CampaignState("starting", text))
+
+        try:
+            await rank_once(self._campaign, self._run_dir, progress)
+        except (SupervisorError, OSError) as e:
+            self._end_reason = EndReason("failed", str(e))
+            self._over.set()
+            return False
+        return True
+
+    def _begin(self) -> None:
+        """Record the start of the campaign, or of another hub."""
+        campaign, state = self._campaign, self.state
+        fresh = state.state == "empty"
+        if not fresh and any(h.campaign not in ENDED for h in state.hosts.values()):
+            self._clock.count_gap()  # hosts have continued
+        if self._changed and not fresh:
+            self.record(BudgetSet(campaign.budget_s, campaign.budget_trials))
+        if fresh or not state.engine:
+            self.record(
+                CampaignStarted(
+                    name=campaign.name,
+                    engine=campaign.kind,
+                    target=campaign.subject,
+                    seed=campaign.seed,
+                    budget_s=campaign.budget_s,
+                    budget_trials=campaign.budget_trials,
+                    instances=[n for place in campaign.hosts for n in host_instances(place)],
+                    wall=time.time(),
+                    version=fuzztui.__version__,
+                )
+            )
+        self.record(*self._first_events)
+        started = SupervisorStarted(os.getpid(), time.time(), host=socket.gethostname())
+        self.record(replace(started, cores=sum(h.cores for h in state.hosts.values())))
+        if state.state not in ("running", "paused"):
+            self.record(CampaignState("starting", "" if fresh else "resumed"))
+        for name, known in state.hosts.items():
+            if known.campaign in ENDED and (known.campaign != "finished" or self._changed):
+                self.record(HostState(name, "connecting"))  # started again
+        self.record(*self._log.repairs, *self._sharing.notes)
+        self._clock.save()
+        self.flush()
+
+    async def _run_member(self, member: HostMember) -> None:
+        try:
+            await member.run()
+        except Exception as e:  # the other hosts continue
+            self._tasks.report_error(e)
+            member.failed(f"internal error: {e!r}")
+
+    # ------------------------------------------- the contexts of members and the router
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the campaign, or the hub, is being ended."""
+        return self._left or self._end_reason is not None
+
+    @property
+    def writable(self) -> bool:
+        """Whether the log can be written."""
+        return self._log.writable
+
+    def request(self, host: str, request: Mapping[str, Any]) -> bool:
+        """Send a request to the supervisor on a host; False if it is not connected."""
+        return self.members[host].request(request)
+
+    async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
+        answer = await seeder(self._run_dir)(command, progress)
+        await self._look()
+        return f"{answer}, on all hosts"
+
+    def stopping(self, by: str) -> None:
+        """Note that a user stops the campaign on all hosts."""
+        self._stop(EndReason("stopped", f"stopped by {by}" if by else "stopped"))
+
+    def run_deleted(self) -> None:
+        """End because the run directory, its log or its lock was deleted: the hosts continue."""
+        self._left = True
+        self._over.set()
+
+    def _warn(self, text: str) -> None:
+        self.record(Message("warning", text))
+
+    # --------------------------------------------------------------- decisions
+
+    def _react(self, event: Event) -> None:
+        self._sharing.saw(event)
+        if self._notifier:
+            self._notifier.saw(event)
+
+    async def _look(self) -> None:
+        await asyncio.to_thread(self.exchange.look)
+        self.exchange.pass_on_found()
+
+    async def _flush(self) -> None:
+        self.flush()
+
+    async def _decide(self) -> None:
+        """Draw conclusions for the whole campaign from the states of its hosts."""
+        state = self.state
+        campaigns = {m.place.name: m.campaign_state for m in self.members.values()}
+        living = {c for c in campaigns.values() if c not in ENDED}
+        if not living:
+            return self._end()
+        if self._end_reason is not None:
+            if time.monotonic() - self._stopping_since > STOP_S:
+                missing = [name for name, c in campaigns.items() if c not in ENDED]
+                self._warn(f"not connected, and so perhaps not stopped: {', '.join(missing)}")
+                self._end()
+            return None
+        if "running" in living and state.state in ("starting", "paused"):
+            self.record(CampaignState("running"))
+        elif living == {"paused"} and state.state in ("starting", "running"):
+            self.record(CampaignState("paused"))
+        if reason := self._limits.reached(state, running_time(state, self._clock.now())):
+            self._stop(reason)
+            self.router.submit(Stop(), "fuzztui")
+        return None
+
+    def _stop(self, reason: EndReason) -> None:
+        if self._end_reason is None:
+            self._end_reason = reason
+            self._stopping_since = time.monotonic()
+            self.record(CampaignState("stopping", reason.reason))
+
+    def _end(self) -> None:
+        """End, because the campaign has ended on all hosts."""
+        if self._end_reason is None:
+            ends = [(m.campaign_state, m.end_reason) for m in self.members.values()]
+            for name in ("finished", "stopped", "failed"):
+                reasons = [why for state, why in ends if state == name]
+                if reasons:
+                    each = "; ".join(
+                        f"{m.place.name}: {m.end_reason}" for m in self.members.values()
+                    )
+                    reason = each if name == "failed" else next(filter(None, reasons), "")
+                    self._end_reason = EndReason(name, reason)
+                    break
+        self._over.set()
+
+    def _leave(self, name: str) -> None:
+        """End the hub alone: its hosts continue, and the next hub catches up."""
+        self._left = True
+        self.record(Message("info", f"the hub got {name} and ends; the hosts continue without it"))
+        self._over.set()
+
+    async def _finish(self) -> None:
+        self.router.close()
+        if not self._left and self._end_reason is not None:
+            self.record(CampaignEnded(self._end_reason.state, self._end_reason.reason))
+        patience = time.monotonic() + LAST_FLUSH_S
+        while not self.flush() and time.monotonic() < patience:
+            await asyncio.sleep(FLUSH_S)
+        await asyncio.sleep(FLUSH_S)  # the last answers to clients
+        await self._server.close()
+        try:
+            self._log.close()
+        except OSError as e:
+            _logger.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
+
+
+def _log_name(state: State) -> str:
+    """A name for the log of this hub in ids of commands: the time at which it began."""
+    number, name = int(state.started_wall * 1000), ""
+    while number:
+        number, digit = divmod(number, 36)
+        name = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + name
+    return name or "0"

@@ -1,0 +1,287 @@
+"""Commands of a campaign on hosts: each goes to the hosts that it is about.
+
+The hub logs a command before it sends the command, with its own id. Hosts log it with an id that
+begins with the hub's log, answer, and their events come back by the relayed log. A host that is not
+connected gets the command when it is again; it executes a command with the same id once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.instances.launcher import Handler
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import State
+from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandAnswer
+from fuzztui.remote.server import Ticket
+from fuzztui.wire.codec import CodecError, decode_command, encode_command
+from fuzztui.wire.commands import Command
+from fuzztui.wire.events import (
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+    Event,
+)
+
+PATIENCE_S = 600.0
+"""Seconds for which a host's supervisor keeps a request open; its log answers later, too."""
+
+
+class RoutingContext(Protocol):
+    """The part of the hub that the router uses."""
+
+    @property
+    def state(self) -> State:
+        """The state of the campaign."""
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """The handlers of commands that the hub itself carries out, by the command's name."""
+
+    @property
+    def hosts(self) -> Iterable[str]:
+        """The names of the hosts."""
+
+    def record(self, *events: Event) -> None:
+        """Log events."""
+
+    def flush(self) -> bool:
+        """Write the log. Returns False if that fails."""
+
+    def request(self, host: str, request: Mapping[str, Any]) -> bool:
+        """Send a request to the supervisor on a host. False if the host is not connected."""
+
+    def stopping(self, by: str) -> None:
+        """Called when a user stops the whole campaign."""
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A command without a result: the hosts that have not answered, and the answers so far."""
+
+    command: Command
+    by: str
+    about: dict[str, Any]
+    done: asyncio.Future[CommandAnswer]
+    waiting: set[str] = field(default_factory=set)
+    answers: list[CommandAnswer] = field(default_factory=list)
+
+
+class HostRouter:
+    """Carries out all commands of a campaign on hosts. Runs in the event loop.
+
+    ``log``: a name for the log of this hub, the same after a restart.
+    """
+
+    def __init__(self, context: RoutingContext, log: str) -> None:
+        self._context = context
+        self._log = log
+        self._sent: dict[str, _Sent] = {}
+        self._jobs: set[asyncio.Task[None]] = set()
+
+    def submit(
+        self,
+        command: Command,
+        by: str,
+        *,
+        undoes: Sequence[str] = (),
+        step: str = "",
+        hub_id: str = "",
+    ) -> Ticket:
+        """Log a command and send it. Every ticket gets an answer. ``hub_id``: not used."""
+        context = self._context
+        command_id = f"c{context.state.seq + 1}"
+        context.record(CommandIssued(command_id, encode_command(command), by, [*undoes], step))
+        about = {
+            k: v for k, v in (("undoes", [*map(self._over_there, undoes)]), ("step", step)) if v
+        }
+        return Ticket(command_id, self._take(command_id, command, by, about))
+
+    def resume(self) -> None:
+        """Send the commands again that an earlier hub left without a result."""
+        for command_id, status in list(self._context.state.commands.items()):
+            if status.state != "pending" or not command_id.startswith("c"):
+                continue
+            try:
+                command = decode_command(status.command)
+            except CodecError as e:
+                self._context.record(CommandRejected(command_id, "", str(e)))
+                continue
+            self._take(command_id, command, status.by, {})
+
+    def connected(self, host: str) -> None:
+        """Send what a host has not answered, because it was not connected."""
+        for command_id, sent in self._sent.items():
+            if host in sent.waiting:
+                self._send(host, command_id, sent)
+
+    def host_ended(self, host: str) -> None:
+        """Answer what waits for a host that will not come back."""
+        for command_id, sent in list(self._sent.items()):
+            if host in sent.waiting:
+                self._answered(command_id, host, CommandAnswer(APPLIED, f"{host} has ended"))
+
+    def replied(self, host: str, reply: Mapping[str, Any]) -> None:
+        """Take a reply of a host's supervisor: the event about it comes by the log."""
+        command_id, result = f"c{reply.get('n')}", reply.get("result")
+        if command_id not in self._sent or result not in (APPLIED, REJECTED):
+            return  # "issued", or TIMEOUT: the log answers later
+        trial = reply.get("trial")
+        answer = CommandAnswer(
+            str(result),
+            str(reply.get("detail", ""))[:2000],
+            str(reply.get("instance", ""))[:200],
+            trial if type(trial) is int else -1,
+        )
+        if reply.get("unlogged") is True and result == REJECTED:  # no supervisor over there
+            self._context.record(CommandRejected(command_id, "", f"{host}: {answer.detail}"))
+        self._answered(command_id, host, answer)
+
+    def translate(self, host: str, event: Event) -> Event | None:
+        """Return an event of a host as the hub's log has it; None: the hub's log has it already.
+
+        Answers to the hub's commands get the hub's ids; commands that were given on the host get
+        ids that begin with the host's name.
+        """
+        if not isinstance(
+            event, CommandIssued | CommandApplied | CommandRejected | CommandProgress
+        ):
+            return event
+        log, _, own = event.id.rpartition(".")
+        if not log:
+            return _renamed(event, f"{host}:{event.id}")
+        if log != self._log:
+            return _renamed(event, f"{host}:{event.id}")
+        return None if isinstance(event, CommandIssued) else _renamed(event, own)
+
+    def close(self) -> None:
+        """Answer all commands that wait: the hub ends, hosts answer in their logs."""
+        for job in self._jobs:
+            job.cancel()
+        for sent in self._sent.values():
+            if not sent.done.done():
+                detail = "the hub ends; hosts that are connected again later execute the command"
+                sent.done.set_result(CommandAnswer(TIMEOUT, detail))
+
+    # ---------------------------------------------------------------- sending
+
+    def _take(
+        self, command_id: str, command: Command, by: str, about: dict[str, Any]
+    ) -> asyncio.Future[CommandAnswer]:
+        context = self._context
+        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
+        sent = self._sent[command_id] = _Sent(command, by, about, done)
+        if not context.flush():
+            self._reject(command_id, "the campaign log cannot be written (disk full?)")
+            return done
+        if handler := context.handlers.get(command.name):
+            sent.waiting = {""}
+            job = asyncio.ensure_future(self._run_handler(command_id, command, handler))
+            self._jobs.add(job)
+            job.add_done_callback(self._jobs.discard)
+            return done
+        hosts = self._hosts_of(command)
+        if problem := command.problem or (hosts if isinstance(hosts, str) else ""):
+            self._reject(command_id, problem)
+            return done
+        assert not isinstance(hosts, str)
+        sent.waiting = set(hosts)
+        if command.name == "stop" and not getattr(command, "instance", ""):
+            context.stopping(by)
+        for host in hosts:
+            self._send(host, command_id, sent)
+        return done
+
+    def _hosts_of(self, command: Command) -> list[str] | str:
+        """Return the hosts that a command is about, or why there are none."""
+        state = self._context.state
+        name: str = getattr(command, "instance", "")
+        if name:
+            found = state.instances.get(name)
+            if found is None or not found.host:
+                there = ", ".join(i.id for i in state.instances.values() if i.host)
+                return (
+                    f"there is no instance {name!r}; the instances are {there or 'not known yet'}"
+                )
+            return [found.host]
+        if not command.for_all and len([i for i in state.instances.values() if i.host]) > 1:
+            return f"name an instance, one of: {', '.join(state.instances)}"
+        hosts = [
+            name
+            for name in self._context.hosts
+            if name not in state.hosts or state.hosts[name].campaign not in ENDED
+        ]
+        return hosts or "the campaign has ended on all hosts"
+
+    def _send(self, host: str, command_id: str, sent: _Sent) -> None:
+        request = {
+            "n": int(command_id[1:]),
+            "id": f"{self._log}.{command_id}",
+            "command": encode_command(sent.command),
+            "by": sent.by,
+            "patience": PATIENCE_S,
+            **sent.about,
+        }
+        if not self._context.request(host, request):
+            text = f"waits until {host} is connected again"
+            self._context.record(CommandProgress(command_id, text))
+
+    def _over_there(self, command_id: str) -> str:
+        return f"{self._log}.{command_id}" if ":" not in command_id else command_id
+
+    # --------------------------------------------------------------- answering
+
+    async def _run_handler(self, command_id: str, command: Command, handler: Handler) -> None:
+        def progress(text: str, part: float) -> None:
+            self._context.record(CommandProgress(command_id, text, part))
+
+        try:
+            detail = await handler(command, progress)
+        except SupervisorError as e:
+            self._reject(command_id, str(e))
+        except Exception as e:
+            self._reject(command_id, f"internal error: {e!r}")
+            raise
+        else:
+            self._context.record(CommandApplied(command_id, "", detail=detail))
+            self._answered(command_id, "", CommandAnswer(APPLIED, detail))
+
+    def _reject(self, command_id: str, reason: str) -> None:
+        self._context.record(CommandRejected(command_id, "", reason))
+        sent = self._sent.get(command_id)
+        if sent is not None:
+            sent.waiting = {""}
+            self._answered(command_id, "", CommandAnswer(REJECTED, reason))
+
+    def _answered(self, command_id: str, host: str, answer: CommandAnswer) -> None:
+        sent = self._sent.get(command_id)
+        if sent is None or host not in sent.waiting:
+            return
+        sent.waiting.discard(host)
+        sent.answers.append(answer)
+        if sent.waiting:
+            return
+        del self._sent[command_id]
+        if not sent.done.done():
+            sent.done.set_result(_combined(sent.answers, sent.command))
+
+
+def _combined(answers: Sequence[CommandAnswer], command: Command) -> CommandAnswer:
+    """Return one answer for all hosts: applied if all have, or any if that is enough."""
+    if len(answers) == 1:
+        return answers[0]
+    applied = [a for a in answers if a.result == APPLIED]
+    good = bool(applied) and (len(applied) == len(answers) or command.any_applies)
+    said = applied if good else [a for a in answers if a.result != APPLIED]
+    details = list(dict.fromkeys(a.detail for a in said if a.detail))
+    return CommandAnswer(APPLIED if good else REJECTED, "; ".join(details))
+
+
+def _renamed(event: Any, command_id: str) -> Event:
+    renamed: Event = replace(event, id=command_id)
+    return renamed

@@ -1,0 +1,117 @@
+"""Writing a queue that AFL++ and our engines read: ids from 0 without gaps, each file as a whole.
+
+afl-fuzz keeps one number for each peer: the id that it imports next. It looks for a file with
+exactly that id, and counts on from it by position. A gap would end its imports for ever, and an id
+that is used again would hide a file. So ids that were given away and have no file are filled with
+empty files, which afl-fuzz passes over.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.atomic import replacing, write_all
+from fuzztui.base.files import read_if_regular
+from fuzztui.engines.directory.rescue import UNSAFE, Unsafe
+from fuzztui.engines.directory.sync import PLACEHOLDER
+from fuzztui.sync.names import SharedName, parse_shared, shared_name
+from fuzztui.wire.afl import entry_name
+
+SYNCED: Final = ".synced"
+_MAX_FILL: Final = 200_000
+_MAX_ID: Final = 100_000_000
+_U32: Final = struct.Struct("<I")
+
+
+class QueueWriter:
+    """The only writer of ``directory/FOLDER`` in this process; the caller holds a lock.
+
+    Raises OSError if the directory cannot be read or made.
+    """
+
+    def __init__(self, directory: Path, folder: str = "queue") -> None:
+        self.directory, self._folder = directory, directory / folder
+        mode = directory.parent.stat().st_mode & 0o777
+        for part in (directory, self._folder):
+            if not part.is_dir():
+                part.mkdir(exist_ok=True)
+                part.chmod(mode | 0o700)
+        self._mode = mode & 0o666 | 0o600
+        self.files: dict[int, SharedName] = {}
+        for name in os.listdir(self._folder):  # noqa: PTH208 - names only
+            if (found := parse_shared(name)) is not None and found.id <= _MAX_ID:
+                self.files[found.id] = found
+        self.sums = {f.sum: f.id for f in self.files.values() if f.sum}
+        self.origins = {f.of: f.id for f in self.files.values() if f.of}
+        self._next = 1 + max(self.files, default=-1)
+
+    @property
+    def next_id(self) -> int:
+        """The id of the file that is written next."""
+        return self._next
+
+    def fill(self, at_least: int) -> None:
+        """Put empty files in gaps, and at ids below ``at_least``. Raises OSError."""
+        until = max(self._next, at_least if at_least <= _MAX_FILL else 0)
+        if until - len(self.files) > _MAX_FILL:
+            return  # somebody's file with an absurd id
+        for number in range(until):
+            if number not in self.files:
+                name = entry_name(number, PLACEHOLDER.lstrip(","))
+                self._write(self._folder / name, b"")
+                self.files[number] = SharedName(name, number)
+        self._next = max(self._next, until)
+
+    def put(self, data: bytes, content: str, of: str = "", op: str = "") -> int:
+        """Write a file under the next id, which is returned. Raises OSError; then there is none."""
+        number = self._next
+        name = shared_name(number, content, of, op)
+        self._write(self._folder / name, data)
+        self._next += 1
+        self.files[number] = SharedName(name, number, content, of)
+        self.sums[content] = number
+        if of:
+            self.origins[of] = number
+        return number
+
+    def empty(self, number: int) -> None:
+        """Remove the content of a file; its name stays, for its id. Raises OSError."""
+        self._write(self._folder / self.files[number].name, b"")
+
+    def mark_unsafe(self, numbers: Iterable[int]) -> int:
+        """Add ids to ``.unsafe``; returns how many are new. Raises OSError."""
+        known = Unsafe(self.directory).load()
+        new = set(numbers) - known
+        if new:
+            lines = "".join(f"{n}\n" for n in sorted(known | new))
+            self._write(self.directory / UNSAFE, lines.encode())
+        return len(new)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Replace a file beside the queue. Raises OSError."""
+        self._write(self.directory / name, data)
+
+    def _write(self, file: Path, data: bytes) -> None:
+        """Readable for whoever may read the directory around. Raises OSError, with the file."""
+        try:
+            with replacing(file, self.directory, sync=True) as fd:
+                os.fchmod(fd, self._mode)
+                write_all(fd, data)
+        except OSError as e:
+            if e.filename is None and e.errno is not None:
+                raise OSError(e.errno, os.strerror(e.errno), str(file)) from None
+            raise
+
+
+def imported_until(around: Path, name: str) -> int:
+    """The highest id up to which any fuzzer in ``around`` has imported from its peer ``name``."""
+    highest = 0
+    for file in around.glob(f"*/{SYNCED}/{name}"):
+        data = read_if_regular(file, _U32.size)
+        if data is not None and len(data) == _U32.size:
+            highest = max(highest, _U32.unpack(data)[0])
+    return highest

@@ -1,0 +1,135 @@
+"""A campaign on the hosts of ``host_lab``, started as a user does, and what its logs contain."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from host_lab import Host, Hosts
+
+from fuzztui.log.reader import LogReader
+from fuzztui.model.state import State
+from fuzztui.remote.lock import running
+from fuzztui.session import state_at_end
+from fuzztui.wire.codec import decode_record
+from fuzztui.wire.events import CommandIssued, Event, PassiveInstance, Record
+
+E = TypeVar("E", bound=Event)
+
+TARGET = "\n".join(
+    [
+        "def f(data: bytes):",
+        "    if data[:3] == b'abc':",
+        "        raise ValueError('abc')",
+        "    found = 0",
+        *(
+            f"    if len(data) > {n} and data[{n}] == {n * 37 % 256}:\n        found += {n}"
+            for n in range(30)
+        ),
+        "    return found",
+    ]
+)
+
+
+ZEST = """
+[campaign]
+budget = "10m"
+[engine]
+kind = "zest"
+[target]
+function = "target_of_hosts:f"
+"""
+
+
+class HubCampaign:
+    """A campaign on hosts, started as a user does."""
+
+    def __init__(self, directory: Path, hosts: Hosts, name: str, rest: str = "") -> None:
+        """``rest``: the campaign file without hosts; by default zest on a small target."""
+        self.hosts = hosts
+        self.directory = directory
+        self.run = directory / "runs" / name
+        self.env = {**os.environ, **hosts.env()}
+        self.over_there = f"/home/fuzz/runs-of-{name}"
+        (directory / "target_of_hosts.py").write_text(TARGET)
+        where = f'path = "{self.over_there}", python = "/usr/bin/python3"'
+        rows = "\n".join(
+            f'"{host}" = {{ instances = {n}, {where} }}' for n, host in enumerate(hosts, 1)
+        )
+        (directory / f"{name}.toml").write_text(f"{rest or ZEST}\n[hosts]\n{rows}\n")
+        self.file = f"{name}.toml"
+
+    def fuzztui(self, *arguments: str, code: int = 0) -> str:
+        argv = [sys.executable, "-m", "fuzztui", *arguments]
+        done = subprocess.run(
+            argv, cwd=self.directory, env=self.env, capture_output=True, text=True, timeout=90,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    def start(self) -> None:
+        self.fuzztui(self.file, "--detach")
+        self.until(lambda s: all(i.stats.execs for i in s.instances.values()))
+
+    def state(self) -> State:
+        return state_at_end(self.run)
+
+    def until(self, true: Callable[[State], object], seconds: float = 60.0) -> State:
+        deadline = time.monotonic() + seconds
+        while not true(state := self.state()):
+            assert time.monotonic() < deadline, (state.state, state.reason, state.hosts)
+            time.sleep(0.1)
+        return state
+
+    def records(self) -> list[Record]:
+        return list(LogReader(self.run).records())
+
+    def events(self, kind: type[E]) -> list[E]:
+        return [r.event for r in self.records() if isinstance(r.event, kind)]
+
+    def log_of(self, host: Host) -> list[Record]:
+        """The log over there, as it is on the host's disk."""
+        code = (
+            "import pathlib,sys;sys.path.insert(0,sys.argv[2]);"
+            "from fuzztui.log.reader import LogReader;"
+            "from fuzztui.wire.codec import encode_record;"
+            "[print(encode_record(r)) for r in LogReader(pathlib.Path(sys.argv[1])).records()]"
+        )
+        here = Path(__file__).parents[2]
+        out = host.run(f"/usr/bin/python3 -c '{code}' {self.over_there} {here}").stdout
+        return [decode_record(line) for line in out.splitlines()]
+
+    def check_nothing_lost_or_doubled(self) -> None:
+        """Each record of each host's log is in the hub's log, once, in order."""
+        for name, host in self.hosts.items():
+            there = self.log_of(host)
+            self.until(lambda s, n=name, last=there[-1].seq: s.hosts[n].seq >= last)
+            mine = [r for r in self.records() if r.host == name]
+            numbers = [r.host_seq for r in mine]
+            assert numbers == sorted(set(numbers))
+            kinds = {r.host_seq: type(r.event) for r in mine}
+            for record in there:
+                # The hub has its own commands already, and knows what it has sent.
+                own = isinstance(record.event, CommandIssued) and "." in record.event.id
+                if not own and not isinstance(record.event, PassiveInstance):
+                    assert kinds.get(record.seq) is type(record.event), record
+
+    def kill_hub(self) -> None:
+        pid = running(self.run)
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while running(self.run) is not None:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        self.fuzztui("ctl", str(self.run), "stop")
+        self.until(lambda s: s.state == "stopped")

@@ -1,0 +1,26 @@
+"""Entries of other hosts are stored as passive instances that afl-fuzz can import from."""
+
+from fuzztui.campaign.rundir import RunDir, prepare_run
+from fuzztui.engines.directory.store import entry_ids
+from fuzztui.hosts.entries import highest_ids, store_entries
+from fuzztui.observe.passive import PassiveDirectories
+
+
+def test_ids_that_are_left_out_get_an_empty_file(tmp_path):
+    prepare_run(tmp_path / "run")
+    run = RunDir(tmp_path / "run")
+    rows = [("a_main", "id:000002,op:x", b"two"), ("a_main", "id:000004,op:x", b"four")]
+    assert store_entries(run, rows) == 2
+    assert store_entries(run, [("a_main", "id:000006,op:x", b"six")]) == 1
+    names = entry_ids(run.instance("a_main") / "queue")
+    assert sorted(names) == list(range(7))
+    sizes = [(run.instance("a_main") / "queue" / names[n]).stat().st_size for n in range(7)]
+    assert sizes == [0, 0, 3, 0, 4, 0, 3]
+    assert highest_ids(run, ["a_main", "b_main"]) == {"a_main": 6, "b_main": -1}
+
+
+def test_they_are_passive_instances(tmp_path):
+    prepare_run(tmp_path / "run")
+    run = RunDir(tmp_path / "run")
+    store_entries(run, [("a_main", "id:000001,x", b"1"), ("b_main", "id:000001,x", b"1")])
+    assert [e.instance for e in PassiveDirectories(run.out).look(())] == ["a_main", "b_main"]

@@ -1,0 +1,131 @@
+"""Each kind of engine on real hosts: what it needs is sent there, and what it finds comes back."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from host_lab import Hosts
+from hub_lab import HubCampaign
+
+from fuzztui.wire.events import MutantsFound
+
+pytestmark = pytest.mark.slow
+
+SAMPLES = Path(__file__).parents[2] / "sample_campaigns"
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    """Two hosts."""
+    with Hosts(2, tmp_path_factory.mktemp("lab")) as hosts:
+        yield hosts
+
+
+@pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl-fuzz is not installed")
+def test_a_program_is_built_once_and_fuzzed_on_all_hosts(tmp_path: Path, hosts: Hosts) -> None:
+    for name in ("crate.c", "seeds"):
+        source = SAMPLES / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, tmp_path / name)
+    text = (SAMPLES / "crashy-afl.toml").read_text().replace("instances = 2", "")
+    text = text.replace('name = "crashy"', "")
+    campaign = HubCampaign(tmp_path, hosts, "afl", text.replace('"1m"', '"20s"'))
+    campaign.fuzztui(campaign.file, "--headless", code=10)
+    state = campaign.state()
+    assert state.state == "finished"
+    assert {i.engine for i in state.instances.values() if not i.passive} == {"afl-fuzz"}
+    assert state.groups  # described over there
+    built = (campaign.run / "build" / "crate").read_bytes()
+    for host in hosts.values():
+        where = f"{campaign.over_there}/shipped/build"
+        assert host.run(f"cat {where}/crate | md5sum").stdout.split()[0] == _md5(built)
+        assert host.run(f"ls {campaign.over_there}/out/*/.synced | grep -c _main").stdout != "0\n"
+
+
+def test_each_host_fuzzes_its_share_of_the_mutants(tmp_path: Path, hosts: Hosts) -> None:
+    shutil.copy(SAMPLES / "slips.py", tmp_path)
+    shutil.copytree(SAMPLES / "seeds" / "slips", tmp_path / "seeds" / "slips")
+    text = (SAMPLES / "slips-fuzzfirst.toml").read_text().replace('"3m"', '"24s"')
+    text = text.replace('"9s"', '"3s"').replace("crashes = 1", "crashes = 0")
+    text = text.replace('name = "slips-fuzzfirst"', "")
+    campaign = HubCampaign(tmp_path, hosts, "first", text)
+    campaign.fuzztui(campaign.file, "--headless")
+    state = campaign.state()
+    listed: dict[str, list[str]] = {}
+    for record in campaign.records():
+        if isinstance(record.event, MutantsFound):
+            ids = [str(row["id"]) for row in record.event.mutants]
+            listed.setdefault(record.host, []).extend(ids)
+    assert set(listed) == {"h1", "h2"}
+    assert not set(listed["h1"]) & set(listed["h2"])
+    assert state.stage == "target"
+    slots = {m.slot.partition("_")[0] for m in state.mutants.values() if m.slot}
+    assert slots == {"h1", "h2"}
+    assert any(m.state == "killed" for m in state.mutants.values())
+
+
+SPOTON = """
+[campaign]
+budget = "15s"
+[engine]
+kind = "spoton"
+[target]
+function = "harness.py:run"
+generator = "harness.py:gen"
+include = ["shop"]
+"""
+
+SHOP = """
+class Item:
+    def __init__(self, price: int, count: int) -> None:
+        self.price, self.count = price, count
+
+def total(items: list[Item]) -> int:
+    total = 0
+    for item in items:
+        if item.count > 200:
+            total -= 1
+        if item.price == 777:
+            total -= 1
+    return total
+"""
+
+HARNESS = """
+from fuzztui.generators import Source, generator
+from shop import Item, total
+
+@generator
+def gen(source: Source) -> list[Item]:
+    return [item(source) for _ in range(source.integer(0, 4))]
+
+@generator
+def item(source: Source) -> Item:
+    return Item(source.integer(0, 1000), source.integer(0, 255))
+
+def run(value: list[Item]) -> int:
+    return total(value)
+"""
+
+
+def test_the_types_are_analysed_once_here(tmp_path: Path, hosts: Hosts) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "harness.py").write_text(HARNESS)
+    campaign = HubCampaign(tmp_path, hosts, "types", SPOTON)
+    campaign.fuzztui(campaign.file, "--headless")
+    state = campaign.state()
+    assert state.state == "finished"
+    assert {name for name, found in state.types.items() if "shop.Item" in found.names} == {
+        "h1_main", "h2_main", "h2_s1",
+    }  # fmt: skip
+    analysed = (campaign.run / "targets.json").read_bytes()
+    for host in hosts.values():
+        there = host.run(f"md5sum < {campaign.over_there}/targets.json").stdout.split()[0]
+        assert there == _md5(analysed)
+
+
+def _md5(data: bytes) -> str:
+    return hashlib.md5(data).hexdigest()

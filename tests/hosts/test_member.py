@@ -1,0 +1,259 @@
+"""What a host's log and files become in the hub's: its own names, and nothing outside its place."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.hosts import member as module
+from fuzztui.hosts.link import Batch, Hello
+from fuzztui.hosts.member import HostMember
+from fuzztui.hosts.place import HostPlace
+from fuzztui.log.writer import LogWriter
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.wire.events import (
+    CommandIssued,
+    EntrySaved,
+    Event,
+    FindingSaved,
+    HostState,
+    InstanceHello,
+    Message,
+    PassiveInstance,
+    Record,
+)
+
+
+class Router:
+    def translate(self, host: str, event: Event) -> Event | None:
+        return None if isinstance(event, CommandIssued) else event
+
+
+class Exchange:
+    def __init__(self) -> None:
+        self.passed: list[tuple[str, str, bytes]] = []
+
+    def found(self, main: str, name: str, data: bytes) -> None:
+        self.passed.append((main, name, data))
+
+
+class Hub:
+    """What a member uses of a hub."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.router = Router()
+        self.exchange = Exchange()
+        self.hosts = ["a", "b"]
+        self.leaving = False
+        self.writable = True
+        self.log_name = "log"
+        self.events: list[Event] = []
+        self.records: list[Record] = []
+
+    def record(self, *events: Event) -> None:
+        for event in events:
+            self._add(Record(self.state.seq + 1, 0.0, event))
+
+    def relay(self, origin: Record, event: Event) -> None:
+        self._add(Record(self.state.seq + 1, 0.0, event, origin.host, origin.seq, origin.t))
+
+    def _add(self, record: Record) -> None:
+        self.events.append(record.event)
+        self.records.append(record)
+        apply(self.state, [record])
+
+
+@pytest.fixture
+def hub() -> Hub:
+    return Hub()
+
+
+@pytest.fixture
+def member(hub: Hub, tmp_path: Path) -> HostMember:
+    (tmp_path / "out").mkdir()
+    loaded: Any = None
+    return HostMember(hub, loaded, RunDir(tmp_path), HostPlace("a", "a", 2), 0)  # type: ignore[arg-type]
+
+
+def take(member: HostMember, *events: Event, files: dict[str, bytes] | None = None) -> None:
+    records = [Record(n, float(n), event) for n, event in enumerate(events, 1)]
+    asyncio.run(member.arrived(Batch(records, files or {})))
+
+
+def test_entries_of_the_main_are_stored_and_passed_on(
+    member: HostMember, hub: Hub, tmp_path: Path
+) -> None:
+    name = "id:000003,src:000000,time:9,execs:1,op:havoc"
+    take(
+        member,
+        EntrySaved("a_main", 3, f"queue/{name}"),
+        files={f"a_main/queue/{name}": b"x", "a_main/.unsafe": b"k\n"},
+    )
+    assert (tmp_path / "out/a_main/queue" / name).read_bytes() == b"x"
+    assert (tmp_path / "out/a_main/.unsafe").read_bytes() == b"k\n"
+    assert hub.exchange.passed == [("a_main", name, b"x")]
+    # afl-fuzz imports the next id only: none may be missing
+    assert len(list((tmp_path / "out/a_main/queue").iterdir())) == 4
+
+
+async def test_nothing_is_taken_while_the_disk_here_is_full(
+    member: HostMember, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FULL_S", 0.01)
+    write, full = module.replace_bytes, [True]
+
+    def replace_bytes(path: Path, *rest: Any) -> None:
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, *rest)
+
+    monkeypatch.setattr(module, "replace_bytes", replace_bytes)
+    file = "crashes/id:000000,sig:06"
+    records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
+    taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
+    await asyncio.sleep(0.05)
+    assert [type(e) for e in hub.events] == [Message]
+    full.clear()
+    hub.writable = False
+    await asyncio.sleep(0.05)
+    assert hub.state.findings == {}
+    hub.writable = True
+    await taking
+    assert list(hub.state.findings) == [f"a_main/{file}"]
+    assert (tmp_path / "out/a_main" / file).read_bytes() == b"x"
+    assert len(hub.events) == 2
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        HostState("b", "connecting", rewound=0),
+        EntrySaved("../../x", 1, "queue/id:000001"),
+        EntrySaved("a_main", 1, "queue/../../../x"),
+        FindingSaved("a_/../../../etc", "crash", "crashes/passwd"),
+        FindingSaved("a_main", "crash", "/etc/passwd"),
+    ],
+)
+def test_events_that_no_host_has_are_left_out(member: HostMember, hub: Hub, event: Event) -> None:
+    take(member, event, Message("info", "next"))
+    assert [type(r.event) for r in hub.records if r.host] == [Message]
+    assert set(hub.state.hosts) == {"a"}
+    assert not hub.state.findings
+    assert not hub.state.entries
+
+
+def test_a_record_that_comes_again_is_left_out(member: HostMember, hub: Hub) -> None:
+    for _ in range(2):
+        take(member, Message("info", "one"))
+    assert len(hub.events) == 1
+
+
+def test_no_directory_of_this_machine_is_a_host_s(member: HostMember, hub: Hub) -> None:
+    take(member, InstanceHello("a_main", "zest", [], "1", directory="/etc"))
+    assert hub.state.instances["a_main"].directory == ""
+
+
+async def test_a_supervisor_that_ended_is_not_started_before_its_log_is_read(
+    member: HostMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[int] = []
+
+    async def start() -> None:
+        starts.append(member._read_upto)
+
+    monkeypatch.setattr(member, "_start", start)
+    await member.arrived(Batch([Record(1, 0.0, Message("info", "one"))]))
+    for _ in range(5):
+        member.pong(None, "", 3)
+    await asyncio.sleep(0)
+    assert starts == []
+    await member.arrived(Batch([Record(n, 0.0, Message("info", "x")) for n in (2, 3)]))
+    await asyncio.sleep(0)
+    assert starts == [3]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../campaign.toml", "a_main/../x", "a_main/crashes/../../x", "a_main/crashes/.x",
+        "a_main/events.jsonl", "a_main/queue", "/etc/x", "a_main/queue/x\0", "a_s1/queue/id:000000",
+        "a_main/crashes/" + "x" * 300, "", "a_main//x",
+    ],
+)  # fmt: skip
+def test_no_file_is_stored_elsewhere(
+    member: HostMember, hub: Hub, tmp_path: Path, path: str
+) -> None:
+    take(member, files={path: b"bad"})
+    stored = [p for p in tmp_path.rglob("*") if p.is_file()]
+    assert stored == []
+    assert [type(e) for e in hub.events] == [Message]
+    take(member, files={path: b"bad"})
+    assert len(hub.events) == 1  # only the first is reported
+
+
+def test_another_hosts_names_are_not_taken(member: HostMember, hub: Hub, tmp_path: Path) -> None:
+    take(
+        member,
+        FindingSaved("b_main", "crash", "crashes/id:000000"),
+        files={"b_main/crashes/id:000000": b"x"},
+    )
+    assert list(hub.state.findings) == ["a_b_main/crashes/id:000000"]
+    assert not (tmp_path / "out/b_main").exists()
+
+
+def test_passive_instances_of_a_host_get_its_name(member: HostMember, hub: Hub) -> None:
+    take(
+        member,
+        PassiveInstance("b_main", "another host"),
+        PassiveInstance("hub_added", "another host"),
+        FindingSaved("oracle", "crash", "crashes/id:000000"),
+        EntrySaved("a_main", 1, "queue/id:000001", sync="handed"),
+        EntrySaved("a_main", 2, "queue/id:000002", sync="b_main"),
+    )
+    assert set(hub.state.instances) == {"a_oracle", "a_main"}
+    assert hub.state.instances["a_oracle"].passive
+    assert hub.state.entries["a_main/1"].sync == "a_handed"
+    assert hub.state.entries["a_main/2"].sync == "b_main"
+
+
+def test_positions_follow_the_hosts_numbers(member: HostMember, hub: Hub) -> None:
+    take(member, Message("info", "one"), CommandIssued("log.c1"), Message("info", "three"))
+    assert hub.state.hosts["a"].seq == 3
+    assert [e.text for e in hub.events if isinstance(e, Message)] == ["one", "three"]
+
+
+def hello(last: int, boot: str = "one") -> Hello:
+    return Hello("a", "1", "3", "/r", last, 1.0, boot, "log", 1, 0.0)
+
+
+@pytest.mark.parametrize(("lost", "after"), [(0, 3), (1, 2)])
+def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, lost: int, after: int
+) -> None:
+    monkeypatch.setattr("fuzztui.hosts.member.COMPARED", 4)
+    there = [[n, n * 1.5] for n in range(1, 4)]
+    writer = LogWriter(member._run_dir.log)
+    hub.record(HostState("a", "connected", boot="one"))
+    for seq, t in there:
+        origin = Record(int(seq), t, Message("info", "x"), "a")
+        writer.append(origin.event, 0.0, origin)
+        hub.relay(origin, origin.event)
+    for n in range(50):
+        writer.append(Message("info", f"of another host {n}"), 1.0)
+    writer.close()
+    if lost:  # another record is in the place of the last one
+        there[-1] = [3, 99.0]
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        return {"stamps": [row for row in there if row[0] > fields["after"]]}
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    assert asyncio.run(member._position(hello(3, "two"))) == after
+    assert hub.state.hosts["a"].seq == after

@@ -1,0 +1,173 @@
+"""Commands of a hub: where they go, which ids they have, and what counts as their answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fuzztui.hosts.routing import HostRouter
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT
+from fuzztui.wire.commands import Pause, SkipEntry, SkipMutants, Stop
+from fuzztui.wire.events import (
+    CampaignEnded,
+    CommandApplied,
+    CommandIssued,
+    CommandRejected,
+    Event,
+    InstanceState,
+    Message,
+    Record,
+)
+
+
+class Context:
+    """A hub of two hosts; ``down``: those that are not connected."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.handlers: dict[str, Any] = {}
+        self.hosts = ["a", "b"]
+        self.down: set[str] = set()
+        self.sent: list[tuple[str, Mapping[str, Any]]] = []
+        self.stopped_by = ""
+        for name in ("a_main", "a_s1", "b_main"):
+            self._add(Record(1, 0.0, InstanceState(name, "running"), name[0], 1, 0.0))
+
+    def _add(self, record: Record) -> None:
+        apply(self.state, [replace(record, seq=self.state.seq + 1)])
+
+    def record(self, *events: Event) -> None:
+        for event in events:
+            self._add(Record(1, 1.0, event))
+
+    def relay(self, host: str, event: Event) -> None:
+        self._add(Record(1, 1.0, event, host, 9, 0.0))
+
+    def flush(self) -> bool:
+        return True
+
+    def request(self, host: str, request: Mapping[str, Any]) -> bool:
+        if host in self.down:
+            return False
+        self.sent.append((host, request))
+        return True
+
+    def stopping(self, by: str) -> None:
+        self.stopped_by = by
+
+
+def reply(request: Mapping[str, Any], result: str = APPLIED, detail: str = "") -> dict[str, Any]:
+    return {"n": request["n"], "result": result, "detail": detail}
+
+
+def routed(test: Any) -> None:
+    async def run() -> None:
+        context = Context()
+        await test(context, HostRouter(context, "log"))
+
+    asyncio.run(run())
+
+
+def test_a_command_about_an_instance_goes_to_its_host_alone() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        ticket = router.submit(SkipEntry(4, "a_s1"), "ann@here")
+        ((host, request),) = context.sent
+        assert (host, request["by"], request["id"]) == ("a", "ann@here", f"log.{ticket.id}")
+        router.replied("a", reply(request, detail="skipped"))
+        assert (await ticket.answer).detail == "skipped"
+
+    routed(test)
+
+
+def test_a_command_for_all_needs_the_answer_of_each_host() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        ticket = router.submit(Pause(), "ann")
+        assert [host for host, _ in context.sent] == ["a", "b"]
+        router.replied("a", reply(context.sent[0][1]))
+        await asyncio.sleep(0)
+        assert not ticket.answer.done()
+        router.replied("b", reply(context.sent[1][1], REJECTED, "no"))
+        answer = await ticket.answer
+        assert (answer.result, answer.detail) == (REJECTED, "no")
+
+    routed(test)
+
+
+def test_mutants_of_one_host_are_enough() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        ticket = router.submit(SkipMutants("m:1"), "ann")
+        for host, request in context.sent:
+            router.replied(host, reply(request, APPLIED if host == "a" else REJECTED, host))
+        assert (await ticket.answer).result == APPLIED
+
+    routed(test)
+
+
+def test_a_host_that_is_not_connected_gets_the_command_later_with_the_same_id() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        context.down = {"b"}
+        ticket = router.submit(Pause(), "ann")
+        assert "b" in context.state.commands[ticket.id].text
+        router.replied("a", reply(context.sent[0][1]))
+        context.down = set()
+        router.connected("b")
+        assert {request["id"] for _, request in context.sent} == {f"log.{ticket.id}"}
+        router.replied("b", reply(context.sent[1][1]))
+        assert (await ticket.answer).result == APPLIED
+
+    routed(test)
+
+
+def test_a_new_hub_sends_again_what_has_no_answer() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        ticket = router.submit(Pause(), "ann")
+        router.close()
+        assert (await ticket.answer).result == TIMEOUT
+        before = [dict(request) for _, request in context.sent]
+        again = HostRouter(context, "log")
+        again.resume()
+        assert [dict(request) for _, request in context.sent[2:]] == before
+
+    routed(test)
+
+
+def test_events_of_a_host_get_the_ids_of_this_log() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        assert router.translate("a", CommandIssued("log.c7", {}, "ann")) is None
+        assert router.translate("a", CommandApplied("log.c7", "a_main")) == CommandApplied(
+            "c7", "a_main"
+        )
+        assert router.translate("a", CommandRejected("c7")) == CommandRejected("a:c7")
+        assert router.translate("a", CommandApplied("other.c7")) == CommandApplied("a:other.c7")
+        assert router.translate("a", Message("info", "x")) == Message("info", "x")
+
+    routed(test)
+
+
+@pytest.mark.parametrize("instance", ["c_main", "main"])
+def test_an_unknown_instance_is_refused_with_the_known_ones(instance: str) -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        ticket = router.submit(SkipEntry(1, instance), "ann")
+        answer = await ticket.answer
+        assert answer.result == REJECTED and "a_main, a_s1, b_main" in answer.detail
+        assert context.sent == []
+
+    routed(test)
+
+
+def test_stop_ends_the_campaign_and_counts_hosts_that_have_ended() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        context.relay("b", CampaignEnded("stopped"))
+        ticket = router.submit(Stop(), "ann")
+        assert context.stopped_by == "ann"
+        assert [host for host, _ in context.sent] == ["a"]
+        router.host_ended("a")
+        assert (await ticket.answer).result == APPLIED
+
+    routed(test)

@@ -1,0 +1,112 @@
+"""Records of hosts: what they change in the campaign, and what only in the host's row."""
+
+import pytest
+
+from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.wire.codec import CodecError, decode_record, encode_record
+from fuzztui.wire.events import (
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    EntrySaved,
+    Event,
+    HostState,
+    InstanceState,
+    PhaseStarted,
+    Record,
+    RecordsLost,
+    Stats,
+    SupervisorStarted,
+    VerdictsChanged,
+)
+
+
+class HubLog:
+    """Stamps events as a hub does."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.seq = 0
+        self.own(CampaignStarted("c", "zest", wall=1e9))
+
+    def own(self, *events: Event) -> None:
+        for event in events:
+            self.seq += 1
+            apply(self.state, [Record(self.seq, self.seq / 10, event)])
+
+    def relay(self, host: str, seq: int, event: Event, t: float = 5.0) -> None:
+        self.seq += 1
+        record = Record(self.seq, self.seq / 10, event, host, seq, t)
+        apply(self.state, [decode_record(encode_record(record))])
+
+
+def test_a_record_of_a_host_survives_the_codec() -> None:
+    record = Record(3, 1.5, InstanceState("h1_main", "running"), "h1", 17, 0.25)
+    assert decode_record(encode_record(record)) == record
+    assert decode_record(encode_record(Record(3, 1.5, record.event))).host == ""
+
+
+@pytest.mark.parametrize(
+    "stamp", ['"h":"","hs":1,"ht":0', '"h":"a"', '"h":"a","hs":0,"ht":1', '"h":7,"hs":1,"ht":1']
+)
+def test_a_line_with_an_impossible_host_is_no_record(stamp: str) -> None:
+    with pytest.raises(CodecError):
+        decode_record('{"s":1,"t":0,"k":"message","level":"info","text":"x",' + stamp + "}")
+
+
+def test_positions_and_instances_are_kept_by_host() -> None:
+    log = HubLog()
+    log.own(HostState("h1", "connected", address="ann@box", run="/r", clock_s=3600.0))
+    log.relay("h1", 4, InstanceState("h1_main", "running"), t=7.5)
+    log.relay("h1", 5, Stats("h1_main", execs=10))
+    log.relay("h2", 2, Stats("h2_main", execs=32))
+    hosts = log.state.hosts
+    assert (hosts["h1"].seq, hosts["h1"].t, hosts["h1"].clock_s) == (5, 7.5, 3600.0)
+    assert hosts["h2"].seq == 2
+    assert {i.id: i.host for i in log.state.instances.values()} == {
+        "h1_main": "h1", "h2_main": "h2",
+    }  # fmt: skip
+    assert log.state.series["execs"].last == 42
+
+
+def test_the_end_of_one_host_is_not_the_end_of_the_campaign() -> None:
+    log = HubLog()
+    log.own(CampaignState("running"))
+    log.relay("h1", 1, SupervisorStarted(77, 1.0, host="box", cores=4))
+    log.relay("h2", 1, SupervisorStarted(78, 1.0, host="cox", cores=8))
+    log.relay("h1", 2, CampaignEnded("failed", "no space"))
+    log.relay("h2", 2, VerdictsChanged())
+    state = log.state
+    assert state.state == "running"
+    assert state.cores == 12
+    assert state.supervisor_pid == 0
+    assert (state.hosts["h1"].campaign, state.hosts["h1"].campaign_reason) == ("failed", "no space")
+
+
+def test_lost_records_of_a_host_are_counted_in_its_own_numbers() -> None:
+    log = HubLog()
+    log.relay("h1", 100, RecordsLost(91, "damaged"))
+    assert log.state.lost == 10
+
+
+def test_the_mutant_phase_lasts_until_the_last_host_has_left_it() -> None:
+    log = HubLog()
+    for host in ("h1", "h2"):
+        log.relay(host, 1, PhaseStarted("mutants", {"count": 3, "mutants_s": 60.0}))
+    assert (log.state.stage, log.state.plan["count"]) == ("mutants", 6)
+    assert log.state.plan["mutants_s"] == 60.0
+    log.relay("h1", 2, PhaseStarted("target", {"count": 3}))
+    assert log.state.stage == "mutants"
+    log.relay("h2", 2, PhaseStarted("target", {"count": 3}))
+    assert log.state.stage == "target"
+
+
+def test_a_checkpoint_keeps_the_hosts() -> None:
+    log = HubLog()
+    log.own(HostState("h1", "lost", "no answer for 10 s"))
+    log.relay("h1", 9, EntrySaved("h1_main", 3, "queue/id:000003"))
+    again = from_json(to_json(log.state))
+    assert again.hosts == log.state.hosts
+    assert again.instances["h1_main"].host == "h1"
