@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from fuzztui.campaign.places import address_problem as host_problem
+
 KINDS: Final = ("scheduler", "ssh", "slurm", "kubernetes")
 """Keys that say where; without any of them jobs run on local slots."""
 
@@ -71,8 +73,8 @@ class ClusterConfig:
         elif self.scheduler.startswith("tls:") and not self.tls:
             yield "tls", f"is missing, but {self.scheduler} needs certificates; {_INIT}"
         for host in self.ssh:
-            if host.startswith("-") or any(c.isspace() for c in host):
-                yield "ssh", f"{host!r} is not a host as ssh takes it, such as user@machine"
+            if problem := host_problem(host):
+                yield "ssh", f"{host!r} {problem}"
         for kind in ("ssh", "slurm"):
             if getattr(self, kind) and not self.tls:
                 yield "tls", f"is missing: with cluster.{kind} all connections use TLS; {_INIT}"
