@@ -35,6 +35,8 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
             yield "mutants.cluster", 'is for mutants.use = "parallel"'
         if "command" in target:
             yield "mutants.cluster", "is for Python targets: afl-fuzz is steered on its own machine"
+        if campaign.hosts:
+            yield "mutants.cluster", "contradicts [hosts]: each host fuzzes its own turns"
         if not campaign.cluster.get("scheduler"):
             yield (
                 "mutants.cluster",

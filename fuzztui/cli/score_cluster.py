@@ -36,6 +36,8 @@ _MIN_MUTANTS: Final = 60
 """Mutants of a shard: each one imports the target, and runs all inputs without a mutant."""
 _TINY_S: Final = 0.001
 _MAX_ROUNDS: Final = 5
+_KEPT: Final = 5
+"""Journals of interrupted scores that are kept."""
 
 
 def score_on_cluster(
@@ -74,6 +76,7 @@ def score_on_cluster(
     try:
         folder = run.supervisor / "jobs"
         folder.mkdir(mode=0o700, exist_ok=True)
+        _remove_old(folder)
         needed = [campaign.target["python"], *campaign.target["path"], inputs[0]]
         if config.python:
             needed.remove(campaign.target["python"])
@@ -216,6 +219,17 @@ class _ClusterScore:
             )
 
 
+def _remove_old(folder: Path) -> None:
+    """Remove journals of scores that nobody has continued, all but the newest."""
+    journals = sorted(folder.glob("score-*.jsonl"), key=_stamp_time)
+    for journal in journals[:-_KEPT]:
+        journal.unlink(missing_ok=True)
+
+
+def _stamp_time(file: Path) -> int:
+    return _stamp(file)[1]
+
+
 def _stamp(file: Path) -> tuple[int, int]:
     found = status(file)
     return (-1, -1) if found is None else (found.st_size, found.st_mtime_ns)
@@ -241,6 +255,7 @@ class _ShardProgress(BagListener):
         """By running job: the share that is done, and killed mutants."""
         self._began = time.monotonic()
         self._first = self._done()
+        self._killed = sum(map(_kills, queue.jobs.values()))
 
     def on_progress(self, job: QueuedJob, data: dict[str, Any]) -> None:
         """A part has reported its progress."""
@@ -255,6 +270,7 @@ class _ShardProgress(BagListener):
     def on_end(self, job: QueuedJob) -> None:
         """A part has ended, or was lost."""
         self._parts.pop(job.id, None)
+        self._killed += _kills(job)
         if job.state == JobState.WAITING:
             say(f"part {job.id} is scored again: {job.why}")
 
@@ -272,9 +288,10 @@ class _ShardProgress(BagListener):
         )
         parts = f"{self._queue.counts[JobState.DONE]} of {several(all_, 'part')}"
         running = self._queue.counts[JobState.RUNNING]
+        killed = self._killed + sum(kills for _, kills in self._parts.values())
         self._line.show(
             f"score: {100 * done / all_:.0f}%, {parts} done, {running} on "
-            f"{self._place.describe()}, {several(self._killed(), 'mutant')} killed{left}"
+            f"{self._place.describe()}, {several(killed, 'mutant')} killed{left}"
         )
 
     def clear(self) -> None:
@@ -285,9 +302,8 @@ class _ShardProgress(BagListener):
         ended = sum(self._queue.counts[s] for s in (JobState.DONE, JobState.CANCELLED))
         return ended + sum(share for share, _ in self._parts.values())
 
-    def _killed(self) -> int:
-        ended = 0
-        for job in self._queue.jobs.values():
-            if job.result is not None:
-                ended += sum(row["state"] == "killed" for row in job.result["mutants"])
-        return ended + sum(killed for _, killed in self._parts.values())
+
+def _kills(job: QueuedJob) -> int:
+    """The number of mutants that a part has killed; 0 if it has no result."""
+    rows = job.result["mutants"] if job.result is not None else ()
+    return sum(row["state"] == "killed" for row in rows)

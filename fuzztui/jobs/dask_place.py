@@ -84,6 +84,8 @@ class DaskPlace:
 
     def slots(self) -> int:
         """The number of the workers' threads, and one; 0: there are none at present."""
+        if self._client.status != "running":
+            return 0
         return self._threads + _AHEAD if self._threads else 0
 
     def submit(self, ticket: JobTicket, request: Mapping[str, Any]) -> None:
@@ -99,6 +101,7 @@ class DaskPlace:
         try:
             future = self._client.submit(self._task, data, channel, key=key, pure=False)
         except Exception as e:
+            self._threads = 0
             lost = JobOutcome(why=f"{type(e).__name__}: {e}", lost=True, blameless=True)
             self.events.put(Ended(ticket, lost))
             return
@@ -182,6 +185,8 @@ class DaskPlace:
                 return JobOutcome(why=f"{type(error).__name__}: {error}"[:500], lost=True)
         except (Exception, asyncio.CancelledError) as e:
             lost = f"{type(e).__name__}: {e}"[:500]
+        # Until the scheduler has answered again: else all attempts would be used up in a moment.
+        self._threads = 0
         return JobOutcome(why=lost, lost=True, blameless=True)
 
     def _end(self, ticket: JobTicket, outcome: JobOutcome) -> None:

@@ -70,6 +70,7 @@ def worker_argv(
         *(python, "-P", "-m", "distributed.cli.dask_worker", scheduler),
         *("--host", f"{'tls' if tls else 'tcp'}://{host}", "--nthreads", str(threads)),
         *("--no-nanny", "--memory-limit", "0", "--death-timeout", str(_DEATH_S)),
+        *("--preload", "fuzztui.jobs.worker_preload"),
         *_NO_HTTP,
         *(tls.arguments() if tls else []),
     ]
