@@ -245,6 +245,12 @@ class Hub:
         for name, known in state.hosts.items():
             if known.campaign in ENDED and (known.campaign != "finished" or self._changed):
                 self.record(HostState(name, "connecting"))  # started again
+        gone = [h for h in state.hosts.values() if h.name not in self.members]
+        for host in (h for h in gone if h.campaign not in ENDED):
+            self._warn(
+                f"{host.name} is no longer one of the campaign's hosts; its campaign continues: "
+                f"fuzztui ctl {host.address}:{host.run} stop ends it"
+            )
         self.record(*self._log.repairs, *self._sharing.notes)
         self._clock.save()
         self.flush()

@@ -473,7 +473,7 @@ class HostMember:
                 reason,
                 self.place.address,
                 run=hello.run,
-                clock_s=hello.clock_s,
+                clock_ms=round(hello.clock_s * 1000),
                 boot=hello.boot,
             )
         self._context.record(event)

@@ -37,7 +37,7 @@ from fuzztui.hosts.protocol import (
     MAX_FILE,
     MAX_FRAME,
     UNSAFE,
-    Lines,
+    LinkLines,
     file_name,
     folder_name,
     frame,
@@ -140,7 +140,7 @@ class HostServer:
             await asyncio.sleep(1.0)
 
     async def _converse(self, reader: asyncio.StreamReader) -> None:
-        lines = Lines(reader, self._hear)
+        lines = LinkLines(reader, self._hear)
         while line := await lines.next():
             kind, body = unframe(line)
             match kind:
