@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from fuzztui.base.text import ago, brief, listed, several
-from fuzztui.cli.output import speed
+from fuzztui.cli.output import CliError, speed
+from fuzztui.cli.runs import standing
 from fuzztui.model.host_summary import (
     CLOCK_S,
     CONNECTED,
@@ -13,10 +16,12 @@ from fuzztui.model.host_summary import (
     NO_HUB,
     TROUBLE,
     HostSummary,
-    host_summaries,
+    waiting_commands,
 )
-from fuzztui.model.selectors import ENDED, FindingTally
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import Command
 from fuzztui.wire.finding_kinds import kind_of
 
 
@@ -90,9 +95,17 @@ def _clock(seconds: float) -> str:
     return f", its clock is {ago(abs(seconds))} {'ahead' if seconds > 0 else 'behind'}"
 
 
-def by_host(state: State, found: Mapping[str, FindingTally]) -> Sequence[HostSummary]:
-    """Return the hosts in the order of the campaign."""
-    return list(host_summaries(state, found).values())
+def waits_for(run: Path, command: Command) -> str:
+    """Return what a pending command waits for if that is a host; else an empty string."""
+    with contextlib.suppress(CliError):
+        state, wanted = standing(run).state, encode_command(command)
+        for status in reversed(waiting_commands(state)):
+            if status.command == wanted:
+                return status.text
+        lost = [h.name for h in state.hosts.values() if h.state == LOST]
+        if lost and not getattr(command, "instance", ""):  # other hosts have answered
+            return f"waits until {listed(lost)} {'is' if len(lost) == 1 else 'are'} connected again"
+    return ""
 
 
 class HostNews:
@@ -133,4 +146,5 @@ def preparing(hosts: Iterable[Host], most: int = 3) -> str:
         for h in waiting[:most]
     ]
     more = len(waiting) - most
-    return "  ".join([*parts, f"and {several(more, 'host')} more"] if more > 0 else parts)
+    rest = [f"and {several(more, 'more host')}"] if more > 0 else []
+    return "  ".join([*parts, *rest])

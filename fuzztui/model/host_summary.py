@@ -19,7 +19,7 @@ from fuzztui.model.selectors import (
     instance_throughput,
     known_rate,
 )
-from fuzztui.model.state import Host, Instance, State
+from fuzztui.model.state import CommandStatus, Host, Instance, State
 
 LOST: Final = "lost"
 """State of a host whose connection was cut; the hub tries to connect again."""
@@ -144,6 +144,21 @@ def _rate(state: State, instances: list[Instance]) -> float:
     over, seconds = state.state in ENDED, fuzzing_time(state)
     rates = (instance_throughput(i, seconds, over=over, lost=state.lost) for i in instances)
     return known_rate(list(rates))
+
+
+def waiting_commands(state: State) -> list[CommandStatus]:
+    """Return the commands that wait for a host that is not connected; their text says so."""
+    away = {h.name for h in list(state.hosts.values()) if h.state not in (CONNECTED, "ended")}
+    if not away:
+        return []
+    found = []
+    for command in list(state.commands.values()):
+        if command.state != "pending" or not command.text:
+            continue
+        instance = state.instances.get(str(command.command.get("instance", "")))
+        if instance is None or instance.host in away:
+            found.append(command)
+    return found
 
 
 def hosts_list(state: State, found: Mapping[str, FindingTally]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from hosted import CUT, HubLog, connected, hosted, instances_on, start
 from turnlog import midway
 
 from fuzztui.model.fold import apply
-from fuzztui.model.host_summary import host_summaries
+from fuzztui.model.host_summary import host_summaries, waiting_commands
 from fuzztui.model.selectors import tallies
 from fuzztui.model.state import State
 from fuzztui.tui.frame.banner import Banner
@@ -19,7 +19,6 @@ from fuzztui.tui.labels.hosts import (
     host_warning,
     hosts_text,
     link_cell,
-    waiting_commands,
 )
 from fuzztui.tui.labels.run_files import on_host
 from fuzztui.tui.labels.status import Status, status_of

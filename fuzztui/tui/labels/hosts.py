@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fuzztui.base.text import several
 from fuzztui.model.host_summary import LOST, HostSummary
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import CommandStatus, State
+from fuzztui.model.state import CommandStatus
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import Cell, Column
@@ -233,21 +233,6 @@ def host_warning(status: Status) -> str:
     more = f"; and {len(bad) - NAMED:,} more" if len(bad) > NAMED else ""
     every = several(len(status.hosts), "host")
     return f"{len(bad):,} of {every} are not connected:  {';  '.join(words)}{more}"
-
-
-def waiting_commands(state: State) -> list[CommandStatus]:
-    """Return the commands that wait for a host that is not connected."""
-    away = {h.name for h in list(state.hosts.values()) if h.state not in ("connected", "ended")}
-    if not away:
-        return []
-    found = []
-    for command in list(state.commands.values()):
-        if command.state != "pending" or not command.text:
-            continue
-        instance = state.instances.get(str(command.command.get("instance", "")))
-        if instance is None or instance.host in away:
-            found.append(command)
-    return found
 
 
 def waiting_text(commands: Sequence[CommandStatus]) -> str:

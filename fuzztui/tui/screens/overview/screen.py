@@ -351,12 +351,11 @@ class OverviewScreen(CampaignScreen):
 
     def describe_row(self) -> ActionContext:
         """Return the context of the instance or host under the cursor."""
-        hosts = bool(self.host.status.hosts)
         instance = None if self._on_hosts else self.instances.current
         now = row_context(instance)
         if self._on_hosts or (instance is not None and is_passive(instance)):
             now = ActionContext(row=True)  # a passive instance cannot be steered
-        return replace(now, hosts=hosts, on_hosts=self._on_hosts)
+        return replace(now, on_hosts=self._on_hosts)
 
     def do_instance_pause(self) -> None:
         """Pause or resume one instance."""
