@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--samples", nargs="+", default=["tomllib-zest", "tomllib-mu2"])
     options = parse(parser, "hosts", seconds=5.0, repeat=1, commands=3, samples=["tomllib-zest"])
     os.environ.setdefault("FUZZTUI_TESTS_SHARED", tempfile.mkdtemp())
-    from host_lab import Hosts
+    from host_lab import Hosts  # type: ignore[import-not-found]
 
     rows = Rows("hosts", options.results)
     with tempfile.TemporaryDirectory() as tmp, Hosts(2, Path(tmp)) as hosts:
@@ -162,7 +162,12 @@ def main() -> None:
                 for side in ("one", "two") if turn % 2 == 0 else ("two", "one"):
                     at = [*hosts] if side == "two" else []
                     run = campaign(
-                        work, sample, options.seconds, at, f"{sample}-{side}-{turn}", env
+                        work,
+                        sample,
+                        f"{sample}-{side}-{turn}",
+                        seconds=options.seconds,
+                        hosts=at,
+                        env=env,
                     )
                     row: dict[str, Any] = {"sample": sample, "side": side, "turn": turn}
                     time.sleep(options.seconds / 3)

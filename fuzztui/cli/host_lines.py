@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fuzztui.base.text import ago, brief, listed, several
@@ -16,10 +16,9 @@ from fuzztui.model.host_summary import (
     NO_HUB,
     TROUBLE,
     HostSummary,
-    host_summaries,
     waiting_commands,
 )
-from fuzztui.model.selectors import ENDED, FindingTally
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
@@ -96,13 +95,8 @@ def _clock(seconds: float) -> str:
     return f", its clock is {ago(abs(seconds))} {'ahead' if seconds > 0 else 'behind'}"
 
 
-def by_host(state: State, found: Mapping[str, FindingTally]) -> Sequence[HostSummary]:
-    """Return the hosts in the order of the campaign."""
-    return list(host_summaries(state, found).values())
-
-
 def waits_for(run: Path, command: Command) -> str:
-    """Return what a pending command says that it waits for, if that is a host; else ""."""
+    """Return what a pending command waits for if that is a host; else an empty string."""
     with contextlib.suppress(CliError):
         state, wanted = standing(run).state, encode_command(command)
         for status in reversed(waiting_commands(state)):
@@ -152,4 +146,5 @@ def preparing(hosts: Iterable[Host], most: int = 3) -> str:
         for h in waiting[:most]
     ]
     more = len(waiting) - most
-    return "  ".join([*parts, f"and {several(more, 'host')} more"] if more > 0 else parts)
+    rest = [f"and {several(more, 'more host')}"] if more > 0 else []
+    return "  ".join([*parts, *rest])

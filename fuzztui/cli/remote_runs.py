@@ -83,9 +83,10 @@ def mirrored(address: str, run: str, *, read_only: bool) -> Iterator[Mirror]:
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(temporary_directory("fuzztui-mirror-")))
         errors = stack.enter_context((directory / "errors").open("w+b"))
-        argv = [sys.executable, "-P", "-m", "fuzztui.hosts.mirror", str(directory), address, run]
+        argv = [sys.executable, "-P", "-m", "fuzztui.hosts.mirror"]
+        argv += ["--read-only"] if read_only else []
         process = subprocess.Popen(
-            [*argv, *(["--read-only"] if read_only else [])],
+            [*argv, "--", str(directory), address, run],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=errors,

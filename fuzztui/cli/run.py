@@ -15,6 +15,7 @@ from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refu
 from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.model import Tables
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
+from fuzztui.campaign.schema import HOSTS
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.headless import exit_code, follow
@@ -58,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
         )
     loaded = with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
+        loaded = _same_hosts(loaded, where)
         _same_campaign(loaded, where)
         if running(where):
             say(f"the campaign is already running: rejoining {where}")
@@ -219,6 +221,30 @@ _IDENTITY = (
     ("target", "command"),
     ("target", "generator"),
 )
+
+
+def _same_hosts(loaded: FrozenCampaign, where: Path) -> FrozenCampaign:
+    """Return the campaign with the hosts of its run, if none are named now.
+
+    Raises :class:`CliError` if the run has instances of this machine, which a hub cannot continue.
+    """
+    try:
+        before = load(where / "campaign.toml")
+    except CampaignError:
+        return loaded  # reported by _same_campaign
+    if loaded.campaign.hosts:
+        if not before.campaign.hosts and _has_executed(where):
+            raise CliError(
+                f"{where} was started without hosts, and its instances cannot move to others; "
+                "use --new to start a run on hosts",
+                USAGE,
+            )
+        return loaded
+    if not (hosts := before.campaign.hosts):
+        return loaded
+    say(f"the run continues on its hosts: {', '.join(place.name for place in hosts)}")
+    campaign = replace(loaded.campaign, hosts=hosts)
+    return replace(loaded, campaign=campaign, frozen={**loaded.frozen, HOSTS: before.frozen[HOSTS]})
 
 
 def _same_campaign(loaded: FrozenCampaign, where: Path) -> None:

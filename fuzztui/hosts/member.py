@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from fuzztui.hosts.entries import GaplessQueue
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name, to_bytes
+from fuzztui.hosts.protocol import NAME, UNSAFE, file_name, folder_name, instance_name, to_bytes
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
@@ -28,7 +29,17 @@ from fuzztui.model.passive import OURS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import EntrySaved, Event, HostState, Message, PassiveInstance, Record
+from fuzztui.wire.events import (
+    EntrySaved,
+    Event,
+    FindingDescribed,
+    FindingSaved,
+    HostState,
+    InstanceHello,
+    Message,
+    PassiveInstance,
+    Record,
+)
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
@@ -38,6 +49,12 @@ READ_S: Final = 15.0
 
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
+
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""Errors that end when the user makes room, or mounts the disk again."""
+
+FULL_S: Final = 0.5
+"""Seconds between two attempts to store what has come while the disk here is full."""
 
 EXCHANGE_S: Final = 30.0
 """Seconds until entries are sent again to a host that could not store them (its disk is full)."""
@@ -67,6 +84,10 @@ class MemberContext(Protocol):
     @property
     def leaving(self) -> bool:
         """Whether the campaign, or the hub, is being ended."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the log of the hub can be written."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
@@ -99,19 +120,27 @@ class HostMember:
         self._index = index
         self._main = host_instances(place)[0]
         self._failure = ""
+        self._over = asyncio.Event()
+        """Set when the campaign over there has ended, or the host was given up."""
         self._queue: GaplessQueue | None = None
         self._refused = 0
         """Records and files that are not this host's: only the first is reported."""
         self._known_upto = -1
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
+        self._read_upto = 0
+        """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
         self._starting = False
         self._steerable = False
         """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
-        self._link = HostLink(self._open, self, queues=[self._main], crashes=True)
+        others = (f"{name}_" for name in context.hosts if name != self._name)
+        self._outside = (HUB, *others)
+        self._link = HostLink(
+            self._open, self, queues=[self._main], outside=self._outside, crashes=True
+        )
 
     @property
     def campaign_state(self) -> str:
@@ -130,13 +159,15 @@ class HostMember:
     async def run(self) -> None:
         """Relay the log until the campaign over there has ended."""
         link = asyncio.ensure_future(self._link.run())
+        over = asyncio.ensure_future(self._over.wait())
         try:
-            while not link.done() and self.campaign_state not in ENDED:
-                await asyncio.wait({link}, timeout=0.1)
+            if self.campaign_state not in ENDED:
+                await asyncio.wait({link, over}, return_when=asyncio.FIRST_COMPLETED)
             if link.done():
-                link.result()
+                link.result()  # raises what ended it
         finally:
-            tasks = [link, *self._tasks, *([self._sending] if self._sending else [])]
+            self._steerable = False
+            tasks = [link, over, *self._tasks, *([self._sending] if self._sending else [])]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -148,6 +179,7 @@ class HostMember:
         """Give the host up."""
         self._failure = reason
         self._record("failed", reason)
+        self._over.set()
 
     async def read(self, file: str) -> bytes:
         """Return a file of the run over there. Raises LinkLost, ProtocolError."""
@@ -166,7 +198,7 @@ class HostMember:
 
     async def connected(self, hello: Hello) -> int | None:
         """Begin to relay; send and start the campaign if it is neither running nor ended."""
-        if hello.last and hello.hub != self._context.log_name:
+        if (hello.last or hello.hub) and hello.hub != self._context.log_name:
             whose = "another hub" if hello.hub else "no hub"
             self.failed(
                 f"{hello.run} over there is a run of {whose}: remove that directory, or give the "
@@ -175,7 +207,7 @@ class HostMember:
             return None
         after = await self._position(hello)
         self._record("connected", "", hello)
-        self._known_upto, self._dead_pongs = -1, 0
+        self._known_upto, self._dead_pongs, self._read_upto = -1, 0, after
         if hello.running is None:
             if hello.last > after:
                 self._known_upto = hello.last
@@ -190,7 +222,9 @@ class HostMember:
 
     async def arrived(self, batch: Batch) -> None:
         """Store files, then log the records that name them."""
-        stored = await asyncio.to_thread(self._store, batch.files)
+        stored = await self._stored(batch.files)
+        while not self._context.writable:  # what is not taken stays in the log over there
+            await asyncio.sleep(FULL_S)
         for record in batch.records:
             self._take(record)
         for record in batch.records:
@@ -199,7 +233,11 @@ class HostMember:
                 name = event.file.rpartition("/")[2]
                 if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
                     self._context.exchange.found(self._main, name, data)
-        if 0 <= self._known_upto <= max((r.seq for r in batch.records), default=-1):
+        if self.campaign_state in ENDED:
+            self._over.set()
+        if batch.records:
+            self._read_upto = batch.records[-1].seq
+        if 0 <= self._known_upto <= self._read_upto:
             self._known_upto = -1
             self._spawn(self._start())
 
@@ -207,13 +245,16 @@ class HostMember:
         """Pass an answer on to the router."""
         self._context.router.replied(self._name, reply)
 
-    def pong(self, running: int | None, trouble: str) -> None:
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Start a supervisor again that has died; report one that cannot write its log."""
         self._dead_pongs = 0 if running else self._dead_pongs + 1
         if running:
             self._record("connected", trouble)
         elif self._dead_pongs >= DEAD_PONGS and self._known_upto < 0:
-            self._spawn(self._start())
+            if last > self._read_upto:  # it may have ended: what it wrote last is under way
+                self._known_upto = last
+            else:
+                self._spawn(self._start())
 
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
@@ -248,11 +289,11 @@ class HostMember:
         known = self._known
         if not known.seq or (hello.last >= known.seq and hello.boot == known.boot):
             return known.seq
-        last = (await self._stamps(known.seq)).get(known.seq)
+        last = (await self._stamps(known.seq)).get(known.seq) if hello.last else None
         if last is not None and abs(last - known.t) < 1e-3:
             return known.seq  # nothing was lost, which is the rule
         relayed = await asyncio.to_thread(self._relayed)
-        there = await self._stamps(min(relayed, default=known.seq))
+        there = await self._stamps(min(relayed, default=known.seq)) if hello.last else {}
         common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]
         after = max(common, default=0)
         if after < known.seq:
@@ -263,7 +304,10 @@ class HostMember:
 
     async def _stamps(self, first: int) -> dict[int, float]:
         """Number and time of the records of the log over there, from number ``first`` on."""
-        rows = (await self._link.ask("stamps", after=max(0, first - 1))).get("stamps")
+        answer = await self._link.ask("stamps", after=max(0, first - 1))
+        if error := answer.get("error"):  # no reason to take the records for lost
+            raise LinkLost(str(error)[:500])
+        rows = answer.get("stamps")
         good = (r for r in rows if isinstance(r, list) and len(r) == 2) if rows else ()
         return {whole(number): real(t) for number, t in good}
 
@@ -331,8 +375,27 @@ class HostMember:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def _stored(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store files. While there is no room, wait: records are taken with their files only."""
+        told = False
+        while True:
+            try:
+                return await asyncio.to_thread(self._store, files)
+            except OSError as e:
+                if not told:
+                    text = (
+                        f"{self._name}: files cannot be stored here: {e.strerror}; what the host "
+                        "has recorded waits there"
+                    )
+                    self._context.record(Message("error", text))
+                told = True
+            await asyncio.sleep(FULL_S)
+
     def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Store files of the host's instances below ``out/``. Returns those that were stored."""
+        """Store files of the host's instances below ``out/``. Returns those that were stored.
+
+        Raises OSError if this machine has no room.
+        """
         stored = {}
         for path, data in files.items():
             try:
@@ -346,6 +409,8 @@ class HostMember:
                     replace_bytes(target, data, self._run_dir.out)
                 stored[path] = data
             except (ProtocolError, OSError) as e:
+                if isinstance(e, OSError) and e.errno in NO_ROOM:
+                    raise
                 self._refuse(f"{path[:200]!r}: {e}")
         return stored
 
@@ -365,6 +430,11 @@ class HostMember:
         return instance if instance.startswith(f"{self._name}_") else f"{self._name}_{instance}"
 
     def _take(self, record: Record) -> None:
+        if record.seq <= self._known.seq:
+            return  # it was taken already
+        if problem := self._problem(record.event):
+            self._refuse(f"record {record.seq}: {problem}")
+            return
         event: Any = self._context.router.translate(self._name, record.event)
         if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
             return  # it contains what the hub has sent
@@ -373,16 +443,30 @@ class HostMember:
                 passive = PassiveInstance(self._named(instance), f"{instance} on {self._name}")
                 self._context.record(passive)
             event = replace(event, instance=self._named(instance))
+        if isinstance(event, InstanceHello):
+            event = replace(event, directory="")  # not one of this machine
         sync = getattr(event, "sync", "")
         if sync and not self._is_sent(sync):
             event = replace(event, sync=self._named(sync))
         if event is not None:
             self._context.relay(Record(record.seq, record.t, event, self._name), event)
 
+    def _problem(self, event: Event) -> str:
+        """Why an event cannot be one of a host's log; an empty string if it can."""
+        if isinstance(event, HostState):
+            return "a host knows nothing of hosts"
+        instance = getattr(event, "instance", "")
+        if instance and not NAME.fullmatch(self._named(instance)):
+            return "no name of an instance"
+        if isinstance(event, EntrySaved | FindingSaved | FindingDescribed):
+            parts = event.file.split("/")
+            if len(parts) > 2 or ".." in parts:
+                return "no file of an instance"
+        return ""
+
     def _is_sent(self, instance: str) -> bool:
         """Whether an instance over there is another host's, or the hub's."""
-        others = (f"{name}_" for name in self._context.hosts if name != self._name)
-        return instance.startswith((HUB, *others))
+        return instance.startswith(self._outside)
 
     def _refuse(self, what: str) -> None:
         self._refused += 1
@@ -402,7 +486,7 @@ class HostMember:
                 reason,
                 self.place.address,
                 run=hello.run,
-                clock_s=hello.clock_s,
+                clock_ms=round(hello.clock_s * 1000),
                 boot=hello.boot,
             )
         self._context.record(event)

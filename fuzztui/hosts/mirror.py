@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import whole
+from fuzztui.base.text import visible
 from fuzztui.hosts.bundle import HostProcess, open_host
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
@@ -58,7 +59,7 @@ class RunMirror:
     def __init__(self, directory: Path, address: str, given: str, *, read_only: bool) -> None:
         self._directory = directory
         self._place = HostPlace("host", address, 1, python=os.environ.get(PYTHON, ""))
-        self._arguments = ["--find", given, *(["--read-only"] if read_only else [])]
+        self._arguments = ["--find", *(["--read-only"] if read_only else []), "--", given]
         for part in ("supervisor", "log"):
             (directory / part).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._writer: LogWriter | None = None
@@ -66,11 +67,16 @@ class RunMirror:
         self._log = 0.0
         """The identity of the log over there; 0: unknown."""
         self._lock: RunLock | None = None
+        self._pid: int | None = None
+        """The supervisor over there; None: there is none. Unknown counts as before."""
         self._lost = ""
         """Why there is no connection now; empty: there is one."""
         self._since = ""
         """The time of day at which the connection was lost."""
         self._trouble = ""
+        """What the supervisor over there cannot write."""
+        self._replaced = ""
+        """That the run over there is of another campaign now."""
         self._numbers = itertools.count(1)
         self._sent: dict[int, asyncio.Future[CommandAnswer]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -85,9 +91,6 @@ class RunMirror:
         listening = asyncio.ensure_future(self._listen())
         try:
             await self._link.run()
-            # A server that leaves on purpose: nothing more comes.
-            self._tell(f"{self._place.address}: the server has ended")
-            await asyncio.Event().wait()
         finally:
             listening.cancel()
             await asyncio.gather(listening, *self._tasks, return_exceptions=True)
@@ -112,10 +115,11 @@ class RunMirror:
         """Take up the run over there, or go on behind the last record."""
         if self._log and hello.log != self._log:
             self._lost = ""
-            self._tell(
-                f"{self._place.address}: another campaign has begun in {hello.run}; leave, and "
-                "attach again to see it"
+            self._replaced = (
+                f"{self._place.address}: another campaign has begun in {visible(hello.run)}; "
+                "leave, and attach again to see it"
             )
+            self._tell(self._message())
             return None
         if not hello.run.isprintable():  # users copy commands that contain it
             raise HostError("the name of the run contains unprintable characters")
@@ -132,6 +136,8 @@ class RunMirror:
         await self._server.listen()
         # Commands wait for this file.
         write_origin(self._directory, Origin(self._place.address, hello.run, hello.last))
+        self._lost = ""
+        self._tell(self._message())
         return self._writer.last_seq
 
     async def _copy_sealed(self) -> None:
@@ -183,7 +189,7 @@ class RunMirror:
             )
         )
 
-    def pong(self, running: int | None, trouble: str) -> None:
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Show whether a supervisor lives, and its trouble, as for a run of this machine."""
         self._trouble = trouble
         self._running(running)
@@ -200,6 +206,8 @@ class RunMirror:
         self._tell(self._message())
 
     def _message(self) -> str:
+        if self._replaced:
+            return self._replaced
         if self._lost:
             return f"{self._place.address}: not connected since {self._since}: {self._lost}"
         return self._trouble
@@ -207,11 +215,11 @@ class RunMirror:
     # ------------------------------------------------------------ lock, socket
 
     def _running(self, pid: int | None) -> None:
-        """Hold the lock while a supervisor lives over there. Unknown counts as before."""
-        self._lost = ""
-        if pid is None:
+        """Hold the lock, with its pid, while a supervisor lives over there."""
+        if pid != self._pid:
             self._unlock()
-        elif self._lock is None:
+        self._pid = pid
+        if pid is not None and self._lock is None:
             self._lock = RunLock(self._directory, pid)
         self._tell(self._message())
 

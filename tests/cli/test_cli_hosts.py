@@ -150,7 +150,7 @@ def test_what_hosts_wait_for_is_in_the_progress_line():
     )
     text = preparing(state.hosts.values())
     assert text.startswith("h0: preparing: sending the campaign 00%")
-    assert text.endswith("and 2 hosts more")
+    assert text.endswith("and 2 more hosts")
     for n in range(5):
         stated(state, ev.HostState(f"h{n}", "connected"))
     assert preparing(state.hosts.values()) == ""

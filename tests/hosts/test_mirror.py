@@ -207,11 +207,15 @@ async def test_another_campaign_in_the_same_place_is_not_mixed_in(there, tmp_pat
         there.tell("other")
         of._link._process.kill()
         await until(lambda: "another campaign" in trouble(here))
+        heard = of._link._heard
+        await until(lambda: of._link._heard > heard + 2.5)  # a pong came
+        assert "another campaign" in trouble(here)
         assert len(lines(here)) == 1
 
 
-async def test_a_run_that_is_not_there_ends_the_mirror(there, tmp_path):
-    there.path = tmp_path / "none"
+@pytest.mark.parametrize("name", ["none", "-x", "--read-only"])
+async def test_a_run_that_is_not_there_ends_the_mirror(there, tmp_path, name):
+    there.path = Path(name)
     with pytest.raises(Exception, match="no such run directory"):
         async with mirror(there, tmp_path / "here"):
             pass
