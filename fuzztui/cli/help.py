@@ -49,6 +49,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("check campaign.toml", "check campaign.toml --notify"),
         ),
         CommandHelp(
+            "doctor",
+            (("", "report what this machine lacks, with remedies"),),
+            ("doctor", "doctor --json"),
+        ),
+        CommandHelp(
             "hosts",
             (("check [FILE]", "report whether the hosts of a campaign are ready"),),
             ("hosts check campaign.toml", "hosts check --host user@box*8"),

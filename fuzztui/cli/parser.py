@@ -21,6 +21,7 @@ from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_exp
 from fuzztui.cli.project_options import (
     add_check,
     add_config,
+    add_doctor,
     add_init,
     add_samples,
     add_schema,
@@ -183,6 +184,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "repro": add_repro,
     "minimise": add_minimise,
     "check": add_check,
+    "doctor": add_doctor,
     "hosts": add_hosts,
     "samples": add_samples,
     "schema": add_schema,

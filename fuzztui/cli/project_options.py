@@ -75,6 +75,14 @@ def add_check(parser: argparse.ArgumentParser) -> Run:
     return check.check
 
 
+def add_doctor(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui doctor``; return the command."""
+    from fuzztui.cli import doctor
+
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return doctor.doctor
+
+
 def add_samples(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui samples``; return the command."""
     from fuzztui.cli import samples
