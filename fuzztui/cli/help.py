@@ -292,6 +292,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("config", "config --keys"),
         ),
         CommandHelp(
+            "completion",
+            (("bash|zsh|fish", "print the shell's completion of these commands"),),
+            ("completion bash",),
+        ),
+        CommandHelp(
             "help",
             (("[COMMAND]", "explain a command, like COMMAND --help"),),
             ("help score", "help corpus why"),

@@ -20,6 +20,7 @@ from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
 from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_export, add_metrics
 from fuzztui.cli.project_options import (
     add_check,
+    add_completion,
     add_config,
     add_doctor,
     add_init,
@@ -190,6 +191,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "schema": add_schema,
     "themes": add_themes,
     "config": add_config,
+    "completion": add_completion,
     "help": _add_help,
     "man": _add_man,
 }

@@ -75,6 +75,14 @@ def add_check(parser: argparse.ArgumentParser) -> Run:
     return check.check
 
 
+def add_completion(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui completion``; return the command."""
+    from fuzztui.cli import completion
+
+    parser.add_argument("shell", choices=list(completion.SCRIPTS), help="the shell")
+    return completion.completion
+
+
 def add_doctor(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui doctor``; return the command."""
     from fuzztui.cli import doctor
