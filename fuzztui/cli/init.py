@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -32,7 +33,9 @@ from fuzztui.scaffold.proposals import draft_for, propose
 from fuzztui.scaffold.python_targets import EITHER, PythonTarget, python_targets
 from fuzztui.scaffold.tree import (
     PythonFile,
+    imports_of,
     package_files,
+    parsed,
     python_files,
     requested_packages,
     source_root,
@@ -40,6 +43,9 @@ from fuzztui.scaffold.tree import (
 
 _OFFERED: Final = 12
 """Targets in the first list."""
+
+_TRIED: Final = 5
+"""Targets that are tried without asking, until one can start."""
 
 _FILE: Final = "campaign.toml"
 _SAMPLES: Final = (
@@ -62,6 +68,13 @@ class Project:
     files: list[PythonFile] = field(default_factory=list)
     functions: list[PythonTarget] = field(default_factory=list)
     natives: list[NativeTarget] = field(default_factory=list)
+
+    @property
+    def targets(self) -> list[PythonTarget | NativeTarget]:
+        """All that could be fuzzed, the best first."""
+        programs = [native for native in self.natives if not native.build]
+        makes = [native for native in self.natives if native.build]
+        return [*programs, *self.functions, *makes]
 
     @property
     def name(self) -> str:
@@ -150,9 +163,10 @@ def _python(folder: Path, given: Path | None) -> ProjectPython:
 def _draft(
     project: Project, file: Path, options: argparse.Namespace, asking: Asking
 ) -> CampaignDraft:
-    """Choose a target and fill a draft; of an unfit one another is asked for."""
+    """Choose a target and fill a draft; instead of one that cannot start the next one is tried."""
+    unfit: list[str] = []
     while True:
-        target = _target(project, options, asking)
+        target = _target(project, options, asking, unfit)
         if isinstance(target, NativeTarget):
             draft = _native(project, target, options, asking)
         else:
@@ -168,7 +182,9 @@ def _draft(
             problem = f"{_described(target)}: {e}"
         else:
             return draft
-        if options.function or options.program or not asking.asks:
+        unfit.append(_described(target))
+        last = len(unfit) >= min(_TRIED, len(project.targets)) and not asking.asks
+        if options.function or options.program or last:
             raise CliError(f"{problem}; nothing was written", USAGE)
         say(problem)
 
@@ -186,15 +202,13 @@ def _mend(problem: str, python: ProjectPython) -> str:
 
 
 def _target(
-    project: Project, options: argparse.Namespace, asking: Asking
+    project: Project, options: argparse.Namespace, asking: Asking, unfit: Sequence[str]
 ) -> PythonTarget | NativeTarget:
     if options.program:
         return NativeTarget(options.program, options.program)
     if options.function:
         return _named(project, options.function)
-    programs = [native for native in project.natives if not native.build]
-    makes = [native for native in project.natives if native.build]
-    targets: list[PythonTarget | NativeTarget] = [*programs, *project.functions, *makes]
+    targets = project.targets
     if not targets and not asking.asks:
         raise CliError(
             f"{project.folder}: found nothing to fuzz: no function of one text or bytes, no @given "
@@ -203,7 +217,7 @@ def _target(
             USAGE,
         )
     if not asking.asks:
-        return targets[0]
+        return next(target for target in targets if _described(target) not in unfit)
     shown = targets[:_OFFERED]
     asking.tell("\nWhat should be fuzzed?" if shown else "\nFound nothing that could be fuzzed.")
     for number, target in enumerate(shown, 1):
@@ -239,7 +253,9 @@ def _named(project: Project, reference: str) -> PythonTarget:
     if not _REFERENCE.fullmatch(reference):
         raise CliError(f"{reference!r} is not MODULE:FUNCTION, or FILE.py:FUNCTION", USAGE)
     module, _, name = reference.partition(":")
-    package = "" if module.endswith(".py") else module
+    if module.endswith(".py"):
+        return _in_file(project, module, name)
+    package = module
     if not any(f.module.partition(".")[0] == package.partition(".")[0] for f in project.files):
         places = project.python.packages
         if places is not None and package:
@@ -248,6 +264,19 @@ def _named(project: Project, reference: str) -> PythonTarget:
                 if reference in (f"{target.module}:{target.name}", target.reference):
                     return target
     return PythonTarget(reference, "", "", EITHER, 0, module=package, name=name)
+
+
+def _in_file(project: Project, file: str, name: str) -> PythonTarget:
+    """Return a function of a file: of a module of the project, or of a harness or test."""
+    relative_path = os.path.normpath(file)
+    for known in project.files:
+        if known.module and os.path.normpath(known.relative) == relative_path:
+            return _named(project, f"{known.module}:{name}")
+    modules = {known.module.partition(".")[0] for known in project.files if known.module}
+    tree = parsed(project.folder / file)
+    imported = imports_of(tree) & modules if tree is not None else set()
+    package = min(imported, default="")
+    return PythonTarget(f"{file}:{name}", "", "", EITHER, 0, module=package, name=name)
 
 
 # ----------------------------------------------------------------------- a Python target
@@ -260,7 +289,9 @@ def _python_draft(
     base = file.parent
     python = "" if own else relative(project.python.path, base)
     root = relative(source_root(project.folder), base)
-    draft = draft_for(target, target.package or project.name, python, "" if root == "." else root)
+    path = [] if root == "." else [root]
+    path += ["."] if path and target.is_test else []  # tests are not below src
+    draft = draft_for(target, target.package or project.name, python, path)
     if target.is_test or target.kind_of_input:
         return draft
     seeds = seeds_in(project.files, target.name)
@@ -307,7 +338,12 @@ def _native(
             )
         command = asking.ask("The program that the build makes, @@ for the input file", command)
         remarks.append("Try the build: fuzztui check FILE --build")
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as e:
+        raise CliError(f"the command {command!r}: {e}; nothing was written", USAGE) from None
+    if not words:
+        raise CliError("the command is empty; nothing was written", USAGE)
     if len(words) == 1 and not target.build:
         program = project.folder / words[0]
         reads = takes_file(program, _SAMPLES)

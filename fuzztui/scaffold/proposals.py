@@ -44,8 +44,8 @@ class Proposal:
     generator_text: str = ""
 
 
-def draft_for(target: PythonTarget, name: str, python: str, path: str) -> CampaignDraft:
-    """Return the draft before any trial; ``path``: where modules are imported from, "": here."""
+def draft_for(target: PythonTarget, name: str, python: str, path: Sequence[str]) -> CampaignDraft:
+    """Return the draft before any trial; ``path``: where modules are imported from; empty: here."""
     keys: dict[str, object] = {"function": target.reference}
     if target.package:
         keys["include"] = [target.package]
@@ -54,11 +54,18 @@ def draft_for(target: PythonTarget, name: str, python: str, path: str) -> Campai
     if target.kind_of_input:
         keys["generator"] = target.kind_of_input
     if path:
-        keys["path"] = [path]
+        keys["path"] = list(path)
     if python:
         keys["python"] = python
     typed = target.takes == TYPED and find_spec("mypy") is not None
-    return CampaignDraft(name, "spoton" if typed else "zest", keys, min(2, usable_cpus()))
+    about = {"target.function": "a Hypothesis test: its strategies make the input"}
+    return CampaignDraft(
+        name,
+        "spoton" if typed else "zest",
+        keys,
+        min(2, usable_cpus()),
+        notes=about if target.is_test else {},
+    )
 
 
 def propose(

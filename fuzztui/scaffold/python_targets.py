@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from fuzztui.scaffold.tree import PythonFile
+from fuzztui.scaffold.tree import PythonFile, imports_of
 
 TEXT, BYTES, EITHER, TYPED = "text", "bytes", "either", "typed"
 """What a function takes; EITHER: not annotated, or annotated as both."""
@@ -248,7 +248,7 @@ def _tests(file: PythonFile, packages: set[str]) -> Iterator[PythonTarget]:
         for function in functions:
             if isinstance(function, ast.FunctionDef) and "given" in _decorators(function):
                 yield PythonTarget(
-                    f"{file.relative}:{owner}{function.name}",
+                    f"{file.importable or file.relative}:{owner}{function.name}",
                     f"{file.relative}:{function.lineno}",
                     "(@given)",
                     TYPED,
@@ -261,11 +261,7 @@ def _tests(file: PythonFile, packages: set[str]) -> Iterator[PythonTarget]:
 
 def _tested(file: PythonFile, packages: set[str]) -> str:
     """Return which package of the project a test imports; the only one if that is unclear."""
-    for node in ast.walk(file.tree):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module]
-        for name in names:
-            if (top := name.partition(".")[0]) in packages:
-                return top
+    tested = imports_of(file.tree) & packages
+    if tested:
+        return min(tested)
     return min(packages) if len(packages) == 1 else ""

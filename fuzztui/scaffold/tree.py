@@ -48,6 +48,8 @@ class PythonFile:
     """The name by which it is imported; "" for a test."""
     tree: ast.Module
     is_package: bool = False
+    importable: str = ""
+    """Of a test in a package of tests: its module, as relative imports need it."""
 
     @property
     def is_test(self) -> bool:
@@ -80,7 +82,17 @@ def python_files(project: Path) -> Iterator[PythonFile]:
             continue
         if (tree := parsed(path)) is not None:
             module = "" if is_test else _module(path.relative_to(root))
-            yield PythonFile(path, str(relative), module, tree, path.name == "__init__.py")
+            package = _test_package(path, project) if is_test else ""
+            is_package = path.name == "__init__.py"
+            yield PythonFile(path, str(relative), module, tree, is_package, package)
+
+
+def _test_package(path: Path, project: Path) -> str:
+    """Return the module of a test below folders that are packages, all of them; else ""."""
+    parts = path.relative_to(project).with_suffix("").parts
+    folders = [project.joinpath(*parts[:n]) for n in range(1, len(parts))]
+    fits = folders and all((folder / "__init__.py").is_file() for folder in folders)
+    return ".".join(parts) if fits and all(map(str.isidentifier, parts)) else ""
 
 
 def package_files(packages: Path, name: str) -> Iterator[PythonFile]:
@@ -149,6 +161,17 @@ def _is_module(path: Path, root: Path) -> bool:
 def _module(relative: Path) -> str:
     parts = relative.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(tree: ast.Module) -> set[str]:
+    """Return the top-level names of the modules that a file imports."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
 
 
 def parsed(path: Path) -> ast.Module | None:

@@ -81,6 +81,8 @@ def test_without_a_terminal_it_asks_for_an_option(project, capsys, monkeypatch):
         (["--yes", "-o", "pyproject.toml"], "pyproject.toml"),
         (["--yes", "-o", "campaign"], "campaign"),
         (["--function", "no reference"], "no reference"),
+        (["--command", "'unclosed"], "unclosed"),
+        (["--command", "./nowhere @@"], "./nowhere"),
         (["--yes", "--python", "/nowhere/python"], "/nowhere/python"),
     ],
 )
@@ -169,6 +171,31 @@ def test_a_target_that_cannot_be_imported_is_not_written(project, capsys):
     assert code == USAGE
     assert "pip install nowhere_at_all" in err
     assert files(project) == before
+
+
+@pytest.mark.slow
+def test_without_questions_the_next_target_is_tried(project, capsys):
+    (project / "aaa.py").write_text("import nowhere_at_all\n\ndef parse(text: str): ...\n")
+    code, out, err = run(capsys, "--print")
+    assert code == DONE
+    assert "nowhere_at_all" in err
+    assert tomli.loads(out)["target"]["function"] == "brackets:parse"
+
+
+@pytest.mark.slow
+def test_a_file_is_named_by_its_module_or_with_what_it_imports(project, capsys):
+    (project / "fuzz").mkdir()
+    (project / "fuzz" / "target.py").write_text(
+        "from brackets import parse\n\n"
+        "def try_it(data: bytes):\n    parse(data.decode('latin-1'))\n"
+    )
+    code, out, _ = run(capsys, "--print", "--function", "fuzz/target.py:try_it")
+    target = tomli.loads(out)["target"]
+    assert (code, target["function"]) == (DONE, "fuzz/target.py:try_it")
+    assert target["include"] == ["brackets"]
+    assert (target["input"], target["expected"]) == ("bytes", ["brackets.FormatError"])
+    code, out, _ = run(capsys, "--print", "--function", "brackets.py:parse")
+    assert (code, tomli.loads(out)["target"]["function"]) == (DONE, "brackets:parse")
 
 
 @pytest.mark.slow

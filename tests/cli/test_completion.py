@@ -167,9 +167,7 @@ def test_a_tab_imports_next_to_nothing(here, capsys):
     assert "runs/mine" in done.stdout
     count, *modules = done.stderr.split()
     assert int(count) < 40
-    assert {"argparse", "textual", "psutil", "fuzztui.cli.parser"} & set(
-        modules
-    ) == set()
+    assert {"argparse", "textual", "psutil", "fuzztui.cli.parser"} & set(modules) == set()
 
 
 # ---------------------------------------------------------------------- real shells

@@ -111,6 +111,14 @@ def test_plain(): ...
     assert {(t.package, t.is_test) for t in targets} == {("pkg", True)}
 
 
+def test_tests_in_a_package_are_modules(tmp_path):
+    given = "from hypothesis import given\n@given()\ndef test(x): ...\n"
+    files = project(tmp_path, pkg__core="x = 1\n", tests__unit__test_core=given)
+    (tmp_path / "tests" / "__init__.py").touch()
+    files = list(python_files(tmp_path))
+    assert list(found(files)) == ["tests.unit.test_core:test"]
+
+
 def test_other_peoples_code_and_broken_files_are_not_read(tmp_path):
     files = project(
         tmp_path,
