@@ -68,7 +68,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "events",
-            (("[RUN]", "print the log: --json, --follow, --kind"),),
+            (("[RUN]", "print the log: --json, --follow, --kind, --host"),),
             (
                 "events runs/tomllib-mu2 --follow --json",
                 "events runs/crate --kind finding_described",

@@ -25,6 +25,7 @@ from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
 from fuzztui.hosts.exchange import HostExchange
+from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.inprocess.spec import write_spec
@@ -177,7 +178,11 @@ class Hub:
         self.router = HostRouter(self, self.log_name)
         await asyncio.to_thread(self._sharing.share_all)
         access = self._sharing.access
-        self._server = ControlServer(self._run_dir.path, self.router.submit, access)
+        files = HostFiles(self._run_dir.path, self.state, self.members)
+        await asyncio.to_thread(files.begin)
+        self._server = ControlServer(
+            self._run_dir.path, self.router.submit, access, fetch=files.fetch
+        )
         with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         tasks = self._tasks
@@ -260,6 +265,12 @@ class Hub:
         for name, known in state.hosts.items():
             if known.campaign in ENDED and (known.campaign != "finished" or self._changed):
                 self.record(HostState(name, "connecting"))  # started again
+        gone = [h for h in state.hosts.values() if h.name not in self.members]
+        for host in (h for h in gone if h.campaign not in ENDED):
+            self._warn(
+                f"{host.name} is no longer one of the campaign's hosts; its campaign continues: "
+                f"fuzztui ctl {host.address}:{host.run} stop ends it"
+            )
         self.record(*self._log.repairs, *self._sharing.notes)
         self._clock.save()
         self.flush()

@@ -23,7 +23,7 @@ from fuzztui.hosts.protocol import (
     LINK_PROTO,
     PING_S,
     SILENCE_S,
-    Lines,
+    LinkLines,
     frame,
     number,
     to_bytes,
@@ -191,7 +191,7 @@ class HostLink:
         """One connection, from its start to its end. Raises LinkLost."""
         self._process = process = await self._open()
         self._since = self._heard = time.monotonic()
-        lines = Lines(process.stdout, self._hear)
+        lines = LinkLines(process.stdout, self._hear)
         try:
             hello = await self._hello(lines, self._since)
             reading = asyncio.ensure_future(self._read(lines))
@@ -216,7 +216,7 @@ class HostLink:
     def _hear(self) -> None:
         self._heard = time.monotonic()
 
-    async def _hello(self, lines: Lines, began: float) -> Hello:
+    async def _hello(self, lines: LinkLines, began: float) -> Hello:
         junk = 0
         try:
             async with asyncio.timeout(HELLO_S):
@@ -258,7 +258,7 @@ class HostLink:
         if after is not None:
             await self.send("follow", {"after": after, **self._wanted})
 
-    async def _read(self, lines: Lines) -> NoReturn:
+    async def _read(self, lines: LinkLines) -> NoReturn:
         while True:
             line = await lines.next()
             if not line:

@@ -19,7 +19,7 @@ from fuzztui.hosts.entries import GaplessQueue
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import NAME, UNSAFE, file_name, folder_name, instance_name
+from fuzztui.hosts.protocol import NAME, UNSAFE, file_name, folder_name, instance_name, to_bytes
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
@@ -43,6 +43,9 @@ from fuzztui.wire.events import (
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
+
+READ_S: Final = 15.0
+"""Seconds for a file that a user wants to see."""
 
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
@@ -178,6 +181,13 @@ class HostMember:
         self._record("failed", reason)
         self._over.set()
 
+    async def read(self, file: str) -> bytes:
+        """Return a file of the run over there. Raises LinkLost, ProtocolError."""
+        answer = await self._link.ask("file", patience=READ_S, path=file)
+        if "error" in answer:
+            raise ProtocolError(str(answer["error"])[:500])
+        return to_bytes(answer.get("data"))
+
     def request(self, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor over there; False if it cannot be reached now."""
         if self._steerable:
@@ -249,6 +259,8 @@ class HostMember:
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
         self._steerable = False
+        if self._failure:
+            return
         if state == "connecting" and self._known.state == "lost":
             return  # each attempt would be news
         self._record(state, reason)
@@ -256,8 +268,13 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        hub = self._context.log_name
-        return await open_host(self.place, [host_run(self._loaded.campaign, self.place, hub)])
+        run = host_run(self._loaded.campaign, self.place, self._context.log_name)
+        try:
+            return await open_host(self.place, [run])
+        except HostError as e:
+            if e.lasting and not self._known.boot:  # never reached: it will not mend itself
+                self.failed(str(e))
+            raise
 
     def _shipment(self) -> Shipment:
         hub = self._context.log_name
@@ -469,7 +486,7 @@ class HostMember:
                 reason,
                 self.place.address,
                 run=hello.run,
-                clock_s=hello.clock_s,
+                clock_ms=round(hello.clock_s * 1000),
                 boot=hello.boot,
             )
         self._context.record(event)

@@ -68,7 +68,7 @@ def unframe(line: bytes) -> tuple[str, dict[str, Any]]:
     return kind, body
 
 
-class Lines:
+class LinkLines:
     """Reads lines from a pipe. ``heard``: called with each part of one, because on a slow link a
     long line takes longer than a cut may go unnoticed.
     """

@@ -23,19 +23,20 @@ from typing import Any
 
 import fuzztui
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.bounds import whole
 from fuzztui.base.files import read_if_regular, read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
 from fuzztui.hosts.entries import highest_ids, store_entries
 from fuzztui.hosts.facts import host_facts
 from fuzztui.hosts.finding import NoRun, find_run
 from fuzztui.hosts.follow import follow
-from fuzztui.hosts.looking import read_file, who_may
+from fuzztui.hosts.looking import read_file, read_log, who_may
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
     MAX_FILE,
     MAX_FRAME,
-    Lines,
+    LinkLines,
     file_name,
     folder_name,
     frame,
@@ -61,7 +62,7 @@ STAMPS = 20_000
 
 READ_ONLY = "this connection may only read (--read-only)"
 
-_LOOKING = ("read", "file", "access")
+_LOOKING = ("read", "file", "access", "log")
 """What may be asked without steering."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -93,6 +94,7 @@ class HostServer:
             "read": self._read,
             "file": self._file,
             "access": self._access,
+            "log": self._log_piece,
             "stamps": self._stamps,
         }
         if not steer:
@@ -130,7 +132,7 @@ class HostServer:
             await asyncio.sleep(1.0)
 
     async def _converse(self, reader: asyncio.StreamReader) -> None:
-        lines = Lines(reader, self._hear)
+        lines = LinkLines(reader, self._hear)
         while line := await lines.next():
             kind, body = unframe(line)
             match kind:
@@ -331,6 +333,14 @@ class HostServer:
         """Answer the content of a file of the run: ``path``, relative to it."""
         data = await asyncio.to_thread(read_file, self._run, body.get("path"))
         return {"data": to_text(data)}
+
+    async def _log_piece(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Answer a piece of a file of the log, ``name`` from ``offset`` on, or what is sealed."""
+        offset = whole(body.get("offset"), 0)
+        try:
+            return await asyncio.to_thread(read_log, self._run, body.get("name"), max(0, offset))
+        except LogError as e:
+            return {"error": str(e)}
 
     async def _access(self, _: dict[str, Any]) -> dict[str, Any]:
         """Answer under which account commands are given, and why they would be rejected."""

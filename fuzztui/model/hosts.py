@@ -88,7 +88,7 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     there.state, there.reason = e.state, e.reason
     there.address = e.address or there.address
     there.run = e.run or there.run
-    there.clock_s = e.clock_s or there.clock_s
+    there.clock_ms = e.clock_ms or there.clock_ms
     there.boot = e.boot or there.boot
     touched.campaign = True
     for i in state.instances.values():

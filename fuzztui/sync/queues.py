@@ -95,10 +95,15 @@ class QueueWriter:
         self._write(self.directory / name, data)
 
     def _write(self, file: Path, data: bytes) -> None:
-        """Readable for whoever may read the directory around."""
-        with replacing(file, self.directory, sync=True) as fd:
-            os.fchmod(fd, self._mode)
-            write_all(fd, data)
+        """Readable for whoever may read the directory around. Raises OSError, with the file."""
+        try:
+            with replacing(file, self.directory, sync=True) as fd:
+                os.fchmod(fd, self._mode)
+                write_all(fd, data)
+        except OSError as e:
+            if e.filename is None and e.errno is not None:
+                raise OSError(e.errno, os.strerror(e.errno), str(file)) from None
+            raise
 
 
 def imported_until(around: Path, name: str) -> int:

@@ -100,7 +100,6 @@ def test_status_events_and_ctl_work_over_ssh(box: Host) -> None:
     copied = fuzztui("events", "h1:c", "--json").stdout.splitlines()
     assert copied == records_there(box, json.loads(copied[-1])["s"])
     assert fuzztui("ctl", "h1:runs/c", "pause").stdout.startswith("applied")
-    assert json.loads(fuzztui("status", "h1:c", "--json").stdout)["state"] == "paused"
     assert fuzztui("ctl", f"h1:{RUN}", "undo").stdout.startswith("applied")
     issued = events("h1:c", "command_issued")
     assert [e["by"] for e in issued] == [ours()] * 2

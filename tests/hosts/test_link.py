@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -82,7 +83,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def linked(
-    user: User, serve: Callable[[Process], Coroutine[Any, Any, None]], seconds: float
+    user: User,
+    serve: Callable[[Process], Coroutine[Any, Any, None]],
+    seconds: float,
+    until: Callable[[], object] | None = None,
 ) -> list[Process]:
     """Keep a link for some time to hosts that ``serve``; returns their processes."""
     processes: list[Process] = []
@@ -95,6 +99,10 @@ async def linked(
 
     link = asyncio.ensure_future(HostLink(open_, user).run())
     await asyncio.sleep(seconds)
+    with contextlib.suppress(TimeoutError):  # a busy machine
+        async with asyncio.timeout(10.0):
+            while until is not None and not until():
+                await asyncio.sleep(0.01)
     for task in (link, *serving):
         task.cancel()
     await asyncio.gather(link, *serving, return_exceptions=True)
@@ -109,7 +117,7 @@ async def test_a_long_line_on_a_slow_link_is_no_silence(user: User) -> None:
             await asyncio.sleep(0.3 / len(line))
             process.stdout.feed_data(line[byte : byte + 1])
 
-    await linked(user, serve, 0.38)
+    await linked(user, serve, 0.38, lambda: user.batches or user.losses)
     assert user.losses == []
     assert len(user.batches) == 1
 

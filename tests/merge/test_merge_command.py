@@ -267,3 +267,12 @@ def test_commands_of_two_runs_stay_apart(make, ask, tmp_path):
     ]
     assert [r.id for r in rows] == ["a:c1", "b:c1", "a:c1", "b:c1"]
     assert rows[0].command["instance"] == "a_main"
+
+
+def test_a_merged_run_is_not_continued(make, ask, tmp_path):
+    a, b = make("a", events(1e9)), make("b", events(2e9))
+    ask("merge", a, b, "-o", tmp_path / "m")
+    before = contents(tmp_path / "m")
+    code, _, err = ask(tmp_path / "m/campaign.toml", "--headless", "--set", "campaign.budget=99s")
+    assert (code, "merged run" in err) == (USAGE, True)
+    assert contents(tmp_path / "m") == before

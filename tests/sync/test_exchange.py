@@ -17,7 +17,7 @@ from fuzztui.sync import peers as peers_module
 from fuzztui.sync.exchange import SyncError, only_one
 from fuzztui.sync.names import check_own, default_name, digest, parse_shared
 from fuzztui.sync.peers import DAMAGED, LARGE, MALFORMED, UNFINISHED, UNREADABLE, UNSAFE_ENTRIES
-from fuzztui.wire.events import EntrySaved, HostState, InstanceState
+from fuzztui.wire.events import EntrySaved
 
 
 def by_hand(shared, name, *entries, age=60):
@@ -434,20 +434,43 @@ def test_a_late_pass_only_pushes(machines):
     assert (result.pushed, result.pulled) == (1, {})
 
 
-def test_a_campaign_on_hosts_pushes_the_entries_of_each_host(machines):
+def test_of_a_campaign_on_several_machines_each_hosts_main_is_pushed(machines):
     hub = machines("hub")
-    for host in "ab":
-        hub.record(HostState(host, "connected"))
-        hub.record(InstanceState(f"{host}_main", "running"))
-        hub.find(1, f"of {host}".encode(), instance=f"{host}_main")
-        hub.find(
-            2, b"imported", sync="b_main" if host == "a" else "a_main", instance=f"{host}_main"
-        )
-        hub.find(3, f"of {host}_s1".encode(), sync=f"{host}_s1", instance=f"{host}_main")
-        for instance in hub.state.instances.values():
-            instance.host = instance.id[0] if instance.id[1:2] == "_" else ""
-    assert hub.sync().pushed == 4
-    assert hub.sync().pushed == 0
-    assert set(hub.shows().values()) == {b"of a", b"of b", b"of a_s1", b"of b_s1"}
-    hub.again()
-    assert hub.sync().pushed == 0
+    hub.state.instances.clear()
+    hub.find(0, b"found on box", instance="box_main")
+    hub.find(0, b"found on bay", instance="bay_main")
+    hub.find(1, b"from bay", instance="box_main", sync="bay_main")
+    hub.find(2, b"from box's secondary", instance="box_main", sync="box_s1")
+    hub.find(3, b"of the secondary", instance="box_s1")
+    make_passive(hub.run.out / "far_main", "elsewhere")
+    hub.find(4, b"from far away", instance="box_main", sync="hub_far_main")
+    assert hub.sync().pushed == 3
+    assert sorted(hub.shows().values()) == [
+        b"found on bay",
+        b"found on box",
+        b"from box's secondary",
+    ]
+    assert hub.again().sync(hub.state).pushed == 0
+
+
+def test_what_kills_workers_is_known_by_its_content_whoever_has_it(machines, shared):
+    a, b, c = machines("a"), machines("b"), machines("c")
+    by_hand(shared, "hand", b"kills")
+    b.find(0, b"kills")
+    b.sync()
+    a.find(3, b"kills")
+    Unsafe(a.run.instance("main")).add(3)
+    assert (a.sync().pushed, a.sync().unsafe) == (1, 0)
+    assert c.sync().pulled == {}
+    assert not (c.run.out / "hand").exists()
+
+
+def test_a_later_process_tells_instances_of_earlier_ones_what_is_unsafe(machines):
+    a, b = machines("a"), machines("b")
+    a.find(0, b"kills")
+    a.sync()
+    b.sync()
+    Unsafe(a.run.instance("main")).add(0)
+    a.sync()
+    b.again().sync(b.state)
+    assert Unsafe(b.run.out / "a_main").load() == {0}
