@@ -162,8 +162,7 @@ class Hub:
                 write_spec(spec, campaign, self._run_dir.instance("main"))
             except OSError as e:
                 raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
-        self._progress("reading the entries of an earlier hub")
-        self.exchange.load()
+        self.exchange.load(self._progress)
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Run the campaign until it has ended on all hosts, after :meth:`setup`.
