@@ -84,6 +84,7 @@ SYNC = (
 )
 MERGE = ("tests/merge", "tests/e2e/test_merge_runs.py")
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
+JOBS = ("tests/jobs", "tests/e2e/test_cluster_*.py")
 DOCS = ("tests/docs", "tests/ci")
 
 ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
@@ -109,6 +110,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *SUPERVISE,
     ),
     "fuzztui/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
+    "fuzztui/jobs": JOBS,
     "fuzztui/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
     "fuzztui/changes": ("tests/changes", *COMMANDS),

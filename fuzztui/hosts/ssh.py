@@ -1,43 +1,13 @@
-"""The command line of ssh, and what its complaints mean.
-
-The user's own ssh is run, so that the agent, jump hosts, certificates and names of the ssh config
-work as in a terminal.
-"""
+"""The command line of ssh for a host, and what the complaints of ssh mean."""
 
 from __future__ import annotations
 
-import os
-import shlex
 from typing import Final
 
+from fuzztui.base.ssh import ssh_command
 from fuzztui.base.text import visible
 from fuzztui.campaign.places import address_problem
 from fuzztui.hosts.place import HostError
-
-COMMAND: Final = "FUZZTUI_SSH"
-"""Environment variable: the ssh to run, with options of its own, such as ``ssh -F config``."""
-
-CONNECT_S: Final = 10
-"""Seconds for the connection alone."""
-
-_OPTIONS: Final = (
-    "BatchMode=yes",  # nobody is there to answer a question
-    f"ConnectTimeout={CONNECT_S}",
-    # Without them a cut is not noticed for a quarter of an hour.
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-    # Over a user's master connection the options above have no effect.
-    "ControlMaster=no",
-    "ControlPath=none",
-    "EscapeChar=none",
-    "Compression=yes",  # a log shrinks to a tenth
-    "ForwardAgent=no",
-    "ForwardX11=no",
-    "ClearAllForwardings=yes",
-    "PermitLocalCommand=no",  # prints into our stdout
-    "RequestTTY=no",
-    "RemoteCommand=none",  # such as tmux
-)
 
 _FAILED: Final = 255
 _NOT_FOUND: Final = 127
@@ -52,18 +22,10 @@ def ssh_argv(address: str, script: str) -> list[str]:
     """
     if problem := address_problem(address):
         raise HostError(f"{visible(address)!r} {problem}", lasting=True)
-    options = [word for option in _OPTIONS for word in ("-o", option)]
-    return [*_ssh(), "-T", *options, "--", address, f"exec sh -c {shlex.quote(script)}"]
-
-
-def _ssh() -> list[str]:
-    given = os.environ.get(COMMAND, "")
     try:
-        words = shlex.split(given)
+        return ssh_command(address, script)
     except ValueError as e:
-        message = f"{COMMAND}={given!r}: {e}"
-        raise HostError(message, "write it as in a shell", lasting=True) from None
-    return words or ["ssh"]
+        raise HostError(str(e), "write it as in a shell", lasting=True) from None
 
 
 # What ssh prints, the reason, the advice, and whether the error is lasting.

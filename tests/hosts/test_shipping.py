@@ -76,10 +76,11 @@ def project(tmp_path):
 
 
 def test_a_python_target(project):
-    project.make("seeds/1", "words.dict", "other/dir/seed")
+    project.make("seeds/1", "words.dict", "other/dir/seed", "certs/ca.pem", "certs/node.key")
+    rest = '[notify]\ncommand = "true"\n[cluster]\ntls = "certs"\n'
     loaded = project.python(
         engine='seeds = ["seeds", "other/dir/seed"]\ndictionary = "words.dict"',
-        rest='[notify]\ncommand = "true"\n[campaign]\nseed = 7\nverdicts = "v.toml"',
+        rest=f'{rest}[campaign]\nseed = 7\nverdicts = "v.toml"',
     )
     cargo = shipment(loaded, BOX, 1)
     campaign = project.arrive(cargo).campaign
@@ -92,8 +93,9 @@ def test_a_python_target(project):
     assert campaign.target["python"] == sys.executable
     assert (campaign.host, campaign.instances, campaign.seed) == ("box", 2, 1007)
     assert campaign.output == project.host
-    assert not campaign.hosts and not campaign.notify
+    assert not campaign.hosts and not campaign.notify and not campaign.cluster
     assert "v.toml" not in cargo.campaign_text
+    assert not [file.path for file in cargo.files if "certs" in file.path], "a secret of the hub"
 
 
 def test_the_interpreter(project):
