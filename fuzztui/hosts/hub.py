@@ -102,8 +102,8 @@ class Hub:
                 "raise campaign.budget (or the stop condition) to continue"
             )
         # Each host spends its own budget; the hub only ends what no host can see alone.
-        alone = replace(campaign, budget_s=0.0, budget_trials=0)
-        self._limits = CampaignLimits(alone, running_time(self.state))
+        self._alone = replace(campaign, budget_s=0.0, budget_trials=0)
+        self._limits = CampaignLimits(self._alone, running_time(self.state))
         self._tasks = Tasks(self.record)
         self._over = asyncio.Event()
         self._end_reason: EndReason | None = None
@@ -347,7 +347,11 @@ class Hub:
             self.record(CampaignState("running"))
         elif living == {"paused"} and state.state in ("starting", "running"):
             self.record(CampaignState("paused"))
-        reason = self._limits.reached(state, running_time(state, self._clock.now()))
+        running = running_time(state, self._clock.now())
+        if any(m.is_living and not m.is_heard for m in self.members.values()):
+            # What it finds is not known here: it does not count as a time without news.
+            self._limits = CampaignLimits(self._alone, running)
+        reason = self._limits.reached(state, running)
         if reason and self.writable:  # else no command can be given; the state stays
             self._stop(reason)
             self.router.submit(Stop(), "fuzztui")

@@ -19,7 +19,15 @@ from fuzztui.hosts.entries import GaplessQueue
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import NAME, UNSAFE, file_name, folder_name, instance_name, to_bytes
+from fuzztui.hosts.protocol import (
+    NAME,
+    PING_S,
+    UNSAFE,
+    file_name,
+    folder_name,
+    instance_name,
+    to_bytes,
+)
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
@@ -58,6 +66,12 @@ FULL_S: Final = 0.5
 
 EXCHANGE_S: Final = 30.0
 """Seconds until entries are sent again to a host that could not store them (its disk is full)."""
+
+AGAIN_S: Final = 300.0
+"""Seconds until the campaign on a host is started again that ran and cannot be started now."""
+
+ATTEMPTS: Final = 12
+"""Such attempts, after which the host is given up."""
 
 COMPARED: Final = 10_000
 """Latest relayed records of a host that are compared with its log after a reboot."""
@@ -128,10 +142,14 @@ class HostMember:
         self._known_upto = -1
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
+        self._log_upto = 0
+        """The last record of that log when it was connected to."""
         self._read_upto = 0
         """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
         self._starting = False
+        self._attempts = 0
+        """Failed attempts to start the campaign since it last ran."""
         self._steerable = False
         """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -146,6 +164,16 @@ class HostMember:
     def campaign_state(self) -> str:
         """The state of the campaign over there; empty: not known yet."""
         return "failed" if self._failure else self._known.campaign
+
+    @property
+    def is_living(self) -> bool:
+        """Whether the campaign over there has not ended, as far as is known."""
+        return self.campaign_state not in ENDED
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether what happens over there is known."""
+        return self._link.connected and self._read_upto >= self._log_upto
 
     @property
     def end_reason(self) -> str:
@@ -207,7 +235,8 @@ class HostMember:
             return None
         after = await self._position(hello)
         self._record("connected", "", hello)
-        self._known_upto, self._dead_pongs, self._read_upto = -1, 0, after
+        self._known_upto, self._dead_pongs = -1, 0
+        self._read_upto, self._log_upto = after, hello.last
         if hello.running is None:
             if hello.last > after:
                 self._known_upto = hello.last
@@ -346,15 +375,24 @@ class HostMember:
                 hub=self._context.log_name,
             )
             if error := answer.get("error"):
-                self.failed(str(error)[:1000])
+                self._not_started(str(error)[:1000])
             else:
-                self._dead_pongs = 0
+                self._dead_pongs = self._attempts = 0
                 self._record("connected", "")
                 self._supervised()
         except HostError as e:
-            self.failed(str(e))
+            self._not_started(str(e))
         finally:
             self._starting = False
+
+    def _not_started(self, reason: str) -> None:
+        """Give a host up; but try again if it has run before: its disk may be full for a while."""
+        self._attempts += 1
+        if not self._known.campaign or self._attempts > ATTEMPTS:
+            self.failed(reason)
+            return
+        self._dead_pongs = DEAD_PONGS - int(AGAIN_S / PING_S)
+        self._record("connected", f"cannot be started again now: {reason}")
 
     def _supervised(self) -> None:
         self._steerable = True

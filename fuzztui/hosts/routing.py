@@ -144,8 +144,8 @@ class HostRouter:
         state = self._context.state
         if command.name in self._context.handlers or command.problem or not command.for_all:
             return set()
-        # A stop is over: the user has started the campaign again.
-        if command.name == "stop" or getattr(command, "instance", ""):
+        instance: str = getattr(command, "instance", "")
+        if instance or command.name == "stop":  # it is over: the campaign was started again
             return set()
         hosts = (state.hosts[name] for name in self._context.hosts if name in state.hosts)
         last = {h.name: h.changed_t if h.state == "lost" else state.t for h in hosts}

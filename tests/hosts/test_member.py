@@ -18,6 +18,7 @@ from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (
+    CampaignState,
     CommandIssued,
     EntrySaved,
     Event,
@@ -282,3 +283,38 @@ async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
         await member._position(hello(3, "two"))
     assert hub.state.hosts["a"].seq == 3
     assert await member._position(hello(0, "two")) == 0  # the log over there was deleted
+
+
+@pytest.mark.parametrize("ran", [True, False])
+async def test_a_host_that_ran_and_cannot_be_started_now_is_tried_again(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, ran: bool
+) -> None:
+    monkeypatch.setattr(module, "ATTEMPTS", 2)
+    asked: list[str] = []
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        asked.append(what)
+        return {"error": "No space left on device"}
+
+    async def ship(*_: Any) -> None:
+        pass
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    monkeypatch.setattr(module, "ship", ship)
+    cargo = type("Cargo", (), {"campaign_text": ""})
+    monkeypatch.setattr(member, "_shipment", cargo)
+    if ran:
+        take_ = CampaignState("running")
+        hub.relay(Record(1, 1.0, take_, "a"), take_)
+    await member._start()
+    assert (member.campaign_state == "failed") is not ran
+    if ran:
+        for _ in range(round(module.AGAIN_S / module.PING_S) - 1):
+            member.pong(None, "", 0)
+        await asyncio.sleep(0)
+        assert len(asked) == 1
+        member.pong(None, "", 0)
+        await asyncio.gather(*member._tasks)
+        assert len(asked) == 2
+        await member._start()
+        assert member.campaign_state == "failed"
