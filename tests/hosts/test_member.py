@@ -11,6 +11,7 @@ import pytest
 
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts import member as module
+from fuzztui.hosts import storing
 from fuzztui.hosts.link import Batch, Hello, LinkLost
 from fuzztui.hosts.member import HostMember
 from fuzztui.hosts.place import HostPlace
@@ -108,14 +109,15 @@ async def test_nothing_is_taken_while_the_disk_here_is_full(
     member: HostMember, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FULL_S", 0.01)
-    write, full = module.replace_bytes, [True]
+    monkeypatch.setattr(storing, "FULL_S", 0.01)
+    write, full = storing.replace_bytes, [True]
 
     def replace_bytes(path: Path, *rest: Any) -> None:
         if full:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         write(path, *rest)
 
-    monkeypatch.setattr(module, "replace_bytes", replace_bytes)
+    monkeypatch.setattr(storing, "replace_bytes", replace_bytes)
     file = "crashes/id:000000,sig:06"
     records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
     taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
