@@ -289,6 +289,13 @@ class Hub:
         return self._left or self._end_reason is not None
 
     @property
+    def budget_raised(self) -> bool:
+        """Whether hosts may run with a smaller budget of an earlier hub."""
+        old, new = (self.state.budget_s, self.state.budget_trials), self._campaign
+        pairs = ((old[0], new.budget_s), (old[1], new.budget_trials))
+        return self._changed and any(was and (not now or now > was) for was, now in pairs)
+
+    @property
     def writable(self) -> bool:
         """Whether the log can be written."""
         return self._log.writable

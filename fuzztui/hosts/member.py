@@ -87,6 +87,10 @@ class MemberContext(Protocol):
         """Whether the campaign, or the hub, is being ended."""
 
     @property
+    def budget_raised(self) -> bool:
+        """Whether hosts may run with a smaller budget of an earlier hub."""
+
+    @property
     def writable(self) -> bool:
         """Whether the log of the hub can be written."""
 
@@ -132,6 +136,8 @@ class HostMember:
         self._read_upto = 0
         """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
+        self._is_raised = context.budget_raised
+        """Whether the campaign over there is started again when its budget is used up."""
         self._starting = False
         self._attempts = 0
         """Failed attempts to start the campaign since it last ran."""
@@ -247,7 +253,11 @@ class HostMember:
                 name = event.file.rpartition("/")[2]
                 if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
                     self._context.exchange.found(self._main, name, data)
-        if self.campaign_state in ENDED:
+        if self._is_raised and self.campaign_state == "finished":
+            self._is_raised = False
+            self._record("connecting", "the budget was raised")
+            self._spawn(self._start())
+        elif self.campaign_state in ENDED:
             self._over.set()
         if batch.records:
             self._read_upto = batch.records[-1].seq
@@ -363,6 +373,7 @@ class HostMember:
                 self._not_started(str(error)[:1000])
             else:
                 self._dead_pongs = self._attempts = 0
+                self._is_raised = False
                 self._record("connected", "")
                 self._supervised()
         except HostError as e:

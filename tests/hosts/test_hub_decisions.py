@@ -128,3 +128,18 @@ async def test_a_host_that_is_lost_is_not_idle(
     now[0] = 111.0
     await hub._decide()
     assert stops == ["fuzztui"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "raised"),
+    [((10.0, 0), (20.0, 0), True), ((20.0, 0), (10.0, 0), False), ((10.0, 0), (0.0, 0), True),
+     ((0.0, 0), (10.0, 0), False), ((0.0, 50), (0.0, 60), True), ((10.0, 0), (10.0, 0), False)],
+)  # fmt: skip
+async def test_whether_the_budget_was_raised(
+    tmp_path: Path, was: tuple[float, int], now: tuple[float, int], raised: bool
+) -> None:
+    hub = hub_in(tmp_path)
+    hub.state.budget_s, hub.state.budget_trials = was
+    hub._campaign = replace(hub._campaign, budget_s=now[0], budget_trials=now[1])
+    hub._changed = was != now
+    assert hub.budget_raised is raised

@@ -19,6 +19,7 @@ from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (
+    CampaignEnded,
     CampaignState,
     CommandIssued,
     EntrySaved,
@@ -55,6 +56,7 @@ class Hub:
         self.hosts = ["a", "b"]
         self.leaving = False
         self.writable = True
+        self.budget_raised = False
         self.log_name = "log"
         self.events: list[Event] = []
         self.records: list[Record] = []
@@ -320,3 +322,24 @@ async def test_a_host_that_ran_and_cannot_be_started_now_is_tried_again(
         assert len(asked) == 2
         await member._start()
         assert member.campaign_state == "failed"
+
+
+@pytest.mark.parametrize("raised", [True, False])
+async def test_a_host_that_ran_while_the_budget_was_raised_goes_on(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: bool
+) -> None:
+    hub.budget_raised = raised
+    (tmp_path / "out").mkdir()
+    loaded: Any = None
+    member = HostMember(hub, loaded, RunDir(tmp_path), HostPlace("a", "a", 2), 0)  # type: ignore[arg-type]
+    starts: list[str] = []
+
+    async def start() -> None:
+        starts.append(member.campaign_state)
+
+    monkeypatch.setattr(member, "_start", start)
+    for seq in (1, 2):
+        await member.arrived(Batch([Record(seq, 1.0, CampaignEnded("finished", "budget"))]))
+        await asyncio.sleep(0)
+        assert member._over.is_set() is (seq == 2 or not raised)
+    assert starts == ([""] if raised else [])
