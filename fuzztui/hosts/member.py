@@ -247,12 +247,12 @@ class HostMember:
             await asyncio.sleep(FULL_S)
         for record in batch.records:
             self._take(record)
-        for record in batch.records:
-            event = record.event
-            if isinstance(event, EntrySaved) and event.instance == self._main:
-                name = event.file.rpartition("/")[2]
-                if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
-                    self._context.exchange.found(self._main, name, data)
+        events = (r.event for r in batch.records)
+        named = {f"{e.instance}/{e.file}" for e in events if isinstance(e, EntrySaved)}
+        for path, data in stored.items():
+            instance, _, name = path.partition("/queue/")
+            if instance == self._main and path in named:
+                self._context.exchange.found(self._main, name, data)
         if self._is_raised and self.campaign_state == "finished":
             self._is_raised = False
             self._record("connecting", "the budget was raised")

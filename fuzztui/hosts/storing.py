@@ -10,7 +10,7 @@ from typing import Final
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.hosts.entries import GaplessQueue
+from fuzztui.hosts.entries import GaplessQueue, entry_id
 from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
 from fuzztui.remote.protocol import ProtocolError
 from fuzztui.wire.events import Event, Message
@@ -54,7 +54,8 @@ class HostInputs:
         Raises OSError if this machine has no room.
         """
         stored = {}
-        for path, data in files.items():
+        # By id, as far as they come together: engines import the next id only.
+        for path, data in sorted(files.items(), key=lambda file: entry_id(Path(file[0]).name)):
             try:
                 target = self._target(path)
                 if target.parent.name == "queue":

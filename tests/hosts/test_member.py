@@ -107,6 +107,16 @@ def test_entries_of_the_main_are_stored_and_passed_on(
     assert len(list((tmp_path / "out/a_main/queue").iterdir())) == 4
 
 
+def test_entries_are_passed_on_by_their_ids(member: HostMember, hub: Hub, tmp_path: Path) -> None:
+    names = [f"id:{number:06d},op:x" for number in (2, 0, 1)]
+    take(
+        member,
+        *(EntrySaved("a_main", int(n[3:9]), f"queue/{n}") for n in names),
+        files={f"a_main/queue/{n}": n.encode() for n in (*names, "id:000009,not_recorded")},
+    )
+    assert [name for _, name, _ in hub.exchange.passed] == sorted(names)
+
+
 async def test_nothing_is_taken_while_the_disk_here_is_full(
     member: HostMember, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
