@@ -72,7 +72,7 @@ def score_on_cluster(
     try:
         place = open_place(config, jobs, say)
     except ClusterError as e:
-        raise CliError(str(e), USAGE) from None
+        raise CliError(f"{e} (--cluster none scores on this machine)", USAGE) from None
     try:
         folder = run.supervisor / "jobs"
         folder.mkdir(mode=0o700, exist_ok=True)
