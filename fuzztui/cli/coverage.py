@@ -90,7 +90,7 @@ def _measured(
     root = (options.root or Path()).absolute()
     progress = Estimate()
     try:
-        files = instrumented_files(run)
+        files = instrumented_files(run, campaign)
         executed = executed_lines(campaign, run, files, inputs, partial(progress.show, "inputs"))
     except SupervisorError as e:
         raise CliError(str(e)) from None

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.files import PLACEHOLDER
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.engines.directory.sync import PLACEHOLDER
 from fuzztui.observe.passive import make_passive
 from fuzztui.wire.afl import entry_name
 

@@ -1,10 +1,10 @@
 """Finds that travel: new queue entries of each host's main instance go to all other hosts.
 
-Only mains: everything else on a host has its finds from there. Only what the main has found
-itself: what it has imported is where it came from. An entry whose content a host has is not sent
-to it. The hub keeps all of them in its own ``out/HOST_main/queue/``. Entries of other directories
-in the hub's ``out/`` travel in the same way: seeds that were added there, and those of a fuzzer
-that a user has started with that directory as its sync directory.
+Only mains: everything else on a host has its finds from there, and the main imports what the others
+on its host have found. What it has imported from other hosts is where it came from. An entry whose
+content a host has is not sent to it. The hub keeps all of them in its own ``out/HOST_main/queue/``.
+Entries of other directories in the hub's ``out/`` travel in the same way: seeds that were added
+there, and those of a fuzzer that a user has started with that directory as its sync directory.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import PLACEHOLDER, read_if_regular
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.engines.directory.sync import PLACEHOLDER
 from fuzztui.hosts.entries import entry_id
 from fuzztui.hosts.link import HostLink, LinkLost
 from fuzztui.hosts.protocol import MAX_BATCH, MAX_FILE, NAME, to_text

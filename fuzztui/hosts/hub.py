@@ -21,12 +21,14 @@ from typing import Any
 import fuzztui
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
+from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.instances.life import EndReason
@@ -107,6 +109,8 @@ class Hub:
         self._end_reason: EndReason | None = None
         self._left = False
         """Whether only the hub ends, and the hosts continue."""
+        self._linked = False
+        """Whether hosts are connected to; before, mutants are ranked here."""
         self._stopping_since = 0.0
         self.exchange = HostExchange(
             run_dir, [host_instances(place)[0] for place in campaign.hosts], self._warn
@@ -139,7 +143,7 @@ class Hub:
     @property
     def hosts(self) -> Iterable[str]:
         """The names of the hosts."""
-        return self.members
+        return [place.name for place in self._campaign.hosts]
 
     def setup(self) -> None:
         """Build what is the same on all hosts. Blocking. Raises SupervisorError."""
@@ -151,6 +155,13 @@ class Hub:
         if once or kind_named(campaign.kind).analysis:
             launcher = launcher_for(campaign.kind)
             self._first_events += launcher.setup(campaign, self._run_dir, self._progress)
+        if campaign.kind != AFL:  # findings are run and minimised here, too
+            try:
+                self._run_dir.expose_package(campaign.kind)
+                spec = self._run_dir.supervisor / "spec.json"
+                write_spec(spec, campaign, self._run_dir.instance("main"))
+            except OSError as e:
+                raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
         self._progress("reading the entries of an earlier hub")
         self.exchange.load()
 
@@ -187,6 +198,7 @@ class Hub:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         ready()
         ranked = await self._rank()
+        self._linked = ranked
         links = [tasks.spawn(self._run_member(m)) for m in self.members.values() if ranked]
         await self._over.wait()
         if links and not self._left:  # they note the end of their hosts
@@ -207,13 +219,21 @@ class Hub:
         def progress(text: str) -> None:
             self.record(CampaignState("starting", text))
 
+        ranking = asyncio.ensure_future(rank_once(self._campaign, self._run_dir, progress))
+        over = asyncio.ensure_future(self._over.wait())
         try:
-            await rank_once(self._campaign, self._run_dir, progress)
+            await asyncio.wait({ranking, over}, return_when=asyncio.FIRST_COMPLETED)
+            if ranking.done():
+                ranking.result()
+                return True
         except (SupervisorError, OSError) as e:
             self._end_reason = EndReason("failed", str(e))
             self._over.set()
-            return False
-        return True
+        finally:
+            for task in (ranking, over):
+                task.cancel()
+            await asyncio.gather(ranking, over, return_exceptions=True)
+        return False
 
     def _begin(self) -> None:
         """Record the start of the campaign, or of another hub."""
@@ -286,6 +306,8 @@ class Hub:
     def stopping(self, by: str) -> None:
         """Note that a user stops the campaign on all hosts."""
         self._stop(EndReason("stopped", f"stopped by {by}" if by else "stopped"))
+        if not self._linked:
+            self._over.set()
 
     def run_deleted(self) -> None:
         """End because the run directory, its log or its lock was deleted: the hosts continue."""
@@ -326,7 +348,8 @@ class Hub:
             self.record(CampaignState("running"))
         elif living == {"paused"} and state.state in ("starting", "running"):
             self.record(CampaignState("paused"))
-        if reason := self._limits.reached(state, running_time(state, self._clock.now())):
+        reason = self._limits.reached(state, running_time(state, self._clock.now()))
+        if reason and self.writable:  # else no command can be given; the state stays
             self._stop(reason)
             self.router.submit(Stop(), "fuzztui")
         return None

@@ -110,15 +110,20 @@ class HostLink:
         user: LinkUser,
         *,
         queues: Sequence[str] = (),
+        outside: Sequence[str] = (),
         crashes: bool = False,
         patient: bool = True,
     ) -> None:
-        """``patient``: whether the first attempt is repeated, too; else its error is raised."""
+        """
+        :param queues: instances whose entries are wanted, but for those that were imported from
+            instances whose names begin with one of ``outside``.
+        :param crashes: whether inputs of findings are wanted.
+        :param patient: whether the first attempt is repeated, too; else its error is raised.
+        """
         self._open = open_
         self._patient = patient
         self._user = user
-        self._queues = queues
-        self._crashes = crashes
+        self._wanted = {"queues": [*queues], "outside": [*outside], "crashes": crashes}
         self._process: HostProcess | None = None
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -251,8 +256,7 @@ class HostLink:
         after = await self._user.connected(hello)
         self.connected = self._patient = True
         if after is not None:
-            wanted = {"after": after, "queues": [*self._queues], "crashes": self._crashes}
-            await self.send("follow", wanted)
+            await self.send("follow", {"after": after, **self._wanted})
 
     async def _read(self, lines: LinkLines) -> NoReturn:
         while True:

@@ -120,6 +120,8 @@ class HostMember:
         self._index = index
         self._main = host_instances(place)[0]
         self._failure = ""
+        self._over = asyncio.Event()
+        """Set when the campaign over there has ended, or the host was given up."""
         self._queue: GaplessQueue | None = None
         self._refused = 0
         """Records and files that are not this host's: only the first is reported."""
@@ -134,7 +136,11 @@ class HostMember:
         """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
-        self._link = HostLink(self._open, self, queues=[self._main], crashes=True)
+        others = (f"{name}_" for name in context.hosts if name != self._name)
+        self._outside = (HUB, *others)
+        self._link = HostLink(
+            self._open, self, queues=[self._main], outside=self._outside, crashes=True
+        )
 
     @property
     def campaign_state(self) -> str:
@@ -153,13 +159,15 @@ class HostMember:
     async def run(self) -> None:
         """Relay the log until the campaign over there has ended."""
         link = asyncio.ensure_future(self._link.run())
+        over = asyncio.ensure_future(self._over.wait())
         try:
-            while not link.done() and self.campaign_state not in ENDED:
-                await asyncio.wait({link}, timeout=0.1)
+            if self.campaign_state not in ENDED:
+                await asyncio.wait({link, over}, return_when=asyncio.FIRST_COMPLETED)
             if link.done():
                 link.result()  # raises what ended it
         finally:
-            tasks = [link, *self._tasks, *([self._sending] if self._sending else [])]
+            self._steerable = False
+            tasks = [link, over, *self._tasks, *([self._sending] if self._sending else [])]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -171,6 +179,7 @@ class HostMember:
         """Give the host up."""
         self._failure = reason
         self._record("failed", reason)
+        self._over.set()
 
     async def read(self, file: str) -> bytes:
         """Return a file of the run over there. Raises LinkLost, ProtocolError."""
@@ -189,7 +198,7 @@ class HostMember:
 
     async def connected(self, hello: Hello) -> int | None:
         """Begin to relay; send and start the campaign if it is neither running nor ended."""
-        if hello.last and hello.hub != self._context.log_name:
+        if (hello.last or hello.hub) and hello.hub != self._context.log_name:
             whose = "another hub" if hello.hub else "no hub"
             self.failed(
                 f"{hello.run} over there is a run of {whose}: remove that directory, or give the "
@@ -224,6 +233,8 @@ class HostMember:
                 name = event.file.rpartition("/")[2]
                 if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
                     self._context.exchange.found(self._main, name, data)
+        if self.campaign_state in ENDED:
+            self._over.set()
         if batch.records:
             self._read_upto = batch.records[-1].seq
         if 0 <= self._known_upto <= self._read_upto:
@@ -278,11 +289,11 @@ class HostMember:
         known = self._known
         if not known.seq or (hello.last >= known.seq and hello.boot == known.boot):
             return known.seq
-        last = (await self._stamps(known.seq)).get(known.seq)
+        last = (await self._stamps(known.seq)).get(known.seq) if hello.last else None
         if last is not None and abs(last - known.t) < 1e-3:
             return known.seq  # nothing was lost, which is the rule
         relayed = await asyncio.to_thread(self._relayed)
-        there = await self._stamps(min(relayed, default=known.seq))
+        there = await self._stamps(min(relayed, default=known.seq)) if hello.last else {}
         common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]
         after = max(common, default=0)
         if after < known.seq:
@@ -293,7 +304,10 @@ class HostMember:
 
     async def _stamps(self, first: int) -> dict[int, float]:
         """Number and time of the records of the log over there, from number ``first`` on."""
-        rows = (await self._link.ask("stamps", after=max(0, first - 1))).get("stamps")
+        answer = await self._link.ask("stamps", after=max(0, first - 1))
+        if error := answer.get("error"):  # no reason to take the records for lost
+            raise LinkLost(str(error)[:500])
+        rows = answer.get("stamps")
         good = (r for r in rows if isinstance(r, list) and len(r) == 2) if rows else ()
         return {whole(number): real(t) for number, t in good}
 
@@ -452,8 +466,7 @@ class HostMember:
 
     def _is_sent(self, instance: str) -> bool:
         """Whether an instance over there is another host's, or the hub's."""
-        others = (f"{name}_" for name in self._context.hosts if name != self._name)
-        return instance.startswith((HUB, *others))
+        return instance.startswith(self._outside)
 
     def _refuse(self, what: str) -> None:
         self._refused += 1

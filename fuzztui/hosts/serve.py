@@ -29,14 +29,13 @@ from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, pre
 from fuzztui.hosts.entries import highest_ids, store_entries
 from fuzztui.hosts.facts import host_facts
 from fuzztui.hosts.finding import NoRun, find_run
+from fuzztui.hosts.follow import follow
 from fuzztui.hosts.looking import read_file, read_log, who_may
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
-    MAX_BATCH,
     MAX_FILE,
     MAX_FRAME,
-    UNSAFE,
     LinkLines,
     file_name,
     folder_name,
@@ -56,14 +55,7 @@ from fuzztui.remote.address import read_socket_path
 from fuzztui.remote.lock import running, trouble
 from fuzztui.remote.protocol import MAX_LINE, PROTO, REJECTED, ProtocolError, decode, encode
 from fuzztui.supervise.daemon import start
-from fuzztui.wire.codec import encode_record
-from fuzztui.wire.events import CampaignStarted, EntrySaved, FindingSaved, Record
-
-FOLLOW_S = 0.04
-"""Seconds between two looks at the log."""
-
-RECORDS = 500
-"""Records in one message."""
+from fuzztui.wire.events import CampaignStarted, Record
 
 STAMPS = 20_000
 """Records whose times are answered at once."""
@@ -151,7 +143,7 @@ class HostServer:
                 case "follow":
                     if self._following is not None:
                         self._following.cancel()
-                    self._following = asyncio.ensure_future(self._follow(body))
+                    self._following = asyncio.ensure_future(follow(self._run_dir, body, self._send))
                     self._following.add_done_callback(self._note_failure)
                 case "request":
                     await self._request(body)
@@ -182,9 +174,12 @@ class HostServer:
 
     def _hello(self) -> dict[str, Any]:
         last, log = 0, 0.0
-        with contextlib.suppress(LogError, OSError):
+        try:
             reader = LogReader(self._run)
             last, log = reader.last_seq, log_identity(reader.records(limit=1))
+        except (LogError, OSError) as e:
+            if self._has_log():  # the hub would take it for a log that is lost, and begin again
+                raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
         return {
             "proto": LINK_PROTO,
             "version": fuzztui.__version__,
@@ -195,9 +190,17 @@ class HostServer:
             "run": os.fspath(self._run),
             "last": last,
             "log": log,
-            "hub": (read_if_regular(self._run_dir.hub, 64) or b"").decode(errors="replace").strip(),
+            "hub": self._whose(),
             **self._now(),
         }
+
+    def _has_log(self) -> bool:
+        try:
+            return any(self._run_dir.log.iterdir())
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
 
     def _now(self) -> dict[str, Any]:
         return {
@@ -216,86 +219,6 @@ class HostServer:
         with contextlib.suppress(LogError, OSError):
             return LogReader(self._run).last_seq
         return 0
-
-    # --------------------------------------------------------------------- log
-
-    async def _follow(self, body: dict[str, Any]) -> None:
-        """Send the records after ``after``, and then each new one, with files that they name."""
-        after, names = number(body, "after"), body.get("queues", [])
-        if not isinstance(names, list):
-            raise ProtocolError("queues is no list")
-        queues = frozenset(map(instance_name, names))
-        crashes = body.get("crashes") is True
-        reader: LogReader | None = None
-        lists: dict[str, int] = {}
-        while True:
-            try:
-                if reader is None:
-                    reader = await asyncio.to_thread(LogReader, self._run)
-                reader.refresh()
-                records = reader.batch(after, RECORDS)
-            except (LogError, OSError):  # no log yet, or a disk that does not answer
-                reader, records = None, []
-            for lines, files, last in self._batches(records, queues, crashes=crashes):
-                await self._send("records", {"lines": lines, "files": files, "last": last})
-                after = last
-            if unsafe := self._unsafe(queues, lists):
-                await self._send("records", {"lines": [], "files": unsafe, "last": after})
-            if len(records) < RECORDS:
-                await asyncio.sleep(FOLLOW_S)
-
-    def _batches(
-        self, records: Iterable[Record], queues: frozenset[str], *, crashes: bool
-    ) -> Iterable[tuple[list[str], list[dict[str, str]], int]]:
-        lines: list[str] = []
-        files: list[dict[str, str]] = []
-        size = last = 0
-        for record in records:
-            line, file = encode_record(record), self._file_of(record, queues, crashes=crashes)
-            if file is not None:
-                files.append(file)
-                size += len(file["data"])
-            lines.append(line)
-            size += len(line)
-            last = record.seq
-            if size >= MAX_BATCH:
-                yield lines, files, last
-                lines, files, size = [], [], 0
-        if lines:
-            yield lines, files, last
-
-    def _file_of(
-        self, record: Record, queues: frozenset[str], *, crashes: bool
-    ) -> dict[str, str] | None:
-        """The file that a record names, if the hub wants it and it still exists."""
-        event = record.event
-        match event:
-            case EntrySaved(instance=instance, sync="") if instance in queues:
-                pass
-            case FindingSaved(instance=instance) if crashes:
-                pass
-            case _:
-                return None
-        folder, _, name = event.file.rpartition("/")
-        with contextlib.suppress(OSError, ProtocolError, ValueError):
-            path = self._run_dir.instance(instance_name(instance)) / folder_name(folder)
-            data = read_regular(path / file_name(name), MAX_FILE + 1)
-            if len(data) <= MAX_FILE:
-                return {"path": f"{instance}/{folder}/{name}", "data": to_text(data)}
-        return None
-
-    def _unsafe(self, queues: frozenset[str], lists: dict[str, int]) -> list[dict[str, str]]:
-        """The lists of inputs that have killed a worker, if they have changed since."""
-        changed = []
-        for name in queues:
-            path = self._run_dir.instance(name) / UNSAFE
-            with contextlib.suppress(OSError):
-                at = path.lstat().st_mtime_ns
-                if lists.get(name) != at:
-                    lists[name] = at
-                    data = read_regular(path, MAX_FILE)
-                    changed.append({"path": f"{name}/{UNSAFE}", "data": to_text(data)})
-        return changed
 
     # ---------------------------------------------------------------- commands
 
@@ -337,7 +260,7 @@ class HostServer:
 
         def begin() -> int:
             prepare_run(self._run)
-            replace_text(self._run_dir.hub, str(body.get("hub") or "")[:64])
+            self._claim(str(body.get("hub") or "")[:64])
             take_analysed(self._run)
             return start(self._run, campaign_here(body.get("campaign"), self._run))
 
@@ -345,6 +268,22 @@ class HostServer:
             return {"pid": await asyncio.to_thread(begin)}
         except AlreadyRunning as e:
             return {"pid": e.pid}
+
+    def _claim(self, hub: str) -> None:
+        """Note whose run it is. Raises SupervisorError if it is another hub's."""
+        for _ in range(2):  # again, as two hubs may come at the same time
+            if (whose := self._whose()) == hub:
+                return
+            if whose or self._last():
+                raise SupervisorError(
+                    f"{self._run} over there is a run of {'another' if whose else 'no'} hub: "
+                    "remove that directory, or give the host another path in [hosts]"
+                )
+            replace_text(self._run_dir.hub, hub)
+
+    def _whose(self) -> str:
+        """The name of the log of the hub that has started the run; empty: none has."""
+        return (read_if_regular(self._run_dir.hub, 64) or b"").decode(errors="replace").strip()
 
     async def _put(self, body: dict[str, Any]) -> dict[str, Any]:
         """Store queue entries of other hosts' instances."""
@@ -377,9 +316,10 @@ class HostServer:
         after = number(body, "after")
 
         def read() -> list[list[float]]:
-            with contextlib.suppress(LogError):
+            try:
                 return [[r.seq, r.t] for r in LogReader(self._run).records(after, STAMPS)]
-            return []
+            except LogError as e:
+                raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
 
         return {"stamps": await asyncio.to_thread(read)}
 
@@ -500,6 +440,8 @@ async def _main(given: str, *, find: bool, steer: bool) -> int:
         reason = "the server on the host was stopped"
     except (ProtocolError, ValueError) as e:
         reason = f"the hub sent {e}"
+    except SupervisorError as e:
+        reason = str(e)
     except OSError:  # the hub is gone
         return 1
     except Exception as e:

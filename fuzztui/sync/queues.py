@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.base.atomic import replacing, write_all
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import PLACEHOLDER, read_if_regular
 from fuzztui.engines.directory.rescue import UNSAFE, Unsafe
-from fuzztui.engines.directory.sync import PLACEHOLDER
 from fuzztui.sync.names import SharedName, parse_shared, shared_name
 from fuzztui.wire.afl import entry_name
 

@@ -11,7 +11,7 @@ import pytest
 
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts import member as module
-from fuzztui.hosts.link import Batch, Hello
+from fuzztui.hosts.link import Batch, Hello, LinkLost
 from fuzztui.hosts.member import HostMember
 from fuzztui.hosts.place import HostPlace
 from fuzztui.log.writer import LogWriter
@@ -229,8 +229,16 @@ def test_positions_follow_the_hosts_numbers(member: HostMember, hub: Hub) -> Non
     assert [e.text for e in hub.events if isinstance(e, Message)] == ["one", "three"]
 
 
-def hello(last: int, boot: str = "one") -> Hello:
-    return Hello("a", "1", "3", "/r", last, 1.0, boot, "log", 1, 0.0)
+def hello(last: int, boot: str = "one", hub: str = "log") -> Hello:
+    return Hello("a", "1", "3", "/r", last, 1.0, boot, hub, 1, 0.0)
+
+
+@pytest.mark.parametrize(("last", "whose"), [(0, "other"), (3, "other"), (3, "")])
+async def test_a_run_of_another_hub_is_left_alone(
+    member: HostMember, hub: Hub, last: int, whose: str
+) -> None:
+    assert await member.connected(hello(last, hub=whose)) is None
+    assert hub.state.hosts["a"].state == member.campaign_state == "failed"
 
 
 @pytest.mark.parametrize(("lost", "after"), [(0, 3), (1, 2)])
@@ -257,3 +265,20 @@ def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
     monkeypatch.setattr(member._link, "ask", ask)
     assert asyncio.run(member._position(hello(3, "two"))) == after
     assert hub.state.hosts["a"].seq == after
+
+
+async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.record(HostState("a", "connected", boot="one"))
+    take_ = Message("info", "x")
+    hub.relay(Record(3, 1.0, take_, "a"), take_)
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        return {"error": "the disk does not answer"}
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    with pytest.raises(LinkLost):
+        await member._position(hello(3, "two"))
+    assert hub.state.hosts["a"].seq == 3
+    assert await member._position(hello(0, "two")) == 0  # the log over there was deleted

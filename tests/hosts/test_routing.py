@@ -20,6 +20,7 @@ from fuzztui.wire.events import (
     CommandIssued,
     CommandRejected,
     Event,
+    HostState,
     InstanceState,
     Message,
     Record,
@@ -146,6 +147,42 @@ def test_events_of_a_host_get_the_ids_of_this_log() -> None:
         assert router.translate("a", CommandRejected("c7")) == CommandRejected("a:c7")
         assert router.translate("a", CommandApplied("other.c7")) == CommandApplied("a:other.c7")
         assert router.translate("a", Message("info", "x")) == Message("info", "x")
+
+    routed(test)
+
+
+def test_an_undo_names_the_commands_as_each_log_has_them() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        router.submit(Pause(), "ann", undoes=["c3", "a:c5", "a:other.c6"], step="p")
+        assert [(host, r["undoes"], r["step"]) for host, r in context.sent] == [
+            ("a", ["log.c3", "c5", "other.c6"], "p"),
+            ("b", ["log.c3"], "p"),
+        ]
+        # given on the host: its c3 is not the hub's
+        given = CommandIssued("c7", {}, "ann", ["c3", "log.c4"])
+        assert router.translate("a", given) == CommandIssued("a:c7", {}, "ann", ["a:c3", "c4"])
+
+    routed(test)
+
+
+def test_a_host_cannot_name_commands_of_other_hosts() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        applied = CommandApplied("log.b:c7", "a_main")
+        assert router.translate("a", applied) == CommandApplied("a:log.b:c7", "a_main")
+
+    routed(test)
+
+
+def test_hosts_that_were_given_up_or_have_ended_get_no_commands() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        context.record(HostState("a", "failed", "no Python"))
+        ticket = router.submit(SkipEntry(1, "a_main"), "ann")
+        answer = await ticket.answer
+        assert answer.result == REJECTED and "no Python" in answer.detail
+        router.submit(Pause(), "ann")
+        assert [host for host, _ in context.sent] == ["b"]
+        context.relay("b", CampaignEnded("stopped"))
+        assert (await router.submit(SkipEntry(1, "b_main"), "ann").answer).result == REJECTED
 
     routed(test)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from fuzztui.campaign.rundir import prepare_run
+from fuzztui.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.hosts import serve as module
 from fuzztui.hosts.protocol import frame
 from fuzztui.hosts.serve import HostServer
+from fuzztui.log.files import LogError
 from fuzztui.log.writer import LogWriter
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import Message
+from fuzztui.wire.events import EntrySaved, Message
 
 
 class Talk:
@@ -125,3 +127,55 @@ async def test_a_hub_is_heard_while_nothing_can_be_sent(
 async def test_without_a_supervisor_a_pong_says_where_the_log_ends(talk: Talk) -> None:
     talk.send("ping", n=1)
     assert (await talk.heard("pong"))["last"] == 3
+
+
+@pytest.mark.parametrize("whose", ["other", ""])
+async def test_a_run_of_another_hub_is_not_started(talk: Talk, whose: str) -> None:
+    """Both hubs may have found an empty directory when they connected."""
+    if whose:
+        (talk.run / "supervisor/hub").write_text(whose)
+    talk.send("ask", n=1, what="start", campaign="x = 1", hub="mine")
+    assert "hub" in (await talk.heard("answer"))["error"]
+    found = talk.run / "supervisor/hub"
+    assert (found.read_text() if found.exists() else "") == whose
+
+
+async def test_finds_of_all_instances_of_the_host_travel_and_those_of_others_do_not(
+    talk: Talk,
+) -> None:
+    writer = LogWriter(talk.run / "log")
+    queue = talk.run / "out/a_main/queue"
+    queue.mkdir(parents=True)
+    for number, sync in enumerate(("", "a_s1", "b_main", "hub_added", "added")):
+        name = f"id:{number:06d},sync:{sync},src:000001" if sync else f"id:{number:06d},op:x"
+        (queue / name).write_bytes(sync.encode())
+        writer.append(EntrySaved("a_main", number, f"queue/{name}", sync=sync), 0.0)
+    writer.close()
+    talk.send("follow", after=3, queues=["a_main"], outside=["b_", "hub_"], crashes=True)
+    files = (await talk.heard("records"))["files"]
+    assert [base64.b64decode(f["data"]).decode() for f in files] == ["", "a_s1", "added"]
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), LogError("damaged")])
+async def test_a_log_that_cannot_be_read_now_is_not_taken_for_none(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    await talk.heard("hello")
+
+    def broken(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(module, "LogReader", broken)
+    talk.send("ask", n=1, what="stamps", after=0)
+    assert (await talk.heard("answer"))["error"]
+    again = Talk(talk.run)
+    with pytest.raises(SupervisorError):
+        await asyncio.wait_for(again.server, 5)
+    assert again.said == []
+
+
+async def test_a_run_without_a_log_says_so(tmp_path: Path) -> None:
+    talk = Talk(tmp_path / "new")
+    assert (await talk.heard("hello"))["last"] == 0
+    talk.server.cancel()
+    await asyncio.gather(talk.server, return_exceptions=True)
