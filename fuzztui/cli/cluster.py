@@ -68,7 +68,7 @@ def init(options: argparse.Namespace) -> int:
         raise CliError(str(e), USAGE) from None
     print(visible(f"{directory}: {CA}, {CERT} and {KEY}, valid for {DAYS} days"))
     print(
-        "Whoever has them can run programs on every machine of the cluster. Copy the directory\n"
+        "With these files programs can be run on every machine of the cluster. Copy the directory\n"
         "to the same path on each machine, with its modes (scp -pr, rsync -a), then:"
     )
     print(visible(f"  fuzztui cluster scheduler IP --tls {directory}", lines=True))
@@ -123,7 +123,7 @@ def _tls(options: argparse.Namespace, host: str) -> TlsFiles | None:
         if host and is_loopback(host):
             return None
         raise CliError(
-            f"--tls: is missing: without certificates anybody who reaches {host or 'the worker'} "
+            f"--tls: is missing: without certificates every user who reaches {host or 'the worker'} "
             "could run programs there; make them: fuzztui cluster init DIR",
             USAGE,
         )

@@ -220,7 +220,7 @@ class _ClusterScore:
 
 
 def _remove_old(folder: Path) -> None:
-    """Remove journals of scores that nobody has continued, all but the newest."""
+    """Remove journals of scores that were not continued, all but the newest."""
     journals = sorted(folder.glob("score-*.jsonl"), key=_stamp_time)
     for journal in journals[:-_KEPT]:
         journal.unlink(missing_ok=True)

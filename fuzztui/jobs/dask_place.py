@@ -165,7 +165,7 @@ class DaskPlace:
         with contextlib.suppress(Exception, asyncio.CancelledError):
             answered(distributed.Event(self._event(ticket), client=self._client).set, 5.0)
             if not began and not self._is_running(future.key):
-                # It waits at the scheduler: nobody looks at the event.
+                # It waits at the scheduler, where no job looks at the event.
                 answered(partial(future.cancel, force=True), 5.0)
 
     def _is_running(self, key: Any) -> bool:

@@ -31,7 +31,7 @@ _DEATH_S: Final = 60
 """Seconds after which a worker that finds no scheduler ends; it is started again."""
 
 SETTINGS: Final = {
-    # The dashboard's server also runs with --no-dashboard, and would answer anybody.
+    # The dashboard's server also runs with --no-dashboard, and would answer any client.
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
     "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
     # The queue of the bag counts attempts.
