@@ -123,7 +123,7 @@ def _tls(options: argparse.Namespace, host: str) -> TlsFiles | None:
         if host and is_loopback(host):
             return None
         raise CliError(
-            f"--tls: is missing: without certificates every user who reaches {host or 'the worker'} "
+            f"--tls: is missing: without certificates all who reach {host or 'the worker'} "
             "could run programs there; make them: fuzztui cluster init DIR",
             USAGE,
         )
