@@ -21,6 +21,7 @@ from typing import Final
 
 from fuzztui.base.files import read_tail, temporary_directory
 from fuzztui.campaign.cluster import ClusterError
+from fuzztui.jobs.guard import FOLDER
 from fuzztui.jobs.request import guard_source
 from fuzztui.jobs.tls import TlsFiles
 
@@ -153,7 +154,7 @@ class KeptProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._stderr,
-            env={**os.environ, **self._env},
+            env={**os.environ, **self._env, FOLDER: ""},  # there is no directory to remove
             start_new_session=True,
         )
         while process.poll() is None and not self._over.wait(0.1):
