@@ -195,6 +195,7 @@ class DirectoryExchange:
             queue.put(data, content, origin[row.id], row.op)
             there.add(content)
             result.pushed += 1
+        queue.flush()
 
     def _origin(self, main: str, row: Entry) -> str:
         number = row.id if row.first < 0 else row.first
@@ -217,16 +218,19 @@ class DirectoryExchange:
             for row in list(state.findings.values())
             if row.saved and row.file.partition("/")[0] == CRASHES and self._is_own(state, row)
         ]
+        known = set(crashes.sums)
         for done, row in enumerate(rows):
             path = self._run.instance(row.instance) / row.file
-            if (content := self._hash_of(path)) is None or content in crashes.sums:
+            if (content := self._hash_of(path)) is None or content in known:
                 continue
+            known.add(content)
             self._progress("pushing crashes", done, len(rows))
             data = read_if_regular(path, MAX_BYTES)
             if data is not None and digest(data) == content:
                 title = f"{row.instance},{row.op}"
                 crashes.put(data, content, op=title)
                 result.crashes += 1
+        crashes.flush()
 
     @staticmethod
     def _is_own(state: State, row: Finding) -> bool:
@@ -276,6 +280,8 @@ class DirectoryExchange:
             self._queue_of(peer, state).put(entry.data, entry.sum)
             known.add(entry.sum)
             number += 1
+        if number:
+            self._queue_of(peer, state).flush()
         unsafe = {name.sum for name in reader.unsafe()}
         for local in self._marked() if unsafe else ():
             queue = QueueWriter(self._run.instance(local))

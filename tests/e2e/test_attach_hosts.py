@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from homes import eventually
 from host_lab import Host, Hosts
-from host_lab.campaigns import start_campaign
+from host_lab.campaigns import CAMPAIGN, start_campaign
 from terminal import Terminal
 
 from fuzztui.cli.remote_runs import mirrored, user_of
@@ -254,8 +254,13 @@ def test_a_host_that_reboots_ends_the_supervisor_and_not_the_screen(box: Host) -
         box.reboot()
         eventually(lambda: running(run) is None)
         assert not mirror.died()
-        start_campaign(box)
+        group = 'group = "fuzzers"'
+        start_campaign(box, CAMPAIGN.replace(group, f"{group}\ngroup_may_steer = true"))
         eventually(lambda: running(run))
         last = LogReader(run).last_seq
         eventually(lambda: LogReader(run).last_seq > last)
-    assert json.loads(fuzztui("status", "h1:", "--json").stdout)["state"] == "running"
+    # Its owner has changed his mind about the group.
+    assert fuzztui("ctl", f"ann@h1:{RUN}", "pause").stdout.startswith("applied")
+    (*_, issued) = events(f"ann@h1:{RUN}", "command_issued")
+    assert issued["by"] == ours().replace("fuzz@", "ann@")
+    assert json.loads(fuzztui("status", "h1:", "--json").stdout)["state"] == "paused"

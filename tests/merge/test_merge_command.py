@@ -7,6 +7,7 @@ import json
 import shutil
 
 import pytest
+from merged_runs import events
 
 from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE
 from fuzztui.log.files import SEALED
@@ -14,8 +15,6 @@ from fuzztui.log.reader import LogReader
 from fuzztui.merge import merged_files
 from fuzztui.observe.passive import make_passive
 from fuzztui.wire.events import CommandApplied, CommandIssued
-
-from conftest import events  # isort: skip
 
 
 def contents(run):
