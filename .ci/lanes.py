@@ -124,7 +124,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/triage": AFL + ORACLE,
     "fuzztui/minimise": MINIMISE + AFL + ORACLE,
     "fuzztui/oracle": ORACLE + AFL,
-    "fuzztui/fuzzfirst": FUZZFIRST,
+    "fuzztui/fuzzfirst": (*FUZZFIRST, "tests/e2e/test_cluster_turns.py"),
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
@@ -145,7 +145,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/inprocess": PYTHON + TARGETING + MINIMISE,
     # Engines, and after them the parts that they share.
     "engines/zest": PYTHON,
-    "engines/mu2": MU2 + EXPORT,
+    "engines/mu2": (*MU2, *EXPORT, "tests/e2e/test_cluster_score.py"),
     "engines/mutants": MU2 + FUZZFIRST,
     "engines/text": TEXT + AFL,
     "engines/spoton": TARGETING,

@@ -33,6 +33,9 @@ PATIENCE_S = 600.0
 """Seconds for which a host's supervisor keeps a request open; its log answers later, too."""
 
 
+UNSURE_S = 30.0
+"""Seconds before the loss of a connection was noticed in which a command may not have arrived."""
+
 _OWN = re.compile(r"c[0-9]{1,18}")
 """What ids in the hub's own log look like."""
 
@@ -115,16 +118,38 @@ class HostRouter:
         return Ticket(command_id, self._take(command_id, command, by, about))
 
     def resume(self) -> None:
-        """Send the commands again that an earlier hub left without a result."""
+        """Send the commands again that an earlier hub left without a result.
+
+        Also those that one host has applied while another one was lost: the first result of a
+        command is its result. A host executes a command that comes again once.
+        """
         for command_id, status in list(self._context.state.commands.items()):
-            if status.state != "pending" or not command_id.startswith("c"):
+            if not _OWN.fullmatch(command_id):
                 continue
+            about = _About(status.undoes, status.step)
             try:
                 command = decode_command(status.command)
             except CodecError as e:
-                self._context.record(CommandRejected(command_id, "", str(e)))
+                if status.state == "pending":
+                    self._context.record(CommandRejected(command_id, "", str(e)))
                 continue
-            self._take(command_id, command, status.by, _About(status.undoes, status.step))
+            if status.state == "pending":
+                self._take(command_id, command, status.by, about)
+            elif missed := self._missed(command, status.t):
+                done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
+                self._sent[command_id] = _Sent(command, status.by, about, done, missed)
+
+    def _missed(self, command: Command, t: float) -> set[str]:
+        """The hosts that may not have got a command for all, which was given at time ``t``."""
+        state = self._context.state
+        if command.name in self._context.handlers or command.problem or not command.for_all:
+            return set()
+        instance: str = getattr(command, "instance", "")
+        if instance or command.name == "stop":  # it is over: the campaign was started again
+            return set()
+        hosts = (state.hosts[name] for name in self._context.hosts if name in state.hosts)
+        last = {h.name: h.changed_t if h.state == "lost" else state.t for h in hosts}
+        return {name for name, since in last.items() if t >= since - UNSURE_S}
 
     def connected(self, host: str) -> None:
         """Send what a host has not answered, because it was not connected."""
