@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import fuzztui
 from fuzztui.base.bounds import real, whole
+from fuzztui.base.ssh import users_ssh
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.schema import AFL
@@ -98,7 +99,8 @@ async def check_hosts(
                     "reached" if not report.findings else "target", FAILED, e.reason, e.advice
                 )
             except LinkLost as e:
-                again = f"try again; `ssh {place.address} true` shows whether the host answers"
+                command = f"`{users_ssh()} {place.address} true`"
+                again = f"try again; {command} shows whether the host answers"
                 report.add("connection", FAILED, str(e), again if place.address else "try again")
             done += 1
             progress(f"{done} of {several(len(places), 'host')} checked")
