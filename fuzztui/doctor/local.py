@@ -30,10 +30,8 @@ from fuzztui.doctor.findings import (
     judged,
     size_text,
 )
+from fuzztui.engines.process.check import NEWEST
 from fuzztui.scaffold.interpreters import OLDEST, project_pythons
-
-NEWEST: Final = (3, 14)
-"""The newest Python that engines were tried with; ``engines/process/check.py`` warns of others."""
 
 _LEAST_MEMORY: Final = 1 << 30
 _LEAST_WATCHES: Final = 8192
