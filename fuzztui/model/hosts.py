@@ -13,7 +13,7 @@ from typing import Any
 from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, Instance, State
-from fuzztui.model.stats import out_of_reach
+from fuzztui.model.stats import finite, out_of_reach
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -88,7 +88,7 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     there.state, there.reason = e.state, e.reason
     there.address = e.address or there.address
     there.run = e.run or there.run
-    there.clock_s = e.clock_s or there.clock_s
+    there.clock_s = finite(e.clock_s) or there.clock_s
     there.boot = e.boot or there.boot
     touched.campaign = True
     for i in state.instances.values():
@@ -148,7 +148,6 @@ _OF_ONE_HOST: dict[type[Event], Callable[[State, Host, Record], Event | None]] =
     MutantsShard: _ignored,
     Notified: _ignored,
     SkippedFrames: _ignored,
-    MutantsShard: _ignored,
     VerdictsChanged: _ignored,
     SupervisorStarted: _supervisor_started,
     CampaignState: _campaign_state,
