@@ -10,7 +10,7 @@ from one batch to the next; empty: none), ``modules`` (names whose files are rep
 reported), ``lines`` (a directory, or a list of files: executed lines of files in it are reported;
 empty: none).
 Prints JSON lines: ``loaded``, once; ``verdict``, ``words`` and ``answer`` with the input's number;
-and ``lines`` by file, each line once.
+and ``lines`` by file, each line once; with ``import`` those that ran on import.
 """
 
 from __future__ import annotations
