@@ -164,7 +164,7 @@ def nothing_lines(engine: str, build: str, reason: str, key: str) -> Sequence[Li
         return [[TextSpan(f"The target is built for gcov ({plain(build)}): a moment.", "muted")]]
     lines: list[Line] = [[TextSpan("The log names no source file of the target.", "bold")], []]
     if engine == "afl":
-        text = "Lines of C targets need a campaign that fuzztui builds (target.source and .build)."
+        text = "For a C target that target.build builds: set target.coverage = true, and start."
         return [*lines, [TextSpan(text)]]
     if key:
         lines.append([TextSpan(f"Press {key} to run the corpus again and measure its coverage.")])

@@ -123,9 +123,8 @@ class SourceScreen(ListingScreen[Row, None]):
         """Show changed files, and changed lines of the open one."""
         state = self.campaign
         changed = self._index.take(state, changes)
-        if changes.reset or changes.source:
-            changed |= self._measured.at(state.t) - self._index.coverage.files.keys()
-        if not changed and not changes.reset:
+        changed |= self._measured.at(state.t) - self._index.coverage.files.keys()
+        if not (changed or changes.reset or changes.source):
             return
         self._update_tree(changed, reset=changes.reset)
         file = self._file
