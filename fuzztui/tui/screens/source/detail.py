@@ -126,8 +126,10 @@ def _entry(first: First, state: State) -> tuple[str, str]:
     if not first.entry:
         return "on import, before any input", "muted"
     entry: Entry | None = state.entries.get(first.entry)
+    # Lines of C targets are measured some time after the entry was found.
+    t = entry.t if entry is not None and entry.saved else first.t
     size = f"  {format.size(entry.size)}" if entry is not None and entry.size >= 0 else ""
-    return f"{first.entry} at {format.clock(first.t)}{size}", "corpus"
+    return f"{first.entry} at {format.clock(t)}{size}", "corpus"
 
 
 def node_lines(node: CodeNode) -> list[Line]:

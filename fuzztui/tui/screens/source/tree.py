@@ -39,7 +39,7 @@ def tree_columns(rows: Mapping[str, CodeNode]) -> Sequence[Column[CodeNode]]:
         Column("cover", "cover", _share, of_file(_covered), "right", number=_covered, min=5),
         Column("bar", "", _bar, None, min=BAR, max=BAR, needs=64),
         _figure("frontier", "front", lambda r: r.frontier, of_file, "alive", needs=54),
-        Column("score", "score", lambda r: (format.score(r.score), ""), of_file(_score), "right",
+        Column("score", "score", _score_cell, of_file(_score), "right",
                number=_score, spare=True, descending=True),
         _figure("left", "left", lambda r: r.survivors, of_file, "alive"),
         _figure("findings", "finds", lambda r: r.findings, of_file, "bold crash"),
@@ -58,6 +58,10 @@ def _covered(row: CodeNode) -> float:
 
 def _score(row: CodeNode) -> float:
     return -1.0 if row.score is None else row.score
+
+
+def _score_cell(row: CodeNode) -> Cell:
+    return (format.score(row.score), "") if row.mutants else ("", "")
 
 
 def _share(row: CodeNode) -> Cell:
