@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from fuzztui.model.source_lines import FileLines, LineCoverage
-from fuzztui.model.state import Changes, Finding, State
+from fuzztui.model.source_tree import CodeNode, FileTree
+from fuzztui.model.state import Changes, Finding, Mutant, State
 from fuzztui.model.targeting import GoalRow, goal_rows
 from fuzztui.wire.frames import LIBRARY, parse_frames
 
@@ -18,48 +17,16 @@ MAX_FILES: Final = 5_000
 _NO_LINES: Final[dict[int, list[str]]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class CodeNode:
-    """A file, or a function of it, with its numbers; -1: unknown."""
-
-    key: str
-    path: str
-    name: str
-    """For users."""
-    function: str = ""
-    """The qualified name; an empty string: the file itself."""
-    first: int = 1
-    last: int = 0
-    statements: int = -1
-    covered: int = -1
-    frontier: int = 0
-    mutants: int = 0
-    killed: int = 0
-    survivors: int = 0
-    findings: int = 0
-
-    @property
-    def score(self) -> float | None:
-        """The share of the mutants that are killed; None: no mutant counts."""
-        counted = self.killed + self.survivors
-        return self.killed / counted if counted else None
-
-
-@dataclass(slots=True)
-class _Sorted:
-    """Sorted line numbers, of which those in a range are counted."""
-
-    lines: list[int] = field(default_factory=list)
-
-    def within(self, node: tuple[int, int]) -> int:
-        return bisect_right(self.lines, node[1]) - bisect_left(self.lines, node[0])
-
-
 class SourceIndex:
-    """Coverage, mutants, findings and goals by file and line."""
+    """Coverage, mutants, findings and goals by file and line.
+
+    Each change costs time for the lines that it is about, however long a file is.
+    """
 
     def __init__(self) -> None:
         self.coverage = LineCoverage()
+        self.measured: dict[str, FileLines] = {}
+        """The coverage of files of which the log has none."""
         self.mutants: dict[str, dict[int, list[str]]] = {}
         """Ids by path and line."""
         self.findings: dict[str, dict[int, list[str]]] = {}
@@ -68,49 +35,101 @@ class SourceIndex:
         """Uncovered goals."""
         self._names: dict[str, str] = {}
         """Names of files as mutants have them."""
-        self._versions: dict[str, int] = {}
+        self._kinds: dict[str, str] = {}
+        """By mutant: the number of its lines that it counts in."""
+        self._trees: dict[str, FileTree] = {}
 
-    def take(self, state: State, changes: Changes) -> set[str]:
-        """Take what has changed. Returns the files with changes."""
-        changed: set[str] = set()
+    def take(self, state: State, changes: Changes) -> dict[str, set[int]]:
+        """Take what has changed. Returns the lines that have, by file."""
+        changed: dict[str, set[int]] = {}
         if changes.reset:
-            changed.update(self.paths())
-            self.mutants.clear()
-            self._names.clear()
-            self._versions.clear()
+            changed = {path: set() for path in self._trees}
+            for kept in (self.mutants, self.findings, self.goals, self._kinds, self._trees):
+                kept.clear()
         if changes.reset or changes.source:
             self.coverage.take(state)
-            for path, file in self.coverage.files.items():
-                if self._versions.get(path) != file.version:
-                    self._versions[path] = file.version
-                    changed.add(path)
-        for id in state.mutants if changes.reset else changes.mutants:
-            mutant = state.mutants[id]
-            if not mutant.path:
-                continue
-            changed.add(mutant.path)
-            self._names[mutant.path] = mutant.file
-            at = self.mutants.setdefault(mutant.path, {}).setdefault(mutant.line, [])
-            if id not in at:
-                at.append(id)
         if changes.reset or changes.findings:
-            before, self.findings = self.findings, _findings(state)
-            changed.update(p for p in {*before, *self.findings}
-                           if before.get(p) != self.findings.get(p))  # fmt: skip
+            self._take_findings(state, changed)
+        for id in state.mutants if changes.reset else changes.mutants:
+            self._take_mutant(state.mutants[id], changed)
+        for path in (*self.coverage.files, *self.measured):
+            self._take_states(path, changed)
         if changes.reset or changes.campaign:
-            goals = self._goals(state)
-            changed.update(p for p in {*goals, *self.goals} if goals.get(p) != self.goals.get(p))
-            self.goals = goals
+            before, self.goals = self.goals, self._goals(state)
+            for path in {*before, *self.goals}:
+                old, new = before.get(path, {}), self.goals.get(path, {})
+                lines = {n for n in {*old, *new} if old.get(n) != new.get(n)}
+                if lines:
+                    changed.setdefault(path, set()).update(lines)
         return changed
+
+    def _take_states(self, path: str, changed: dict[str, set[int]]) -> None:
+        file = self.lines(path)
+        tree = self._trees.get(path)
+        if file is None:
+            return
+        if tree is None or tree.file is not file:
+            self._new_tree(path, changed)
+            return
+        for line, before in file.drain().items():
+            tree.move(line, before, file.states[line])
+            changed.setdefault(path, set()).add(line)
+
+    def _take_mutant(self, mutant: Mutant, changed: dict[str, set[int]]) -> None:
+        path, line, id = mutant.path, mutant.line, mutant.id
+        if not path:
+            return
+        self._names[path] = mutant.file
+        tree = self._tree(path, changed)
+        changed.setdefault(path, set()).add(line)
+        before = self._kinds.get(id)
+        if before is None:
+            self.mutants.setdefault(path, {}).setdefault(line, []).append(id)
+            tree.add(line, "mutants", 1)
+        survives = mutant.survives and not mutant.accepted
+        now = "killed" if mutant.state == "killed" else "survivors" if survives else ""
+        self._kinds[id] = now
+        if now != before:
+            tree.add(line, before or "", -1)
+            tree.add(line, now, 1)
+
+    def _take_findings(self, state: State, changed: dict[str, set[int]]) -> None:
+        before, now = self.findings, _findings(state)
+        for path in {*before, *now}:
+            old, new = before.get(path, {}), now.get(path, {})
+            tree = self._tree(path, changed)
+            for line in {*old, *new}:
+                if old.get(line) != new.get(line):
+                    changed.setdefault(path, set()).add(line)
+                    tree.add(line, "findings", len(new.get(line, ())) - len(old.get(line, ())))
+        self.findings = now
+
+    def _tree(self, path: str, changed: dict[str, set[int]]) -> FileTree:
+        if path not in self._trees:
+            self._new_tree(path, changed)
+        return self._trees[path]
+
+    def _new_tree(self, path: str, changed: dict[str, set[int]]) -> None:
+        """Count everything in a file, with the functions that are known now."""
+        file = self.lines(path)
+        tree = self._trees[path] = FileTree(path, file)
+        if file is not None:
+            file.drain()
+            changed.setdefault(path, set()).update(file.statements)
+        for line, ids in self.mutants.get(path, _NO_LINES).items():
+            for id in ids:
+                tree.add(line, "mutants", 1)
+                tree.add(line, self._kinds[id], 1)
+        for line, keys in self.findings.get(path, _NO_LINES).items():
+            tree.add(line, "findings", len(keys))
 
     def paths(self) -> list[str]:
         """Return the files of which anything is known."""
-        every = dict.fromkeys((*self.coverage.files, *self.mutants, *self.findings))
-        return sorted(every)[:MAX_FILES]
+        return sorted(self._trees)[:MAX_FILES]
 
     def lines(self, path: str) -> FileLines | None:
         """Return the coverage of a file; None if it is unknown."""
-        return self.coverage.files.get(path)
+        return self.coverage.files.get(path) or self.measured.get(path)
 
     def mutants_at(self, path: str, line: int) -> list[str]:
         """Return the ids of the mutants on a line."""
@@ -127,13 +146,13 @@ class SourceIndex:
     def _goals(self, state: State) -> dict[str, dict[int, list[GoalRow]]]:
         """Goals by path: locations have names of files such as ``package/module.py``."""
         found: dict[str, dict[int, list[GoalRow]]] = {}
+        if not state.uncovered_goals:
+            return found
         paths = {f"/{p}"[n + 1 :]: p for p in state.sources for n in _slashes(f"/{p}")}
-        for row in goal_rows(state).values() if state.uncovered_goals else ():
+        for row in goal_rows(state).values():
             if (at := goal_line(row.location)) is not None and (path := paths.get(at[0])):
                 found.setdefault(path, {}).setdefault(at[1], []).append(row)
         return found
-
-    # ---------------------------------------------------------------- nodes
 
     def names(self) -> Mapping[str, str]:
         """Return the names of all files for users: as in mutants, or without common folders."""
@@ -142,45 +161,10 @@ class SourceIndex:
         root = _common_folder(unnamed)
         return {p: self._names.get(p) or p.removeprefix(root) for p in paths}
 
-    def nodes(
-        self, path: str, name: str, state: State, measured: FileLines | None = None
-    ) -> Iterator[CodeNode]:
-        """Yield the row of a file, and those of its functions.
-
-        ``measured``: the coverage of a file of which the log has none.
-        """
-        file = self.lines(path) or measured
-        states = file.states if file is not None else {}
-        known = file is not None and bool(file.statements)
-        statements = _Sorted(sorted(states))
-        covered = _Sorted(sorted(file.first) if file is not None else [])
-        frontier = _Sorted(sorted(n for n, s in states.items() if s == "frontier"))
-        mutants, killed, survivors = _Sorted(), _Sorted(), _Sorted()
-        for line, ids in sorted(self.mutants.get(path, _NO_LINES).items()):
-            for id in ids:
-                if (mutant := state.mutants.get(id)) is None:
-                    continue
-                mutants.lines.append(line)
-                if mutant.state == "killed":
-                    killed.lines.append(line)
-                elif mutant.survives and not mutant.accepted:
-                    survivors.lines.append(line)
-        findings = _Sorted(
-            sorted(n for n, keys in self.findings.get(path, _NO_LINES).items() for _ in keys)
-        )
-        last = max([0, *statements.lines[-1:], *mutants.lines[-1:], *findings.lines[-1:]])
-        functions = file.functions if file is not None else []
-        ranges = [("", 1, last), *((f.name, f.first, f.last) for f in functions)]
-        for function, first, end in ranges:
-            at = first, end
-            yield CodeNode(
-                f"{path}\n{first}\n{function}" if function else path,
-                path, name, function, first, end,
-                statements.within(at) if known else -1,
-                covered.within(at) if known else -1,
-                frontier.within(at), mutants.within(at), killed.within(at),
-                survivors.within(at), findings.within(at),
-            )  # fmt: skip
+    def nodes(self, path: str, name: str, *, every: bool) -> Iterator[CodeNode]:
+        """Yield the rows of a file and its functions: all, or those that have changed since."""
+        if (tree := self._trees.get(path)) is not None:
+            yield from tree.nodes(name, every=every)
 
 
 def _common_folder(paths: list[str]) -> str:

@@ -6,8 +6,8 @@ line counts as covered since the first entry, over all instances, that has cover
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fuzztui.base.ranges import MAX_NUMBER, decode
@@ -113,44 +113,82 @@ class First:
     t: float
 
 
-@dataclass(slots=True)
 class FileLines:
-    """The coverage of one file at one time."""
+    """The coverage of one file at one time, and which states of lines have changed."""
 
-    row: SourceRow
-    statements: frozenset[int]
-    functions: list[Function]
-    first: dict[int, First] = field(default_factory=dict)
-    """By covered line."""
-    taken: set[int] = field(default_factory=set)
-    """Indexes of branches that were taken."""
-    version: int = 0
-    """Increases with each change."""
-    _states: tuple[int, dict[int, str]] = (-1, {})
+    def __init__(self, row: SourceRow) -> None:
+        self.row = row
+        self.statements = frozenset(n for n in decode(row.statements) if n)
+        self.functions = list(functions_of(row))
+        self.first: dict[int, First] = {}
+        """By covered line: the first entry."""
+        self.taken: set[int] = set()
+        """Indexes of branches that were taken."""
+        self.states: dict[int, str] = dict.fromkeys(self.statements, NEVER)
+        """The state of each statement, one of :data:`STATES`."""
+        self._before: dict[int, str] = {}
+        self._blocks: dict[int, list[int]] = {}
+        self._decisions: dict[int, list[int]] = {}
+        for at, block in zip(row.blocks[::2], row.blocks[1::2], strict=False):
+            if block in self.statements:
+                self._blocks.setdefault(at, []).append(block)
+                self._decisions.setdefault(block, []).append(at)
+        self._branches: dict[int, list[int]] = {}
+        for index, line in enumerate(row.branches):
+            self._branches.setdefault(line, []).append(index)
 
     @property
     def covered(self) -> int:
         """The number of covered statements."""
         return len(self.first)
 
-    @property
-    def states(self) -> dict[int, str]:
-        """The state of each statement, one of :data:`STATES`."""
-        if self._states[0] != self.version:
-            self._states = self.version, self._computed()
-        return self._states[1]
+    def missing(self, line: int) -> tuple[int, int]:
+        """Return how many branches at a line were never taken, and how many there are."""
+        every = self._branches.get(line, ())
+        return sum(n not in self.taken for n in every), len(every)
 
-    def _computed(self) -> dict[int, str]:
-        covered = self.first.keys()
-        states = {n: COVERED if n in covered else NEVER for n in self.statements}
-        for index, line in enumerate(self.row.branches):
-            if line in covered and index not in self.taken:
-                states[line] = PARTLY
-        blocks = self.row.blocks
-        for at, block in zip(blocks[::2], blocks[1::2], strict=False):
-            if at in covered and states.get(block) == NEVER:
-                states[at], states[block] = PARTLY, FRONTIER
-        return states
+    def cover(self, lines: Iterable[int], first: First) -> None:
+        """Note that an entry has covered lines."""
+        new = [n for n in lines if n in self.statements and n not in self.first]
+        self.first.update(dict.fromkeys(new, first))
+        near = {*new}
+        for line in new:
+            near.update(self._blocks.get(line, ()), self._decisions.get(line, ()))
+        self._look(near)
+
+    def take_branches(self, indexes: Iterable[int]) -> None:
+        """Note that branches were taken."""
+        lines = self.row.branches
+        new = {n for n in indexes if n < len(lines) and n not in self.taken}
+        self.taken |= new
+        self._look({lines[n] for n in new})
+
+    def show(self, first: Mapping[int, First]) -> None:
+        """Show other covered lines."""
+        self.first = {n: f for n, f in first.items() if n in self.statements}
+        self._look(self.statements)
+
+    def drain(self) -> dict[int, str]:
+        """Return the lines that have changed since the last call, with their states before."""
+        before, self._before = self._before, {}
+        return {n: state for n, state in before.items() if self.states[n] != state}
+
+    def _look(self, lines: Iterable[int]) -> None:
+        for line in lines:
+            before = self.states.get(line)
+            if before is not None and (now := self._state(line)) != before:
+                self._before.setdefault(line, before)
+                self.states[line] = now
+
+    def _state(self, line: int) -> str:
+        first = self.first
+        if line not in first:
+            reached = any(at in first for at in self._decisions.get(line, ()))
+            return FRONTIER if reached else NEVER
+        if any(block not in first for block in self._blocks.get(line, ())):
+            return PARTLY
+        every = self._branches.get(line, ())
+        return COVERED if self.taken.issuperset(every) else PARTLY
 
 
 class LineCoverage:
@@ -172,9 +210,7 @@ class LineCoverage:
             self._steps = 0
         fresh = state.sources.keys() - self.files.keys()
         for path in fresh:
-            row = state.sources[path]
-            statements = frozenset(n for n in decode(row.statements) if n)
-            self.files[path] = FileLines(row, statements, list(functions_of(row)))
+            self.files[path] = FileLines(state.sources[path])
         new = keys[self._steps :]
         for key in new:
             self._add(state.covered[key])
@@ -189,11 +225,8 @@ class LineCoverage:
             file = self.files.get(path)
             if file is None or file.row.seq > int(step.key):
                 continue
-            for line in decode(text) & file.statements:
-                file.first.setdefault(line, first)
-            file.version += 1
+            file.cover(decode(text), first)
         for path, text in step.branches.items():
             file = self.files.get(path)
             if file is not None and file.row.seq <= int(step.key):
-                file.taken.update(decode(text))
-                file.version += 1
+                file.take_branches(decode(text))

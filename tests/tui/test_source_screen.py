@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from fakes import Log, running, started
-from mutated import PROGRAM, mutated
+from mutated import mutated
 from sourced import PATH, sourced
 
 from fuzztui.tui.screens.source.code import CHANGED, load_text
@@ -303,9 +303,11 @@ async def test_a_measurement_that_fails_says_why(drive, command):
 
 def test_measured_lines_at_a_time():
     measured = Measured.of(ANSWER)
-    assert measured.at(40.0) == {PATH}
-    assert measured.files[PATH].covered == 2
-    assert measured.at(40.0) == set()
-    assert measured.at(100.0) == {PATH}
+    file = measured.files[PATH]
+    measured.at(40.0)
+    assert file.drain() == {4: "never", 5: "never"}
+    measured.at(100.0)
+    assert (file.covered, file.drain()) == (3, {12: "never"})
+    measured.at(10.0)
+    assert set(file.first) == {4}
     assert measured.smallest[PATH][12].size == 2
-    assert PROGRAM.is_file()

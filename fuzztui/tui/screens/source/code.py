@@ -69,15 +69,12 @@ class OpenFile:
     path: str
     index: SourceIndex
     state: State
-    measured: FileLines | None = None
-    """The coverage that was measured here, of a log that has none."""
     rows: dict[str, CodeLine] = field(default_factory=dict)
-    _drawn: dict[int, tuple[object, ...]] = field(default_factory=dict)
 
     @property
     def coverage(self) -> FileLines | None:
         """The coverage of the file; None: unknown."""
-        return self.index.lines(self.path) or self.measured
+        return self.index.lines(self.path)
 
     def states(self) -> Mapping[int, str]:
         """Return the state of each statement."""
@@ -104,36 +101,12 @@ class OpenFile:
             self.rows.update((str(n), CodeLine(n, t)) for n, t in enumerate(text.lines, 1))
         else:
             self.rows.update((str(n), CodeLine(n, "")) for n in sorted(self._known()))
-        self._drawn = self._summary()
 
     def _known(self) -> set[int]:
         index, path = self.index, self.path
         of_mutants = index.mutants.get(path, {})
         of_findings = index.findings.get(path, {})
         return {*self.states(), *of_mutants, *of_findings, *index.goals.get(path, {})}
-
-    def changed(self) -> set[str]:
-        """Return the keys of the rows that look different since the last call."""
-        before, self._drawn = self._drawn, self._summary()
-        keys = {
-            str(n)
-            for n in {*before, *self._drawn}
-            if before.get(n) != self._drawn.get(n)
-        }  # fmt: skip
-        return keys & self.rows.keys()
-
-    def _summary(self) -> dict[int, tuple[object, ...]]:
-        """What is drawn for each line, as far as it can change."""
-        found: dict[int, tuple[object, ...]] = {n: (s,) for n, s in self.states().items()}
-        mutants = self.state.mutants
-        for line, ids in self.index.mutants.get(self.path, {}).items():
-            states = (m.state for id in ids if (m := mutants.get(id)) is not None)
-            found[line] = (*found.get(line, ()), *states)
-        for line, keys in self.index.findings.get(self.path, {}).items():
-            found[line] = (*found.get(line, ()), len(keys))
-        for line, goals in self.index.goals.get(self.path, {}).items():
-            found[line] = (*found.get(line, ()), *goals)
-        return found
 
     def interest(self) -> list[int]:
         """Return the lines to look at: with findings, survivors, or on the frontier."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fuzztui.base.text import several
-from fuzztui.model.source_index import CodeNode
 from fuzztui.model.source_lines import FileLines, First
+from fuzztui.model.source_tree import CodeNode
 from fuzztui.model.state import Entry, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
@@ -112,11 +112,8 @@ def _coverage(
         return [*lines, pair("smallest", why, "muted")] if why and first.entry else lines
     if (least := smallest.get(line)) is not None:
         lines.append(pair("smallest", f"{least.entry}  {format.size(least.size)}", "corpus"))
-    missing = sum(
-        at == line and n not in coverage.taken for n, at in enumerate(coverage.row.branches)
-    )
+    missing, total = coverage.missing(line)
     if missing:
-        total = sum(at == line for at in coverage.row.branches)
         of = f"{missing:,} of {several(total, 'branch', 'branches')} never taken"
         lines.append(pair("branches", of, "pending"))
     return lines

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
+from fuzztui.base import ranges
 from fuzztui.base.bounds import loads
 from fuzztui.model.source_lines import FileLines, First
 from fuzztui.model.state import SourceRow
@@ -36,26 +37,20 @@ class Measured:
     _first: dict[str, dict[int, First]] = field(default_factory=dict)
     _t: float = -1.0
 
-    def at(self, t: float) -> set[str]:
-        """Show the coverage as it was at campaign time ``t``. Returns the files that changed."""
-        changed = set()
-        for path, file in self.files.items() if t != self._t else ():
-            first = {n: f for n, f in self._first[path].items() if f.t <= t}
-            if first.keys() != file.first.keys():
-                file.first = first
-                file.version += 1
-                changed.add(path)
-        self._t = t
-        return changed
+    def at(self, t: float) -> None:
+        """Show the coverage as it was at campaign time ``t``."""
+        if t != self._t:
+            self._t = t
+            for path, file in self.files.items():
+                file.show({n: f for n, f in self._first[path].items() if f.t <= t})
 
     @classmethod
     def of(cls, data: Any) -> Measured:
         """Read the command's answer. Raises ValueError, LookupError, TypeError, AttributeError."""
         found = cls(done=True)
         for path, lines in data["by_line"].items():
-            statements = frozenset(map(int, lines["statements"]))
-            row = SourceRow(str(path), 0)
-            found.files[path] = FileLines(row, statements, [])
+            row = SourceRow(str(path), 0, statements=ranges.encode(map(int, lines["statements"])))
+            found.files[path] = FileLines(row)
             found._first[path] = {
                 int(n): First(str(entry), float(t)) for n, entry, t in lines["first"]
             }

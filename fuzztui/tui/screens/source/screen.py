@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.worker import WorkType
 
-from fuzztui.model.source_index import CodeNode, SourceIndex
+from fuzztui.model.source_index import SourceIndex
+from fuzztui.model.source_tree import CodeNode
 from fuzztui.model.state import Changes
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.background import in_thread
@@ -122,37 +123,39 @@ class SourceScreen(ListingScreen[Row, None]):
     def show(self, changes: Changes) -> None:
         """Show changed files, and changed lines of the open one."""
         state = self.campaign
+        self._measured.at(state.t)
         changed = self._index.take(state, changes)
-        changed |= self._measured.at(state.t) - self._index.coverage.files.keys()
         if not (changed or changes.reset or changes.source):
             return
         self._update_tree(changed, reset=changes.reset)
         file = self._file
         if file is not None:
-            file.state, file.measured = state, self._measured.files.get(file.path)
+            file.state = state
             if changes.reset:
                 self.code.invalidate()
-                file.changed()
-            elif file.path in changed:
-                self.code.touch(file.changed(), still=True)
+            else:
+                lines = map(str, changed.get(file.path, ()))
+                self.code.touch((n for n in lines if n in file.rows), still=True)
         if file is None and (first := self._first_file()):
             self._open(first)
         self.show_detail()
         self.host.refresh_footer()
 
-    def _update_tree(self, changed: set[str], *, reset: bool) -> None:
-        state = self.campaign
-        paths = [*dict.fromkeys((*self._index.paths(), *self._measured.files))]
+    def _update_tree(self, changed: Iterable[str], *, reset: bool) -> None:
         names = self._index.names()
-        names = {p: names.get(p, p) for p in paths}
         every = reset or names != self._names
         self._names = names
-        now = {} if every else dict(self._rows)
-        for path in paths if every else changed & names.keys():
-            measured = self._measured.files.get(path)
-            for node in self._index.nodes(path, names[path], state, measured):
-                now[node.key] = node
-        self.files.replace_rows(self._rows, now, reset=reset)
+        now = {
+            node.key: node
+            for path in (names if every else changed)
+            if path in names
+            for node in self._index.nodes(path, names[path], every=every)
+        }
+        if every:
+            self.files.replace_rows(self._rows, now, reset=reset)
+        else:
+            self._rows.update(now)
+            self.files.touch(now)
 
     def _first_file(self) -> str:
         """The file that is opened at first: the one with most to look at."""
@@ -171,7 +174,7 @@ class SourceScreen(ListingScreen[Row, None]):
             self._go_to_line(line)
             return
         state = self.campaign
-        self._columns.file = OpenFile(path, self._index, state, self._measured.files.get(path))
+        self._columns.file = OpenFile(path, self._index, state)
         self._text = SourceText(path)
         row = state.sources.get(path)
         sha, started = ("", state.started_wall) if row is None else (row.sha, 0.0)
@@ -397,16 +400,13 @@ class SourceScreen(ListingScreen[Row, None]):
         self.files.set_caption(plain(text))
 
     def _take(self, measured: Measured) -> None:
-        self._measured = measured
+        self._measured, self._index.measured = measured, measured.files
         self.files.set_caption()
-        self.show(Changes(source=True, campaign=True))
-        if self._file is not None:
-            self._file.measured = measured.files.get(self._file.path)
-            if not self._file.rows:
-                self._file.fill(self._text)
-                self.code.load(self._file.rows)
-            self.code.touch(self._file.changed(), still=True)
-        self.show_detail()
+        if self._file is not None and not self._file.rows:
+            self.show(Changes(source=True))
+            self._file.fill(self._text)
+            self.code.load(self._file.rows)
+        self.show(Changes(source=True))
 
     def leave(self) -> None:
         """Nothing to stop: a measurement may go on while another screen is shown."""

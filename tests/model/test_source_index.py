@@ -1,0 +1,123 @@
+"""What is known of each line, kept up to date: the same as if it were computed from the state."""
+
+import random
+
+from fuzztui.model.fold import apply
+from fuzztui.model.source_index import SourceIndex, goal_line, goal_place, location
+from fuzztui.model.state import Changes, State
+from fuzztui.wire.events import (
+    FindingDescribed,
+    FindingSaved,
+    GoalsUncovered,
+    LinesCovered,
+    MutantsFound,
+    MutantState,
+    Record,
+    SourceFile,
+    TargetingStats,
+)
+
+PATHS = ["/p/pkg/a.py", "/p/pkg/b.py"]
+
+
+def event(rng):
+    path, line = rng.choice(PATHS), rng.randrange(1, 30)
+    id = f"m{rng.randrange(20)}"
+    match rng.randrange(8):
+        case 0:
+            return SourceFile(
+                "main", path, "m", rng.choice("ab"), "1-20,25", ["2-20 f", "4-9 f.g"],
+                [3, 4, 3, 7, 12, 13], [3, 3, 12],
+            )  # fmt: skip
+        case 1 | 2:
+            branches = {path: str(rng.randrange(3))}
+            return LinesCovered("main", rng.randrange(9), {path: f"{line}-{line + 3}"}, branches)
+        case 3:
+            row = {"id": id, "line": 1 + int(id[1:]), "before": "a", "after": "b"}
+            return MutantsFound("main", "m", "pkg/a.py", PATHS[int(id[1:]) % 2], [row])
+        case 4 | 5:
+            state = rng.choice(["killed", "alive", "equivalent", "pending"])
+            return MutantState("main", id, state)
+        case 6:
+            return FindingSaved("main", "crash", f"crashes/{rng.randrange(4)}", rng.randrange(4))
+        case _:
+            frames = [{"function": "f", "file": path, "line": line}]
+            return FindingDescribed(
+                "main", "crash", f"crashes/{rng.randrange(4)}", f"s{line}", frames=frames,
+                basis={"name": f"E{line}"},
+            )  # fmt: skip
+
+
+def seen(index):
+    return {
+        path: (
+            [*index.nodes(path, path, every=True)],
+            index.lines(path) and (index.lines(path).states, index.lines(path).first),
+            {k: sorted(v) for k, v in index.mutants.get(path, {}).items()},
+            index.findings.get(path, {}),
+        )
+        for path in index.paths()
+    }
+
+
+def test_changes_one_by_one_are_as_all_at_once():
+    rng = random.Random(7)
+    for _ in range(12):
+        state, index = State(), SourceIndex()
+        rows, states = {}, {}
+        for seq in range(1, 120):
+            changes = apply(state, [Record(seq, float(seq), event(rng))])
+            changed = index.take(state, changes)
+            for path in index.paths():
+                for node in index.nodes(path, path, every=False):
+                    rows[node.key] = node
+                file = index.lines(path)
+                now = dict(file.states) if file is not None else {}
+                before = states.get(path, {})
+                moved = {n for n in {*now, *before} if now.get(n) != before.get(n)}
+                assert moved <= changed.get(path, set()) | before.keys() - now.keys()
+                states[path] = now
+        fresh = SourceIndex()
+        fresh.take(state, Changes(reset=True))
+        # A file whose only finding is gone stays, with zeros.
+        both = seen(index), seen(fresh)
+        for path in fresh.paths():
+            assert both[0][path] == both[1][path]
+        for path in fresh.paths():
+            for node in fresh.nodes(path, path, every=True):
+                assert rows[node.key] == node
+
+
+def test_names_have_no_common_folders():
+    state, index = State(), SourceIndex()
+    paths = ["/home/u/pkg/a.py", "/home/u/pkg/sub/b.py"]
+    events = [SourceFile("main", p, "m", "a", "1") for p in paths]
+    apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)])
+    index.take(state, Changes(reset=True))
+    assert list(index.names().values()) == ["pkg/a.py", "pkg/sub/b.py"]
+
+
+def test_goals_and_findings_have_places():
+    state, index = State(), SourceIndex()
+    left = {"pkg/a.py:3:then": {"types": [["int", 1]]}, "x": {}, "pkg/c.py:1:else": {}}
+    frames = [
+        {"function": "x", "file": "/usr/lib/y.py", "line": 9, "kind": "library"},
+        {"function": "f", "file": PATHS[0], "line": 5},
+    ]
+    events = [
+        SourceFile("main", PATHS[0], "m", "a", "1-9"),
+        TargetingStats("main", targets=3, uncovered=3),
+        GoalsUncovered("main", 1, left),
+        FindingSaved("main", "crash", "crashes/a", 1),
+        FindingDescribed("main", "crash", "crashes/a", "s", frames=frames, basis={"name": "E"}),
+    ]
+    changes = apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)])
+    changed = index.take(state, changes)
+    assert [g.location for g in index.goals_at(PATHS[0], 3)] == ["pkg/a.py:3:then"]
+    assert {3, 5} <= changed[PATHS[0]]
+    (finding,) = state.findings.values()
+    assert location(finding) == (PATHS[0], 5)
+    assert index.findings_at(PATHS[0], 5) == [finding.key]
+    assert goal_line("a:b") is None
+    assert goal_place("pkg/a.py:3:then", state) == (PATHS[0], 3)
+    assert goal_place("pkg/c.py:1:else", state) is None
