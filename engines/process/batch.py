@@ -98,7 +98,7 @@ class _Runner:
         except OSError as e:
             raise CannotStart(f"{edges}: {e.strerror or e}") from None
         say({"loaded": {name: _file_of(name) for name in request["modules"]}})
-        self._lines.report(say)
+        self._lines.report(lambda message: say({**message, "import": True}))
         self._start = self._at = 0
         """The first input of the present child, and the one after its last verdict."""
         self._well = True

@@ -139,17 +139,22 @@ def _by_line(
         file: {
             "statements": statements,
             "first": [
-                [n, *((i.entry, max(0.0, i.t)) if i is not None else ("", 0.0))]
+                [n, *((_key(i), max(0.0, i.t)) if i is not None else ("", 0.0))]
                 for n, i in sorted(first.get(file, {}).items())
             ],
             "smallest": [
-                [n, i.entry, sizes[i.file]]
+                [n, _key(i), sizes[i.file]]
                 for n, i in sorted(smallest.get(file, {}).items()) if i is not None
             ],
         }
         for file, statements in by_time.statements.items()
     }}))  # fmt: skip
     return DONE
+
+
+def _key(entry: CoveredInput) -> str:
+    """The entry as screens name it: ``main/12``."""
+    return f"{entry.file.parent.parent.name}/{_id_of(entry.file.name)}"
 
 
 def size_of(file: Path) -> int:

@@ -68,3 +68,28 @@ def test_a_corpus_for_other_fuzzers_and_back(finished):
     assert {f.read_bytes() for f in back.iterdir()} == queue
     assert "0 new files" in finished("corpus", "import", str(go), str(back))
     finished("corpus", "import", str(finished.path / "nowhere"), str(back), code=3)
+
+
+def test_the_first_and_the_smallest_entry_of_each_line(finished):
+    data = json.loads(finished("coverage", str(finished.run), "--by-line"))["by_line"]
+    _, whole = reported(finished)
+    (parser,) = [file for file in data if file.endswith("_parser.py")]
+    rows = data[parser]
+    statements, missing = whole[parser]
+    assert sorted(rows["statements"]) == statements
+    covered = set(statements) - set(missing)
+    first = {line: (entry, t) for line, entry, t in rows["first"]}
+    smallest = {line: (entry, size) for line, entry, size in rows["smallest"]}
+    assert set(first) == covered
+    assert {entry for entry, _ in first.values()} > {""}  # some lines ran on import
+    assert set(smallest) == {line for line, (entry, _) in first.items() if entry}
+    # The judge runs the smallest entry of a line alone: it executes the line, and no smaller does.
+    line, (entry, size) = min(smallest.items(), key=lambda item: -item[1][1])
+    instance, _, number = entry.partition("/")
+    queue = sorted(finished.run.glob("out/*/queue/id:*"))
+    (file,) = [f for f in queue if f.parts[-3] == instance and int(f.name[3:9]) == int(number)]
+    assert file.stat().st_size == size
+    assert line not in measured([file])[parser][1]
+    smaller = [f for f in queue if f.stat().st_size < size]
+    assert line in measured(smaller)[parser][1]
+    finished("coverage", str(finished.run), "--by-line", "--format", "lcov", code=2)
