@@ -48,7 +48,7 @@ class InstrumentedModule:
         return self.code.co_flags & _FUTURE
 
 
-class Lines(Protocol):
+class ImportRecorder(Protocol):
     """Records executed lines (:class:`fuzztui.engines.execute.lines.LineRecorder`)."""
 
     def add(self, file: str) -> None:
@@ -91,7 +91,7 @@ class Application:
         """The first instrumented code of each module."""
         self.fresh: Callable[[str], bool] = lambda name: True
         """Whether a module that was compiled before must be compiled again."""
-        self.lines: Lines | None = None
+        self.lines: ImportRecorder | None = None
         """Records the lines that run when modules are imported."""
         self.constants: dict[str, object] = {
             "cells": coverage.cells,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Outline:
+class SourceOutline:
     """``functions``: first line, last line and qualified name, outer ones first.
 
     ``blocks``: the line of a decision, and the line at which one of its blocks begins.
@@ -18,18 +18,18 @@ class Outline:
     blocks: list[tuple[int, int]] = field(default_factory=list)
 
 
-def outline_of(source: bytes, starts: Mapping[int, int]) -> Outline:
+def outline_of(source: bytes, starts: Mapping[int, int]) -> SourceOutline:
     """Return the outline. ``starts``: first line of the statement by line, if it is another one.
 
     Raises SyntaxError, ValueError, RecursionError, MemoryError.
     """
-    found = Outline()
+    found = SourceOutline()
     _visit(ast.parse(source), "", found, starts)
     found.functions.sort(key=lambda f: (f[0], -f[1]))
     return found
 
 
-def _visit(node: ast.AST, inside: str, found: Outline, starts: Mapping[int, int]) -> None:
+def _visit(node: ast.AST, inside: str, found: SourceOutline, starts: Mapping[int, int]) -> None:
     for child in ast.iter_child_nodes(node):
         name = inside
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -88,7 +88,7 @@ def _fuzzes_mutant(state: State, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class CodeFunction:
     """A function of a file: its lines, and its name with those of the functions around it."""
 
     name: str
@@ -96,17 +96,17 @@ class Function:
     last: int
 
 
-def functions_of(row: SourceRow) -> Iterator[Function]:
+def functions_of(row: SourceRow) -> Iterator[CodeFunction]:
     """Yield the functions of a file; what the log contains that is none is left out."""
     for text in row.functions:
         lines, _, name = text.partition(" ")
         first, _, last = lines.partition("-")
         if name and first.isdecimal() and last.isdecimal() and len(first) < 8 and len(last) < 8:
-            yield Function(name, int(first), min(int(last), MAX_NUMBER))
+            yield CodeFunction(name, int(first), min(int(last), MAX_NUMBER))
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class FirstEntry:
     """The first entry that has covered a line. ``entry``: its key, empty if it ran on import."""
 
     entry: str
@@ -120,7 +120,7 @@ class FileLines:
         self.row = row
         self.statements = frozenset(n for n in decode(row.statements) if n)
         self.functions = list(functions_of(row))
-        self.first: dict[int, First] = {}
+        self.first: dict[int, FirstEntry] = {}
         """By covered line: the first entry."""
         self.taken: set[int] = set()
         """Indexes of branches that were taken."""
@@ -147,7 +147,7 @@ class FileLines:
         every = self._branches.get(line, ())
         return sum(n not in self.taken for n in every), len(every)
 
-    def cover(self, lines: Iterable[int], first: First) -> None:
+    def cover(self, lines: Iterable[int], first: FirstEntry) -> None:
         """Note that an entry has covered lines."""
         new = [n for n in lines if n in self.statements and n not in self.first]
         self.first.update(dict.fromkeys(new, first))
@@ -163,7 +163,7 @@ class FileLines:
         self.taken |= new
         self._look({lines[n] for n in new})
 
-    def show(self, first: Mapping[int, First]) -> None:
+    def show(self, first: Mapping[int, FirstEntry]) -> None:
         """Show other covered lines."""
         self.first = {n: f for n, f in first.items() if n in self.statements}
         self._look(self.statements)
@@ -220,7 +220,7 @@ class LineCoverage:
 
     def _add(self, step: CoverageStep) -> None:
         entry = f"{step.instance}/{step.entry}" if step.entry >= 0 else ""
-        first = First(entry, step.t)
+        first = FirstEntry(entry, step.t)
         for path, text in step.lines.items():
             file = self.files.get(path)
             if file is None or file.row.seq > int(step.key):

@@ -10,7 +10,7 @@ from mutated import mutated
 from sourced import PATH, sourced
 
 from fuzztui.tui.screens.source.code import CHANGED, load_text
-from fuzztui.tui.screens.source.measure import Measured
+from fuzztui.tui.screens.source.measure import MeasuredLines
 from fuzztui.wire import events as ev
 
 
@@ -302,7 +302,7 @@ async def test_a_measurement_that_fails_says_why(drive, command):
 
 
 def test_measured_lines_at_a_time():
-    measured = Measured.of(ANSWER)
+    measured = MeasuredLines.of(ANSWER)
     file = measured.files[PATH]
     measured.at(40.0)
     assert file.drain() == {4: "never", 5: "never"}

@@ -23,7 +23,7 @@ CHANGED: Final = "changed since the campaign loaded it: lines may not match"
 
 
 @dataclass(frozen=True, slots=True)
-class SourceText:
+class FileText:
     """The content of a file. ``problem``: why there is none; ``warning``: what is wrong with it."""
 
     path: str
@@ -32,7 +32,7 @@ class SourceText:
     warning: str = ""
 
 
-def load_text(path: str, sha: str, started: float) -> SourceText:
+def load_text(path: str, sha: str, started: float) -> FileText:
     """Read a file. Blocking.
 
     ``sha``: the first digits of the SHA-256 of the content that the campaign has loaded; an empty
@@ -40,7 +40,7 @@ def load_text(path: str, sha: str, started: float) -> SourceText:
     """
     data = read(path, MAX_BYTES)
     if isinstance(data, str):
-        return SourceText(path, problem=data)
+        return FileText(path, problem=data)
     lines = lines_of(data)
     warning = ""
     if len(lines) > MAX_LINES:
@@ -52,7 +52,7 @@ def load_text(path: str, sha: str, started: float) -> SourceText:
             changed = 0 < started < Path(path).stat().st_mtime
         except OSError:
             changed = False
-    return SourceText(path, lines[:MAX_LINES], warning=CHANGED if changed else warning)
+    return FileText(path, lines[:MAX_LINES], warning=CHANGED if changed else warning)
 
 
 class CodeLine(NamedTuple):
@@ -94,7 +94,7 @@ class OpenFile:
         """Return the uncovered goals at a line."""
         return self.index.goals_at(self.path, line)
 
-    def fill(self, text: SourceText) -> None:
+    def fill(self, text: FileText) -> None:
         """Make the rows: all lines, or without a text those of which something is known."""
         self.rows.clear()
         if text.lines:

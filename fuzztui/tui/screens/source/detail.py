@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fuzztui.base.text import several
-from fuzztui.model.source_lines import FileLines, First
+from fuzztui.model.source_lines import FileLines, FirstEntry
 from fuzztui.model.source_tree import CodeNode
 from fuzztui.model.state import Entry, State
 from fuzztui.tui.base import format
@@ -119,7 +119,7 @@ def _coverage(
     return lines
 
 
-def _entry(first: First, state: State) -> tuple[str, str]:
+def _entry(first: FirstEntry, state: State) -> tuple[str, str]:
     if not first.entry:
         return "on import, before any input", "muted"
     entry: Entry | None = state.entries.get(first.entry)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from fuzztui.base import ranges
 from fuzztui.base.bounds import loads
-from fuzztui.model.source_lines import FileLines, First
+from fuzztui.model.source_lines import FileLines, FirstEntry
 from fuzztui.model.state import SourceRow
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.screens.source.detail import Smallest
@@ -28,13 +28,13 @@ MAX_ANSWER: Final = 64 << 20
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredLines:
     """The result: coverage by file at one time, and the smallest entry by file and line."""
 
     done: bool = False
     files: dict[str, FileLines] = field(default_factory=dict)
     smallest: dict[str, dict[int, Smallest]] = field(default_factory=dict)
-    _first: dict[str, dict[int, First]] = field(default_factory=dict)
+    _first: dict[str, dict[int, FirstEntry]] = field(default_factory=dict)
     _t: float = -1.0
 
     def at(self, t: float) -> None:
@@ -45,14 +45,14 @@ class Measured:
                 file.show({n: f for n, f in self._first[path].items() if f.t <= t})
 
     @classmethod
-    def of(cls, data: Any) -> Measured:
+    def of(cls, data: Any) -> MeasuredLines:
         """Read the command's answer. Raises ValueError, LookupError, TypeError, AttributeError."""
         found = cls(done=True)
         for path, lines in data["by_line"].items():
             row = SourceRow(str(path), 0, statements=ranges.encode(map(int, lines["statements"])))
             found.files[path] = FileLines(row)
             found._first[path] = {
-                int(n): First(str(entry), float(t)) for n, entry, t in lines["first"]
+                int(n): FirstEntry(str(entry), float(t)) for n, entry, t in lines["first"]
             }
             found.smallest[path] = {
                 int(n): Smallest(str(entry), int(size)) for n, entry, size in lines["smallest"]
@@ -68,7 +68,7 @@ class Measurement:
         self._process: subprocess.Popen[str] | None = None
         self._cancelled = False
 
-    async def run(self, progress: Callable[[str], None]) -> tuple[Measured | None, str]:
+    async def run(self, progress: Callable[[str], None]) -> tuple[MeasuredLines | None, str]:
         """Measure; ``progress`` is called with each line of the command's messages.
 
         Returns the result (None: there is none), and why not.
@@ -96,7 +96,7 @@ class Measurement:
             last = said[-1].removeprefix("fuzztui: ") if said else f"exit status {code}"
             return None, last
         try:
-            return await in_thread(lambda: Measured.of(loads(answer[0]))), ""
+            return await in_thread(lambda: MeasuredLines.of(loads(answer[0]))), ""
         except (ValueError, LookupError, TypeError, AttributeError) as e:
             return None, f"the answer of fuzztui coverage is damaged: {e}"
 

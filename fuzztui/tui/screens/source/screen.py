@@ -26,9 +26,9 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.screens.source.code import CodeColumns, CodeLine, OpenFile, SourceText, load_text
+from fuzztui.tui.screens.source.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
 from fuzztui.tui.screens.source.detail import line_lines, node_lines, nothing_lines
-from fuzztui.tui.screens.source.measure import Measured, Measurement
+from fuzztui.tui.screens.source.measure import MeasuredLines, Measurement
 from fuzztui.tui.screens.source.tree import CODE, tree_columns
 from fuzztui.wire.conditions import FilterKey
 
@@ -70,12 +70,12 @@ class SourceScreen(ListingScreen[Row, None]):
         self._names: Mapping[str, str] = {}
         self._rows: dict[str, CodeNode] = {}
         self._columns = CodeColumns()
-        self._text = SourceText("")
+        self._text = FileText("")
         self._wanted_line = 0
         """The line to go to once the file was read; 0: none."""
         self._next_mutant = ("", 0)
         """The line whose mutants were looked at, and the number of the next one."""
-        self._measured = Measured()
+        self._measured = MeasuredLines()
         self._measurement: Measurement | None = None
 
     def body(self) -> list[Widget]:
@@ -175,17 +175,17 @@ class SourceScreen(ListingScreen[Row, None]):
             return
         state = self.campaign
         self._columns.file = OpenFile(path, self._index, state)
-        self._text = SourceText(path)
+        self._text = FileText(path)
         row = state.sources.get(path)
         sha, started = ("", state.started_wall) if row is None else (row.sha, 0.0)
         load: WorkType[None] = partial(self._load, partial(load_text, path, sha, started))
         self.run_worker(load, group="source", exclusive=True)
 
-    async def _load(self, load: Callable[[], SourceText]) -> None:
+    async def _load(self, load: Callable[[], FileText]) -> None:
         text = await in_thread(load)
         self.host.when_free(lambda: self._loaded(text))
 
-    def _loaded(self, text: SourceText) -> None:
+    def _loaded(self, text: FileText) -> None:
         file = self._file
         if file is None or file.path != text.path or not self.app.is_running:
             return
@@ -399,7 +399,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def _show_progress(self, text: str) -> None:
         self.files.set_caption(plain(text))
 
-    def _take(self, measured: Measured) -> None:
+    def _take(self, measured: MeasuredLines) -> None:
         self._measured, self._index.measured = measured, measured.files
         self.files.set_caption()
         if self._file is not None and not self._file.rows:
