@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 class SourceOutline:
     """``functions``: first line, last line and qualified name, outer ones first.
 
-    ``blocks``: the line of a decision, and the line at which one of its blocks begins.
+    ``blocks``: the line of a decision, and the line at which one of its blocks begins. ``runs``: by
+    the first line of a suite, the lines that run one after the other from there.
     """
 
     functions: list[tuple[int, int, str]] = field(default_factory=list)
     blocks: list[tuple[int, int]] = field(default_factory=list)
+    runs: dict[int, list[int]] = field(default_factory=dict)
 
 
 def outline_of(source: bytes, starts: Mapping[int, int]) -> SourceOutline:
@@ -37,6 +39,9 @@ def _visit(node: ast.AST, inside: str, found: SourceOutline, starts: Mapping[int
             if not isinstance(child, ast.ClassDef):
                 first = min([child.lineno, *(d.lineno for d in child.decorator_list)])
                 found.functions.append((first, child.end_lineno or child.lineno, name))
+        for suite in _suites(child):
+            lines = [starts.get(at, at) for at in _run(suite)]
+            found.runs.setdefault(lines[0], lines)
         for at, block in _blocks(child):
             pair = starts.get(at, at), starts.get(block, block)
             if pair[0] != pair[1]:
@@ -57,3 +62,20 @@ def _blocks(node: ast.AST) -> Iterator[tuple[int, int]]:
                 yield node.lineno, node.orelse[0].lineno
         case ast.match_case():
             yield node.pattern.lineno, node.body[0].lineno
+
+
+def _suites(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        suite = getattr(node, name, None)
+        if isinstance(suite, list) and suite:
+            head = suite[0]
+            docstring = isinstance(head, ast.Expr) and isinstance(head.value, ast.Constant)
+            yield suite[1:] if docstring and len(suite) > 1 else suite
+
+
+def _run(suite: list[ast.stmt]) -> Iterator[int]:
+    """The lines of the statements up to the first one that has suites of its own."""
+    for statement in suite:
+        yield statement.lineno
+        if hasattr(statement, "body") or hasattr(statement, "cases"):
+            return

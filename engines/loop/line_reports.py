@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from fuzztui.base import ranges
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.execute.lines import LineRecorder
+from fuzztui.engines.instrument.edges import ModuleEdges
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.outline import outline_of
 from fuzztui.engines.instrument.statements import statements_of
@@ -38,8 +39,10 @@ class LineReports:
         self._starts: dict[str, Mapping[int, int]] = {}
         self._statements: dict[str, set[int]] = {}
         """By file: the statements that no event has yet."""
-        self._branches: dict[str, tuple[int, set[int]]] = {}
-        """By file: its first cell, and the branches that no event has yet."""
+        self._runs: dict[str, Mapping[int, Sequence[int]]] = {}
+        """By file: the lines that run one after the other, by the first of them."""
+        self._branches: dict[str, tuple[ModuleEdges, set[int]]] = {}
+        """By file: its cells, and the branches that no event has yet."""
         self.must_rerun = False
         """Whether earlier workers have not reported the lines of the queue."""
 
@@ -57,22 +60,38 @@ class LineReports:
 
     def report(self, entry: int, observed: int) -> None:
         """Report what an entry has covered first: recorded lines, and cells in ``observed``."""
-        lines = {}
+        lines: dict[str, set[int]] = {}
         for file, raw in self.recorder.take().items():
-            starts, left = self._starts.get(file, {}), self._statements.get(file, set())
-            if new := {starts.get(n, n) for n in raw} & left:
-                left -= new
-                lines[file] = ranges.encode(new)
+            starts = self._starts.get(file, {})
+            self._cover(file, (starts.get(n, n) for n in raw), lines)
         cells = observed.to_bytes(self._application.coverage.size, "little")
         branches = {}
-        for file, (base, left) in self._branches.items():
-            if new := {n for n in left if cells[base + n]}:
+        for file, (edges, left) in self._branches.items():
+            new = {n for n in left if cells[edges.base + n]}
+            if new:
                 left.difference_update(new)
                 branches[file] = ranges.encode(new)
-        for part in _parts(lines):
+            for number in new:
+                self._cover(file, self._unrecorded(file, edges.edges[number].line), lines)
+        for part in _parts({file: ranges.encode(new) for file, new in lines.items()}):
             self._log.write(LinesCovered(self._log.instance, entry, part))
         for part in _parts(branches):
             self._log.write(LinesCovered(self._log.instance, entry, branches=part))
+
+    def _cover(self, file: str, lines: Iterable[int], new: dict[str, set[int]]) -> None:
+        """Move statements from those that no event has to ``new``."""
+        left = self._statements.get(file, set())
+        if found := left.intersection(lines):
+            left -= found
+            new.setdefault(file, set()).update(found)
+
+    def _unrecorded(self, file: str, line: int) -> Sequence[int]:
+        """The lines of a block that a trial has executed and the recorded run has not.
+
+        A function with a cache, or one that runs once in a process, does not run again.
+        """
+        line = self._starts.get(file, {}).get(line, line)
+        return self._runs[file].get(line, ()) if line in self._statements[file] else ()
 
     def _add(self, module: InstrumentedModule) -> None:
         """Report a file, unless an earlier worker has, and note what is not covered yet."""
@@ -86,7 +105,7 @@ class LineReports:
             outline = outline_of(module.source, starts)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return  # it has no statements that could be shown
-        self._starts[file] = starts
+        self._starts[file], self._runs[file] = starts, outline.runs
         lines, taken = set(statements), set(range(len(edges.edges)))
         if self._reported.source_files.get(file) == edges.sha:
             lines -= self._reported.lines.get(file, set())
@@ -107,7 +126,7 @@ class LineReports:
             self.must_rerun = True
             self._log.write(event)
         self._statements[file] = lines
-        self._branches[file] = edges.base, taken
+        self._branches[file] = edges, taken
 
 
 def _parts(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
