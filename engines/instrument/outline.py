@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 
 @dataclass(slots=True)
@@ -74,8 +75,13 @@ def _suites(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _run(suite: list[ast.stmt]) -> Iterator[int]:
-    """The lines of the statements up to the first one that has suites of its own."""
+    """The lines of the statements up to the first one that may leave the suite, or never end."""
     for statement in suite:
         yield statement.lineno
-        if hasattr(statement, "body") or hasattr(statement, "cases"):
+        if isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant):
             return
+        if any(isinstance(node, _LEAVING) for node in ast.walk(statement)):
+            return
+
+
+_LEAVING: Final = (ast.Return, ast.Raise, ast.Break, ast.Continue)

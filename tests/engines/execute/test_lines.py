@@ -61,7 +61,7 @@ def test_functions_and_blocks_of_a_source():
     assert outline.blocks == [(2, 3), (11, 12)]
     assert outline.runs == {2: [2], 3: [3], 11: [11], 12: [12]}
     text = b'def f():\n    """Doc."""\n    a\n    b\n    for c in d:\n        e\n    g\n'
-    assert outline_of(text, {}).runs == {3: [3, 4, 5], 6: [6]}
+    assert outline_of(text, {}).runs == {3: [3, 4, 5, 7], 6: [6]}
     text = b"try:\n    a\nexcept E:\n    b\nelse:\n    c\n"
     text += b"for x in y:\n    d\nif p: q\nelif r:\n    s\n"
     assert outline_of(text, {}).blocks == [(1, 3), (1, 6), (7, 8), (9, 10), (10, 11)]
