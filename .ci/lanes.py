@@ -88,6 +88,7 @@ SYNC = (
 )
 MERGE = ("tests/merge", "tests/e2e/test_merge_runs.py")
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
+JOBS = ("tests/jobs", "tests/e2e/test_cluster_*.py")
 DOCS = ("tests/docs", "tests/ci")
 
 ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
@@ -113,6 +114,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *SUPERVISE,
     ),
     "fuzztui/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
+    "fuzztui/jobs": JOBS,
     "fuzztui/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
     "fuzztui/changes": ("tests/changes", *COMMANDS),
@@ -126,7 +128,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/triage": AFL + ORACLE,
     "fuzztui/minimise": MINIMISE + AFL + ORACLE,
     "fuzztui/oracle": ORACLE + AFL,
-    "fuzztui/fuzzfirst": FUZZFIRST,
+    "fuzztui/fuzzfirst": (*FUZZFIRST, "tests/e2e/test_cluster_turns.py"),
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
@@ -142,7 +144,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/inprocess": PYTHON + TARGETING + MINIMISE,
     # Engines, and after them the parts that they share.
     "engines/zest": PYTHON,
-    "engines/mu2": MU2 + EXPORT,
+    "engines/mu2": (*MU2, *EXPORT, "tests/e2e/test_cluster_score.py"),
     "engines/mutants": MU2 + FUZZFIRST,
     "engines/text": TEXT + AFL,
     "engines/spoton": TARGETING,

@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="with --score: parallel processes")
     parser.add_argument("--within", type=float, default=0.0, help="with --score: time limit")
     parser.add_argument("--matrix", type=Path, metavar="FILE", help="with --score: kill matrix")
+    parser.add_argument("--part", type=Path, metavar="FILE", help="with --score: some mutants")
     parser.add_argument("--record", type=Path, metavar="FILE", help="record outcomes of inputs")
     parser.add_argument("--confirm", type=Path, metavar="FILE", help="run tests with mutants")
     parser.add_argument("--batch", type=Path, metavar="FILE", help="run the inputs of a request")
@@ -100,7 +101,8 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
         from fuzztui.engines.mu2.score import score
 
         folders = [folder.absolute() for folder in args.score]
-        return score(spec, folders, args.jobs, args.within, args.matrix)
+        limits = {"within_s": args.within, "matrix": args.matrix, "part": args.part}
+        return score(spec, folders, args.jobs, **limits)
     if args.record is not None:
         from fuzztui.engines.export.record import record
 

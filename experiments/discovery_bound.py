@@ -17,14 +17,15 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lab.cells import Key, Row, add_cell_options, answer_cell, run_cells
 from lab.figures import median, table
 from lab.options import parse
 from lab.rows import Rows
-from lab.runs import Instance, RunFailed, check, stop
+from lab.runs import Instance, check
 from lab.subjects import SUBJECTS_HELP, Subject, choose
 
 from fuzztui.model.discovery import poisson_bound
@@ -94,22 +95,14 @@ def run(subjects: Sequence[Subject], args: argparse.Namespace) -> bool:
     seeds = range(_FIRST_SEED, _FIRST_SEED + args.repeat)
     missing = [(s, seed) for seed in seeds for s in subjects if (s.name, seed) not in done]
     check([s for s in subjects if any(s is other for other, _ in missing)], args.python)
-    well = True
-    with ThreadPoolExecutor(args.jobs) as pool:
-        jobs = {pool.submit(measure, s, seed, args): s.name for s, seed in missing}
-        try:
-            for n, job in enumerate(as_completed(jobs), 1):
-                try:
-                    args.rows.add(**job.result())
-                except RunFailed as e:
-                    well = False
-                    print(f"{jobs[job]}: {e}", file=sys.stderr)
-                print(f"[{n}/{len(jobs)}] {jobs[job]}", file=sys.stderr)
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            stop()
-            raise
-    return well
+    keys = [[subject.name, seed] for subject, seed in missing]
+    return run_cells(keys, partial(cell, args), args, lambda row: f"{len(row['found'])} found")
+
+
+def cell(args: argparse.Namespace, key: Key) -> Row:
+    """The row of a subject's name and a seed."""
+    [subject] = choose(key[0])
+    return measure(subject, key[1], args)
 
 
 def main() -> None:
@@ -119,12 +112,14 @@ def main() -> None:
     parser.add_argument("--subjects", default="held-out", help=SUBJECTS_HELP)
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--trials", type=int, default=20_000, help="of each run")
-    parser.add_argument("--jobs", type=int, default=2)
+    add_cell_options(parser)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--scratch", type=Path, help="where engines run (default: TMPDIR)")
     parser.add_argument("--report", action="store_true", help="run nothing")
     args = parse(parser, "discovery_bound", subjects="tomllib", repeat=1, trials=2000)
     args.rows = Rows("discovery_bound", args.results)
+    if answer_cell(args, partial(cell, args)):
+        return
     subjects = choose(args.subjects)
     well = args.report or run(subjects, args)
     held = report(subjects, args)

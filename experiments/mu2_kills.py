@@ -6,6 +6,7 @@ Equal trials cost no runs of their own: a queue is in the order in which it was 
 what its first n trials had killed is known from the name of the entry that kills first.
 
     python experiments/mu2_kills.py --repeat 10 --seconds 60 --jobs 2
+    python experiments/mu2_kills.py --repeat 10 --seconds 60 --cluster cluster.toml
 
 Results go to ``--results`` as they come; the same command continues where it was stopped,
 and ``--report`` shows what is there. Six subjects, ten times, take about 100 minutes,
@@ -27,16 +28,16 @@ import shutil
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
+from lab.cells import Key, Row, add_cell_options, answer_cell, run_cells
 from lab.figures import ratio, relative, table
 from lab.options import parse
 from lab.rows import Rows
-from lab.runs import Instance, RunFailed, check, score, stop
+from lab.runs import Instance, check, score
 from lab.subjects import SUBJECTS_HELP, Subject, choose
 
 from fuzztui.base.two_samples import mann_whitney
@@ -120,29 +121,19 @@ def run(subjects: Sequence[Subject], args: argparse.Namespace) -> bool:
     check(
         [subject for subject in subjects if any(subject is s for s, _, _ in missing)], args.python
     )
-    well = True
-    began = time.monotonic()
-    with ThreadPoolExecutor(args.jobs) as pool:
-        jobs = {pool.submit(measure, s, kind, seed, args): (s.name, kind, seed)
-                for s, kind, seed in missing}  # fmt: skip
-        try:
-            for n, job in enumerate(as_completed(jobs), 1):
-                label = " ".join(map(str, jobs[job]))
-                try:
-                    result = job.result()
-                except RunFailed as e:
-                    well = False
-                    print(f"{label}: {e}", file=sys.stderr)
-                    continue
-                args.rows.add(**asdict(result))
-                left = (time.monotonic() - began) / n * (len(jobs) - n) / 60
-                print(f"[{n}/{len(jobs)}, {left:.0f} min left] {label}: {len(result.killed)} killed"
-                      f" in {result.trials} trials", file=sys.stderr)  # fmt: skip
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            stop()
-            raise
-    return well
+    keys = [[subject.name, kind, seed] for subject, kind, seed in missing]
+    return run_cells(keys, partial(cell, args), args, _said)
+
+
+def cell(args: argparse.Namespace, key: Key) -> Row:
+    """The row of a subject's name, a kind and a seed."""
+    name, kind, seed = key
+    [subject] = choose(name)
+    return asdict(measure(subject, kind, seed, args))
+
+
+def _said(row: Row) -> str:
+    return f"{len(row['killed'])} killed in {row['trials']} trials"
 
 
 @dataclass(frozen=True)
@@ -237,13 +228,15 @@ def main() -> None:
     parser.add_argument("--subjects", default="six", help=SUBJECTS_HELP)
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60, help="CPU seconds of each run")
-    parser.add_argument("--jobs", type=int, default=2)
+    add_cell_options(parser)
     parser.add_argument("--schedule", default="adaptive", choices=("adaptive", "full"))
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--scratch", type=Path, help="where engines run (default: TMPDIR)")
     parser.add_argument("--report", action="store_true", help="run nothing")
     args = parse(parser, "mu2_kills", subjects="tomllib", repeat=1, seconds=1.0)
     args.rows = Rows("mu2_kills", args.results)
+    if answer_cell(args, partial(cell, args)):
+        return
     subjects = choose(args.subjects)
     well = args.report or run(subjects, args)
     met = report(subjects, args)

@@ -36,15 +36,16 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
+from lab.cells import Key, Row, add_cell_options, answer_cell, run_cells
 from lab.figures import ratio, table
 from lab.options import parse
 from lab.peers import installed
 from lab.rows import Rows
-from lab.runs import Instance, RunFailed, call, check, stop
+from lab.runs import Instance, call, check
 from lab.subjects import SETS, SUBJECTS_HELP, Subject, choose
 
 from fuzztui.base.two_samples import mann_whitney
@@ -203,29 +204,24 @@ def run(subjects: Sequence[Subject], found: Sequence[Engine], args: argparse.Nam
         if engine.name != "atheris":
             due = [s for s in subjects if any(s is m and engine is e for m, e, _ in missing)]
             check(due, args.python, package=engine.package)
-    well = True
-    began = time.monotonic()
-    with ThreadPoolExecutor(args.jobs) as pool:
-        jobs = {pool.submit(measure, s, engine, seed, args): (s.name, engine.name, seed)
-                for s, engine, seed in missing}  # fmt: skip
-        try:
-            for n, job in enumerate(as_completed(jobs), 1):
-                label = " ".join(map(str, jobs[job]))
-                try:
-                    result = job.result()
-                except RunFailed as e:
-                    well = False
-                    print(f"{label}: {e}", file=sys.stderr)
-                    continue
-                args.rows.add(**asdict(result))
-                left = (time.monotonic() - began) / n * (len(jobs) - n) / 60
-                print(f"[{n}/{len(jobs)}, {left:.0f} min left] {label}: {result.cells} cells"
-                      f" in {result.trials} trials", file=sys.stderr)  # fmt: skip
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            stop()
-            raise
-    return well
+    return run_cells([_key(*each) for each in missing], partial(cell, args), args, _said)
+
+
+def _key(subject: Subject, engine: Engine, seed: int) -> Key:
+    package = "" if engine.package is None else str(engine.package)
+    return [subject.name, engine.name, seed, engine.version, package]
+
+
+def cell(args: argparse.Namespace, key: Key) -> Row:
+    """The row of a key."""
+    name, engine, seed, version, package = key
+    [subject] = choose(name)
+    found = Engine(engine, version, Path(package) if package else None)
+    return asdict(measure(subject, found, seed, args))
+
+
+def _said(row: Row) -> str:
+    return f"{row['cells']} cells in {row['trials']} trials"
 
 
 def _spread(values: Sequence[float]) -> str:
@@ -356,12 +352,14 @@ def main() -> None:
     parser.add_argument("--base", default="f7cdc69", metavar="REV", help="the earlier zest")
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60, help="CPU seconds of each run")
-    parser.add_argument("--jobs", type=int, default=2)
+    add_cell_options(parser)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--scratch", type=Path, help="where engines run (default: TMPDIR)")
     parser.add_argument("--report", action="store_true", help="run nothing")
     args = parse(parser, "zest_peers", subjects="tomllib,jmespath", base="HEAD", repeat=1,
                  seconds=1.0)  # fmt: skip
+    if answer_cell(args, partial(cell, args)):
+        return
     args.rows = Rows("zest_peers", args.results)
     subjects = choose(args.subjects)
     with tempfile.TemporaryDirectory(prefix="zest-peers-", dir=args.scratch) as scratch:

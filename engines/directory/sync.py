@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import PLACEHOLDER, read_if_regular
 from fuzztui.engines.directory.rescue import UNSAFE, Unsafe
 from fuzztui.engines.directory.store import QUEUE, Store, entry_ids
 from fuzztui.engines.inputs.candidate import Candidate
@@ -23,8 +23,6 @@ from fuzztui.engines.inputs.candidate import Candidate
 _EVERY_S: Final = 5.0
 """Seconds between two readings of the peers' queues."""
 _U32: Final = struct.Struct("<I")
-PLACEHOLDER: Final = ",gone"
-"""End of the names of empty files that keep the ids of a queue without gaps, for afl-fuzz."""
 
 
 class Sync:

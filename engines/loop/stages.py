@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
+from fuzztui.base.files import keeps_an_id
 from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory.rescue import Rescue
@@ -156,8 +157,7 @@ def _walk(path: Path) -> Iterator[Path]:
         return
     for folder, folders, names in os.walk(path):
         folders.sort()
-        for name in sorted(names):
-            yield Path(folder, name)
+        yield from (Path(folder, name) for name in sorted(names) if not keeps_an_id(name))
 
 
 class Seeds:

@@ -7,6 +7,8 @@ the next child continues, and the mutant that was running is tried again alone. 
 
 With a kill matrix (:mod:`~fuzztui.engines.mu2.matrix`), a mutant runs on all inputs that infect it;
 without, it is over at its first kill.
+
+Only some of the mutants may be scored (:mod:`~fuzztui.engines.mu2.score_part`), as one job of many.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.matrix import ScoreMatrix, cells_of, digest_of
 from fuzztui.engines.mu2.restoration import NOT_JUDGED, RestorationCheck
 from fuzztui.engines.mu2.score_child import ScoreChild, chunks
+from fuzztui.engines.mu2.score_part import ScorePart, digest_of_part, read_part
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.program import PythonMutant, reload
@@ -55,22 +58,28 @@ def score(
     spec: Spec,
     folders: Sequence[Path],
     jobs: int,
+    *,
     within_s: float = 0.0,
     matrix: Path | None = None,
+    part: Path | None = None,
 ) -> int:
     """Score the files in and below ``folders`` with ``jobs`` processes. Returns the exit status.
 
     ``within_s``: seconds after which the score found by then is the result; 0: no limit.
     ``matrix``: the kill matrix is part of the result, and the rows in this file are used again.
+    ``part``: a file that says which mutants are scored; None: all.
     """
+    chosen = None if part is None else read_part(part)
     until = time.monotonic() + within_s if within_s else float("inf")
+    if chosen is not None and chosen.inputs:
+        folders = chosen.inputs
     inputs = list(_inputs(folders))
     if not inputs:
         raise CannotStart(f"{', '.join(map(str, folders))}: no readable input to score")
     with answering(sort_keys=False) as say:
         loading = {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}
         say({"progress": loading})
-        scorer = _Scorer(spec, inputs, say, matrix)
+        scorer = _Scorer(spec, inputs, say, matrix, chosen)
         gc.collect()
         gc.freeze()  # else garbage collection in children would copy the loaded objects
         try:
@@ -117,9 +126,14 @@ class _Scorer:
     """The state of all mutants, and the child processes that run them."""
 
     def __init__(
-        self, spec: Spec, inputs: list[tuple[str, bytes]], say: Say, matrix: Path | None
+        self,
+        spec: Spec,
+        inputs: list[tuple[str, bytes]],
+        say: Say,
+        matrix: Path | None,
+        part: ScorePart | None,
     ) -> None:
-        self._inputs, self._say = inputs, say
+        self._inputs, self._say, self._part = inputs, say, part
         self.exact = True
         self._due = 0.0
         loaded = load(
@@ -169,18 +183,22 @@ class _Scorer:
             if m.id in states and states[m.id].state in ("skipped", "equivalent")
         }
         self._state = {m.index: verdicts.get(m.index, "pending") for m in program.mutants}
-        self._alive = {at for at, state in self._state.items() if state == "pending"}
+        self._mine = [m.index for m in program.mutants if part is None or part.has(m.index)]
+        """The mutants to score."""
+        self._alive = {at for at in self._mine if self._state[at] == "pending"}
         self._kills: dict[int, dict[int, KillEvidence]] = {}
         """The kills of a mutant by the input; with a matrix, all of them."""
         self._reasons: dict[int, str] = {}
         self._reached: set[int] = set()
         self._quarantine = {m.index for m in program.mutants if m.unrestored}
-        self._flaky: set[int] = set()
+        names = frozenset[str]() if part is None else part.flaky
+        self._flaky = {n for n, (name, _) in enumerate(inputs) if name in names}
+        self._digest = "" if matrix is None and part is None else digest_of(spec, loaded.table)
         self._matrix: ScoreMatrix | None = None
         self._known: set[int] = set()
         """Inputs whose row of the matrix is known."""
         if matrix is not None:
-            self._read_matrix(digest_of(spec, loaded.table), matrix, cells_of(loaded.table))
+            self._read_matrix(self._digest, matrix, cells_of(loaded.table))
         for m in program.mutants:
             if m.unit is not None and m.unit.unjudged and m.index in self._alive:
                 self._invalid(m.index, NOT_JUDGED)
@@ -216,7 +234,7 @@ class _Scorer:
         mutants = self._program.mutants
         # Neighbouring mutants have similar costs, so they go to different children.
         self._shares = jobs
-        shares = [frozenset(range(n, len(mutants), jobs)) for n in range(jobs)]
+        shares = [frozenset(self._mine[n::jobs]) for n in range(jobs)]
         self._begin(jobs * len(self._inputs), "inputs", jobs)
         run_all(map(self._swapped, shares), jobs, until)
         while doubtful := self._revoke_flaky_kills():
@@ -395,6 +413,22 @@ class _Scorer:
     def result(self) -> dict[str, Any]:
         """The object of the last JSON line."""
         mutants = self._program.mutants
+        matrix = {} if self._matrix is None else {"matrix": self._matrix.as_dict()}
+        whole = {"program": self._program.program_sum.hex, "shard": self._shard()}
+        if self._part is not None:
+            return {
+                "total": len(mutants),
+                "static": sum(mutants[a].static for a in self._mine),
+                "exact": self.exact,
+                "inputs": len(self._inputs),
+                "flaky": [self._inputs[n][0] for n in sorted(self._flaky)],
+                "warnings": self._warnings,
+                **whole,
+                "indices": self._mine,
+                "mutants": [self._row(mutants[a]) for a in self._mine],
+                "digest": digest_of_part(self._digest, self._inputs),
+                **matrix,
+            }
         counts = {
             word: sum(s == word for s in self._state.values())
             for word in ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
@@ -409,10 +443,9 @@ class _Scorer:
             "inputs": len(self._inputs),
             "flaky": len(self._flaky),
             "warnings": self._warnings,
-            "program": self._program.program_sum.hex,
-            "shard": self._shard(),
+            **whole,
             "mutants": [self._row(m) for m in mutants],
-            **({} if self._matrix is None else {"matrix": self._matrix.as_dict()}),
+            **matrix,
         }
 
     def _shard(self) -> dict[str, int] | None:

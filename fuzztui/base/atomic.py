@@ -92,10 +92,11 @@ def replacing(path: Path, folder: Path | None = None, *, sync: bool = False) -> 
     finally:
         os.close(fd)
     if sync:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a directory are on the disk. Raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

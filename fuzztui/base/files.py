@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -18,6 +19,10 @@ from typing import IO, Any
 
 from fuzztui.base.bounds import loads
 
+PLACEHOLDER = ",gone"
+"""End of the names of empty files that keep the ids of a queue without gaps, for afl-fuzz."""
+
+_GONE = re.compile(rf"id:[0-9]+{PLACEHOLDER}")
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _MAX_JSON = 16 << 20
 
@@ -67,10 +72,16 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
+def keeps_an_id(name: str) -> bool:
+    """Whether a file in a queue is no entry, but only keeps its id."""
+    return name.endswith(PLACEHOLDER) and _GONE.fullmatch(name) is not None
+
+
 def files_in(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the regular files in and below directories, without hidden ones, by name.
+    """Yield the regular files in and below directories, by name, without hidden ones.
 
     A path of a regular file is yielded itself. AFL's queue has hidden directories with more files.
+    Files that only keep an id in a queue are left out: they are no inputs.
     """
     for path in paths:
         if _is_regular(path):
@@ -78,7 +89,9 @@ def files_in(paths: Iterable[Path]) -> Iterator[Path]:
         for where, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
-                if not name.startswith(".") and _is_regular(file := Path(where, name)):
+                if name.startswith(".") or keeps_an_id(name):
+                    continue
+                if _is_regular(file := Path(where, name)):
                     yield file
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.text import several
+from fuzztui.campaign.cluster import ClusterConfig
 from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, run_of
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
@@ -27,6 +28,21 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
     the original sources and the comby program are not checked.
     """
     target, engine = campaign.target, campaign.engine
+    for key, text in ClusterConfig.of(campaign.cluster).problems():
+        yield f"cluster.{key}", text
+    if campaign.mutants.get("cluster"):
+        if campaign.mutants["use"] != "parallel":
+            yield "mutants.cluster", 'is for mutants.use = "parallel"'
+        if "command" in target:
+            yield "mutants.cluster", "is for Python targets: afl-fuzz is steered on its own machine"
+        if campaign.hosts:
+            yield "mutants.cluster", "contradicts [hosts]: each host fuzzes its own turns"
+        if not campaign.cluster.get("scheduler"):
+            yield (
+                "mutants.cluster",
+                "needs cluster.scheduler, the address of a scheduler that outlives the campaign: "
+                "fuzztui cluster scheduler",
+            )
     harness = target.get("function", "").partition(":")[0].endswith(".py")
     if harness and not target.get("include"):
         yield (

@@ -68,6 +68,7 @@ def markdown() -> str:
         "campaign": "`[campaign]`",
         "stop": "`[stop]`: further reasons to finish",
         "notify": "`[notify]`: a command that is run when there is news",
+        "cluster": "`[cluster]`: where jobs run (docs/cluster.md)",
     }
     for table, keys in COMMON.items():
         out += _section(titles[table], keys)

@@ -12,6 +12,7 @@ from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Prob
 MODULES: Final = {
     "first": {"numpy": "numpy>=1.26", "rapidfuzz": "rapidfuzz>=3.6"},
     "spoton": {"mypy": "mypy>=2.0,<2.5"},
+    "cluster": {"distributed": "distributed>=2026.8", "cryptography": "cryptography>=42"},
 }
 """The modules of each extra that a campaign cannot do without, with their requirements.
 

@@ -79,6 +79,7 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
     "news": lambda: _one_or_list({"enum": [*NEWS]}),
     "table": lambda: _table_of(_STRING),
     "aliases": lambda: _table_of(_one_or_list(_TEXT)),
+    "settings": lambda: _table_of({"anyOf": [_TEXT, {"type": "integer"}, _list(_TEXT)]}),
     "options": lambda: {
         "type": "object",
         "patternProperties": {"^(main|s[1-9][0-9]*)$": _one_or_list(_TEXT)},

@@ -356,6 +356,7 @@ class _Loader:
             text=text,
             oracle=resolved.get("oracle", {}),
             notify=resolved["notify"],
+            cluster=resolved["cluster"],
             hosts=places(hosts, engine["instances"]),
         )
         if found.group_may_steer and not found.group:
@@ -516,6 +517,6 @@ def _tables_with(key: str) -> list[str]:
 
 def _optional(name: str, tables: dict[str, Any]) -> bool:
     """Whether a campaign without the table differs from one with an empty table."""
-    return name in ("mutants", "oracle", "notify") or (
+    return name in ("mutants", "oracle", "notify", "cluster") or (
         name == "text" and tables["engine"]["kind"] != "text"
     )

@@ -80,6 +80,8 @@ class Campaign:
     """The table ``[oracle]``, if there are bugs in addition to crashes and hangs."""
     notify: dict[str, Any] = field(default_factory=dict)
     """The table ``[notify]``, if a command is to be run when there is news."""
+    cluster: dict[str, Any] = field(default_factory=dict)
+    """The table ``[cluster]``, if jobs run elsewhere (:class:`ClusterConfig`)."""
     verdicts: str = ""
     """The verdicts file, which need not exist; empty: one in the run directory."""
     host: str = ""

@@ -14,6 +14,9 @@ MAX_ADDRESS: Final = 255
 _MAX_NAME: Final = 12
 """AFL++ 4.04 allows 24 characters in ``NAME_m12345-s99``."""
 
+_HUB: Final = "hub"
+"""No host's name: on hosts it is what the hub's own directories begin with."""
+
 _DIGITS: Final = 9
 """Digits of a number of instances, at most: the schema has the maximum."""
 
@@ -67,7 +70,7 @@ def places(table: Mapping[str, Mapping[str, Any]], instances: int) -> tuple[Host
     ``instances``: of a host that does not say how many.
     """
     found: list[HostPlace] = []
-    taken: set[str] = set()
+    taken = {_HUB}
     for address, keys in table.items():
         name = _unique(_name(address), taken)
         taken.add(name.lower())

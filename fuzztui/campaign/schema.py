@@ -15,7 +15,7 @@ Kind = Literal[
     "aliases", "directory", "file", "paths", "files", "directories", "callable", "python", "output",
     "choice", "command", "program", "arguments", "options", "part", "weights", "sources",
     "templates", "edits", "pattern", "seeds", "news",
-    "filename", "host-path", "host-python", "shard",
+    "filename", "host-path", "host-python", "shard", "settings",
 ]  # fmt: skip
 
 
@@ -70,6 +70,7 @@ KIND_HELP: dict[str, str] = {
     "sources": 'a list of files, each "FILE" or "FILE:LINES" such as "parse.c:12,40-60"',
     "edits": "a list of text mutators",
     "pattern": "a regular expression of Python",
+    "settings": "a table of strings, whole numbers and lists of strings",
     "news": 'a list of "findings", "stall", "end"',
     "options": 'a table of lists, one for each instance, such as { s1 = ["-p", "rare"] }',
 }
@@ -155,6 +156,55 @@ NOTIFY = (
     ),
 )
 """The table ``[notify]``: a command that is run when there is news."""
+
+CLUSTER = (
+    Key(
+        "scheduler",
+        "string",
+        "The address of a dask.distributed scheduler that runs already: tls://HOST:PORT, or tcp:// "
+        "on loopback.",
+    ),
+    Key(
+        "ssh",
+        "strings",
+        'Machines such as "user@box", as ssh takes them: workers are started there, and a '
+        "scheduler on this machine.",
+    ),
+    Key(
+        "slurm",
+        "settings",
+        "Workers as jobs of SLURM: partition, jobs (how many), cores and memory of each, walltime, "
+        "options (of sbatch), logs (a directory for what workers print). A scheduler is started on "
+        "this machine.",
+    ),
+    Key("kubernetes", "settings", "Not supported: use `scheduler`."),
+    Key(
+        "tls",
+        "directory",
+        "The directory with the certificates that `fuzztui cluster init` has made; the same path "
+        "on all machines.",
+    ),
+    Key(
+        "address",
+        "string",
+        "The IP address of this machine that workers can reach, for `ssh` and `slurm`.",
+    ),
+    Key(
+        "python",
+        "string",
+        "The interpreter that has fuzztui on the workers. Default: the path of the one that runs "
+        "fuzztui here.",
+    ),
+    Key(
+        "slots",
+        "integer",
+        "Jobs at a time on each machine of `ssh`, or on this one without any cluster. Default: one "
+        "for each CPU.",
+        minimum=1,
+        maximum=1000,
+    ),
+)
+"""The table ``[cluster]``: where jobs run that can be divided (docs/cluster.md)."""
 
 HOST = (
     Key(
@@ -653,6 +703,13 @@ MUTANTS = (
         default="",
         choices=("private", "target"),
     ),
+    Key(
+        "cluster",
+        "boolean",
+        "With parallel use of a Python target: turns are fuzzed by workers of `cluster.scheduler`; "
+        "`engine.instances` is the number of turns at a time (docs/cluster.md).",
+        default=False,
+    ),
     Key("ahead", "integer", "The number of mutants built in advance.", default=2, minimum=1),
 )
 """The table ``[mutants]``, which makes a campaign fuzz mutants of its target, then the target."""
@@ -830,7 +887,10 @@ ENGINES: dict[str, EngineSchema] = {
 }
 """Engines that come with fuzztui, by kind."""
 
-TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle", "notify", HOSTS)
+TABLES = (
+    *("campaign", "stop", "target", "engine", "mutants", "text", "oracle", "notify", "cluster"),
+    HOSTS,
+)
 
 TEXTUAL = (AFL, *(row.name for row in KINDS.values() if row.text))
 """Engine kinds that take ``[text]``; ``text`` always mutates inputs as text."""
@@ -841,7 +901,12 @@ JUDGED = tuple(kind for kind, schema in ENGINES.items() if schema.oracle)
 FIRST = (AFL, *(row.name for row in KINDS.values() if row.mutants_first))
 """Engine kinds that take ``[mutants]``: fuzz-first works with engines without own mutants."""
 
-COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP, "notify": NOTIFY}
+COMMON: dict[str, tuple[Key, ...]] = {
+    "campaign": CAMPAIGN,
+    "stop": STOP,
+    "notify": NOTIFY,
+    "cluster": CLUSTER,
+}
 """The tables that are the same for all engine kinds."""
 
 

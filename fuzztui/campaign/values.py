@@ -167,6 +167,17 @@ def _table(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, value
 
 
+def _settings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(key, value)
+    for item in value.values():
+        if isinstance(item, list):
+            _strings(key, item, base)
+        elif not isinstance(item, str | int) or isinstance(item, bool):
+            raise _wrong(key, value)
+    return value, value
+
+
 def _aliases(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, dict):
         raise _wrong(key, value)
@@ -457,6 +468,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "news": _news,
     "table": _table,
     "aliases": _aliases,
+    "settings": _settings,
     "file": _one_path,
     "directory": _one_path,
     "paths": _many_paths,

@@ -98,7 +98,7 @@ def _measured(
     root = (options.root or Path()).absolute()
     progress = Estimate()
     try:
-        files = instrumented_files(run)
+        files = instrumented_files(run, campaign)
         executed = executed_lines(campaign, run, files, inputs, partial(progress.show, "inputs"))
     except SupervisorError as e:
         raise CliError(str(e)) from None
@@ -128,7 +128,7 @@ def _by_line(
         return executed_lines(campaign, run, files, order, show)
 
     try:
-        files = instrumented_files(run)
+        files = instrumented_files(run, campaign)
         by_time, by_size = run_again(inputs, 0), run_again(smallest_first, len(inputs))
     except SupervisorError as e:
         raise CliError(str(e)) from None

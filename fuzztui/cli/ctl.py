@@ -19,6 +19,7 @@ from typing import Any
 from fuzztui.base.text import several, visible
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import ctl_targeting
+from fuzztui.cli.host_lines import waits_for
 from fuzztui.cli.mutants import no_mutants, selection
 from fuzztui.cli.output import (
     DONE,
@@ -371,7 +372,7 @@ def ctl(options: argparse.Namespace) -> int:
         step = secrets.token_hex(4) if len(commands) > 1 and undoing is None else ""
         for command, undoes in commands:
             result = client.send(command, patience, undoes=undoes, step=step)
-            print(_answer(result))
+            print(_answer(result, waits_for(run, command) if result.pending else ""))
             done = done and result.ok
     except RemoteError as e:
         raise CliError(str(e)) from None
@@ -443,9 +444,11 @@ def _connect(run: Path, patience: float) -> ControlClient:
             time.sleep(_AGAIN_S)
 
 
-def _answer(result: Result) -> str:
+def _answer(result: Result, waits: str) -> str:
+    """``waits``: for what a pending command waits; an empty string: for an instance."""
     if result.pending:
-        return "pending: no instance has answered yet; the answer will be in the log"
+        waits = visible(waits) or "no instance has answered yet"
+        return f"pending: {waits}; the answer will be in the log"
     where = f" by {result.instance}" if result.instance else ""
     where += f" at trial {result.trial}" if result.trial >= 0 else ""
     detail = f": {visible(result.detail)}" if result.detail else ""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import time
 from pathlib import Path
 from types import FrameType
 
 from fuzztui.base.text import brief
-from fuzztui.cli.host_lines import HostNews, preparing
+from fuzztui.cli.host_lines import HostNews, lost_text, preparing
 from fuzztui.cli.mutant_lines import exact_pass, grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
@@ -23,6 +24,8 @@ from fuzztui.remote.lock import running, trouble
 from fuzztui.wire.commands import Stop
 
 POLL = 0.2
+PREPARING_S = 2.0
+"""Seconds between two lines while hosts are prepared: users wait for that."""
 LINE_EVERY = {"json": 1.0, "terminal": 0.5, "file": 10.0}
 
 
@@ -47,7 +50,8 @@ def follow(run: Path, *, as_json: bool, summary: bool = True) -> int:
                 print("\r\x1b[K", end="", flush=True)
             say(text)
         if time.monotonic() >= due and not over:
-            due = time.monotonic() + LINE_EVERY[style]
+            wait = PREPARING_S if preparing(state.hosts.values()) else LINE_EVERY[style]
+            due = time.monotonic() + min(wait, LINE_EVERY[style])
             now = RunStatus(state, pid, trouble(run), problems=session.problems)
             _progress(run, now, style)
         if over:
@@ -91,9 +95,10 @@ def _progress(run: Path, now: RunStatus, style: str) -> None:
         return
     line = progress_line(now.state) + ("  (at least)" if now.is_lower_bound else "")
     line += f"  {brief(now.trouble)}" if now.trouble else ""
-    line += f"  {waiting}" if (waiting := preparing(now.state.hosts.values())) else ""
+    hosts = now.state.hosts.values()
+    line += "".join(f"  {text}" for text in (lost_text(hosts), preparing(hosts)) if text)
     if style == "terminal":
-        print(f"\r\x1b[K{line}", end="", flush=True)
+        print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)
     else:
         print(line, flush=True)
 

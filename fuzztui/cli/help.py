@@ -68,7 +68,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "events",
-            (("[RUN]", "print the log: --json, --follow, --kind"),),
+            (("[RUN]", "print the log: --json, --follow, --kind, --host"),),
             (
                 "events runs/tomllib-mu2 --follow --json",
                 "events runs/crate --kind finding_described",
@@ -232,6 +232,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 "score runs/tomllib-mu2 --fail-new baseline.json",
                 "score runs/tomllib-mu2 --matrix -o kills.csv",
                 "score runs/tomllib-mu2 --corpus seeds",
+                "score runs/tomllib-mu2 --cluster cluster.toml",
             ),
         ),
         CommandHelp(
@@ -244,6 +245,21 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
     ),
     "tools": (
+        CommandHelp(
+            "cluster",
+            (
+                ("init DIR", "make the certificates of a cluster"),
+                ("check [FILE]", "what would be used for jobs, and what is wrong"),
+                ("scheduler IP", "Dask's scheduler, with TLS and no open port"),
+                ("worker ADDRESS", "a worker of it"),
+            ),
+            (
+                "cluster init ~/.fuzztui-cluster",
+                "cluster scheduler 10.0.0.5 --tls ~/.fuzztui-cluster",
+                "cluster worker tls://10.0.0.5:8786 --tls ~/.fuzztui-cluster",
+                "cluster check campaign.toml",
+            ),
+        ),
         CommandHelp(
             "targets",
             ((CAMPAIGN, "list the goals of a Python target and their types"),),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from fuzztui.base.text import ago, brief, listed, several
-from fuzztui.cli.output import speed
+from fuzztui.cli.output import CliError, speed
+from fuzztui.cli.runs import standing
 from fuzztui.model.host_summary import (
     CLOCK_S,
     CONNECTED,
@@ -13,10 +16,12 @@ from fuzztui.model.host_summary import (
     NO_HUB,
     TROUBLE,
     HostSummary,
-    host_summaries,
+    waiting_commands,
 )
-from fuzztui.model.selectors import ENDED, FindingTally
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import Command
 from fuzztui.wire.finding_kinds import kind_of
 
 
@@ -31,6 +36,7 @@ def host_rows(state: State, gone_s: float = 0.0) -> Iterator[tuple[str, str]]:
     counts += [f"{failed:,} failed"] if failed else []
     counts += ["none connected: no hub runs"] if any(h.reason == NO_HUB for h in hosts) else []
     yield "hosts", ", ".join([several(len(hosts), "host"), *counts])
+    lost = [h for h in lost if h.run]  # of others there are no numbers
     if lost and state.state not in ENDED:
         names = listed([brief(h.name, 60) for h in lost])
         oldest = max(state.t - h.changed_t for h in lost) + gone_s
@@ -40,14 +46,16 @@ def host_rows(state: State, gone_s: float = 0.0) -> Iterator[tuple[str, str]]:
 def host_lines(of: HostSummary, state: State, gone_s: float = 0.0) -> list[str]:
     """Return the lines of ``status`` about one host: connection and sums, then where it is."""
     there = of.host
-    cores = [f"{of.cpu:.1f}"] if of.cpu >= 0 else []
+    over = state.state in ENDED
+    cores = [f"{of.cpu:.1f}"] if of.cpu >= 0 and not over else []
     cores += [several(there.cores, "core")] if there.cores else ["cores"] * bool(cores)
     found = ", ".join(
         several(n, kind_of(name).noun, kind_of(name).plural) for name, n in of.groups.items()
     )
+    instances = several(of.instances, "instance")
     parts = [
-        f"{of.running:,} of {several(of.instances, 'instance')} running",
-        f"{of.execs:,} execs at {speed(of.execs_per_sec)}",
+        instances if over else f"{of.running:,} of {instances} running",
+        f"{of.execs:,} execs at {speed(of.execs_per_sec)}" + " on average" * over,
         f"{of.corpus:,} corpus",
         (" of " if there.cores else " ").join(cores),
         found,
@@ -56,7 +64,7 @@ def host_lines(of: HostSummary, state: State, gone_s: float = 0.0) -> list[str]:
     old = state.t - there.changed_t + gone_s
     lines = [f"  {brief(there.name, 60):<9} {brief(link_text(of, old))}"]
     if of.instances:
-        age = f", as of {ago(old)} ago" if of.in_trouble and state.state not in ENDED else ""
+        age = f", as of {ago(old)} ago" if of.in_trouble and not over else ""
         lines.append(f"    {sums}{age}")
     lines += [f"    {brief(of.where)}{_clock(there.clock_s)}"] if of.where else []
     return lines
@@ -72,6 +80,7 @@ def link_text(of: HostSummary, seconds: float) -> str:
     if there.reason == NO_HUB:
         word = f"not connected for {ago(seconds)}"
     elif of.in_trouble:
+        word = word if of.was_reached or there.state != LOST else "not reached"
         word = f"{word.upper()} for {ago(seconds)}"
     word += f": {there.reason}" if there.reason else ""
     if there.campaign and there.campaign != "running" and there.state != "ended":
@@ -86,9 +95,17 @@ def _clock(seconds: float) -> str:
     return f", its clock is {ago(abs(seconds))} {'ahead' if seconds > 0 else 'behind'}"
 
 
-def by_host(state: State, found: Mapping[str, FindingTally]) -> Sequence[HostSummary]:
-    """Return the hosts in the order of the campaign."""
-    return list(host_summaries(state, found).values())
+def waits_for(run: Path, command: Command) -> str:
+    """Return what a pending command waits for if that is a host; else an empty string."""
+    with contextlib.suppress(CliError):
+        state, wanted = standing(run).state, encode_command(command)
+        for status in reversed(waiting_commands(state)):
+            if status.command == wanted:
+                return status.text
+        lost = [h.name for h in state.hosts.values() if h.state == LOST]
+        if lost and not getattr(command, "instance", ""):  # other hosts have answered
+            return f"waits until {listed(lost)} {'is' if len(lost) == 1 else 'are'} connected again"
+    return ""
 
 
 class HostNews:
@@ -114,6 +131,13 @@ class HostNews:
         return out
 
 
+def lost_text(hosts: Iterable[Host]) -> str:
+    """Return ``1 of 3 hosts lost`` for a progress line; an empty string if none is."""
+    every = list(hosts)
+    lost = sum(h.state == LOST for h in every)
+    return f"{lost:,} of {several(len(every), 'host')} lost" if lost else ""
+
+
 def preparing(hosts: Iterable[Host], most: int = 3) -> str:
     """Return what is done before hosts can fuzz; an empty string if nothing is."""
     waiting = [h for h in hosts if h.state in ("connecting", "preparing")]
@@ -122,4 +146,5 @@ def preparing(hosts: Iterable[Host], most: int = 3) -> str:
         for h in waiting[:most]
     ]
     more = len(waiting) - most
-    return "  ".join([*parts, f"and {several(more, 'host')} more"] if more > 0 else parts)
+    rest = [f"and {several(more, 'more host')}"] if more > 0 else []
+    return "  ".join([*parts, *rest])

@@ -16,6 +16,7 @@ from fuzztui.cli.arguments import (
     percent,
     seconds,
 )
+from fuzztui.cli.cluster_options import add_cluster
 from fuzztui.cli.since import add_changes
 
 
@@ -89,6 +90,15 @@ def add_score(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
     add_corpus_folders(parser, "inputs to score")
     add_jobs(parser)
+    add_cluster(parser, "parts of the mutants")
+    parser.add_argument(
+        "--parts",
+        metavar="N",
+        type=count,
+        default=0,
+        help="with --cluster: the number of parts (default: three for each slot, of at least 60 "
+        "mutants)",
+    )
     parser.add_argument(
         "--budget",
         metavar="TIME",

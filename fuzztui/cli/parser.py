@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fuzztui.base.suggest import meant, near
-from fuzztui.cli import corpus_options
+from fuzztui.cli import cluster_options, corpus_options
 from fuzztui.cli.arguments import Run
 from fuzztui.cli.engine_options import add_comparisons, add_mutators, add_targets, add_types
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
@@ -111,6 +111,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "export": add_export,
     "coverage": add_coverage,
     "corpus": corpus_options.corpus,
+    "cluster": cluster_options.cluster,
     "mutate": add_mutate,
     "mutators": add_mutators,
     "targets": add_targets,
@@ -134,7 +135,11 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
 }
 
 
-_WORDS = {"corpus": corpus_options.WORDS, "hosts": HOSTS_WORDS}
+_WORDS = {
+    "cluster": cluster_options.WORDS,
+    "corpus": corpus_options.WORDS,
+    "hosts": HOSTS_WORDS,
+}
 """Commands whose second word has options of its own."""
 
 _FORMER = {"operators": "mutators"}

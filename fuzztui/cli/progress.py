@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -91,6 +92,33 @@ class Estimate:
         """Clear the line, if it is shown."""
         if self._shown:
             self._counter.clear()
+
+
+PROGRESS_EVERY_S = 10.0
+"""Seconds between two progress lines if stderr is not a terminal."""
+
+
+class TextLine:
+    """One progress line, rewritten, on a terminal; otherwise a message every ``every_s``."""
+
+    def __init__(self, every_s: float) -> None:
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._every_s = every_s
+        self._due = 0.0
+
+    def show(self, text: str) -> None:
+        """Show a text, or leave it out if a message is not due."""
+        if self._terminal:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r\x1b[K{visible(text)[:width]}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() >= self._due:
+            self._due = time.monotonic() + self._every_s
+            say(text)
+
+    def clear(self) -> None:
+        """Clear the line."""
+        if self._terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 SILENT_S = 1.0

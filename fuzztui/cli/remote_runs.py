@@ -23,10 +23,12 @@ from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
+from fuzztui.remote.access import user_name
 from fuzztui.remote.client import ControlClient, RemoteError
+from fuzztui.remote.lock import running
 from fuzztui.remote.mirrored import Origin, RunUser, origin_of
 
-COMMANDS: Final = ("attach", "status", "events", "ctl")
+COMMANDS: Final = ("attach", "status", "events", "ctl", "types", "mutators", "comparisons")
 """Commands that accept a run on another machine."""
 
 _SPEC = re.compile(r"((?:[^\s@:/]+@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s@:/]+)):(.*)", re.DOTALL)
@@ -81,9 +83,10 @@ def mirrored(address: str, run: str, *, read_only: bool) -> Iterator[Mirror]:
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(temporary_directory("fuzztui-mirror-")))
         errors = stack.enter_context((directory / "errors").open("w+b"))
-        argv = [sys.executable, "-P", "-m", "fuzztui.hosts.mirror", str(directory), address, run]
+        argv = [sys.executable, "-P", "-m", "fuzztui.hosts.mirror"]
+        argv += ["--read-only"] if read_only else []
         process = subprocess.Popen(
-            [*argv, *(["--read-only"] if read_only else [])],
+            [*argv, "--", str(directory), address, run],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=errors,
@@ -100,6 +103,9 @@ def user_of(run: Path, mirror: Mirror | None, *, read_only: bool = False) -> Run
     """Return what the supervisor of a run allows this user."""
     origin = None if mirror is None else mirror.origin
     why = "opened with --read-only" if read_only else ""
+    owner = run.stat().st_uid
+    if mirror is None and os.geteuid() not in (0, owner) and running(run) is None:
+        why = why or f"the run belongs to {user_name(owner)}"  # without a supervisor to ask
     try:
         client = ControlClient(run, "tui")
     except RemoteError:
@@ -118,7 +124,7 @@ def _caught_up(directory: Path, address: str, died: Callable[[], str]) -> Origin
             if reason := died():
                 raise CliError(reason, NOT_RUNNING)
             if origin is None:
-                progress.show_text(f"connecting to {address}")
+                progress.show_text(_preparing(directory, address))
             else:
                 with contextlib.suppress(LogError):
                     reader = reader or LogReader(directory)
@@ -130,6 +136,14 @@ def _caught_up(directory: Path, address: str, died: Callable[[], str]) -> Origin
             time.sleep(_POLL_S)
     finally:
         progress.clear()
+
+
+def _preparing(directory: Path, address: str) -> str:
+    try:
+        done, size = map(int, (directory / "copying").read_text().split())
+    except (OSError, ValueError):
+        return f"connecting to {address}"
+    return f"copying the log of {address}: {done / 1e6:,.1f} of {size / 1e6:,.1f} MB"
 
 
 def _last_words(process: subprocess.Popen[bytes], errors: BinaryIO) -> str:

@@ -107,7 +107,7 @@ def _measured(state: State, run: Path | None) -> tuple[int, Coverage]:
     inputs = corpus_inputs(run_dir, state)
     progress = Estimate()
     try:
-        files = instrumented_files(run_dir)
+        files = instrumented_files(run_dir, campaign)
         show = partial(progress.show, "coverage: inputs")
         executed = executed_lines(campaign, run_dir, files, inputs, show)
     except SupervisorError as e:

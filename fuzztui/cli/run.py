@@ -14,7 +14,8 @@ from fuzztui.base.shards import Shard
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
 from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.model import Tables
-from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
+from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
+from fuzztui.campaign.schema import HOSTS
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.headless import exit_code, follow
@@ -24,6 +25,7 @@ from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
+from fuzztui.merge.parts import inner_parts
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running
 from fuzztui.supervise.daemon import start
@@ -49,8 +51,15 @@ def run(options: argparse.Namespace) -> int:
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
+    if inner_parts(RunDir(where)):
+        raise CliError(
+            f"{where}: is a merged run, which cannot be continued; continue the runs that it is "
+            "made of, and merge them again",
+            USAGE,
+        )
     loaded = with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
+        loaded = _same_hosts(loaded, where)
         _same_campaign(loaded, where)
         if running(where):
             say(f"the campaign is already running: rejoining {where}")
@@ -212,6 +221,30 @@ _IDENTITY = (
     ("target", "command"),
     ("target", "generator"),
 )
+
+
+def _same_hosts(loaded: FrozenCampaign, where: Path) -> FrozenCampaign:
+    """Return the campaign with the hosts of its run, if none are named now.
+
+    Raises :class:`CliError` if the run has instances of this machine, which a hub cannot continue.
+    """
+    try:
+        before = load(where / "campaign.toml")
+    except CampaignError:
+        return loaded  # reported by _same_campaign
+    if loaded.campaign.hosts:
+        if not before.campaign.hosts and _has_executed(where):
+            raise CliError(
+                f"{where} was started without hosts, and its instances cannot move to others; "
+                "use --new to start a run on hosts",
+                USAGE,
+            )
+        return loaded
+    if not (hosts := before.campaign.hosts):
+        return loaded
+    say(f"the run continues on its hosts: {', '.join(place.name for place in hosts)}")
+    campaign = replace(loaded.campaign, hosts=hosts)
+    return replace(loaded, campaign=campaign, frozen={**loaded.frozen, HOSTS: before.frozen[HOSTS]})
 
 
 def _same_campaign(loaded: FrozenCampaign, where: Path) -> None:

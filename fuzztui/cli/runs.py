@@ -15,6 +15,7 @@ from fuzztui.cli import damage
 from fuzztui.cli.origins import has_begun, is_run, newest, refuse_other_run
 from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
+from fuzztui.cli.remote_runs import spec_of
 from fuzztui.cli.samples import named
 from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.model.host_summary import LOST, NO_HUB, TROUBLE
@@ -62,6 +63,11 @@ def find_run(given: Path | None) -> Path:
         return _only_or_latest(given, trees.nothing())
     if len(given.parts) == 1 and is_run(Path("runs") / given):
         return (Path("runs") / given).absolute()
+    if spec := spec_of(given):
+        raise CliError(
+            f"{given}: this command is for runs of this machine; run it there: ssh {spec[0]}",
+            USAGE,
+        )
     known = [path.name for path in Path("runs").glob("*") if is_run(path)]
     offer = meant(near(given.name, known))
     raise CliError(f"{given}: there is no such run directory{offer}", NOT_RUNNING)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -15,13 +14,15 @@ from typing import Any
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.cli.cluster import cluster_of
 from fuzztui.cli.gates import judge, read_baseline
 from fuzztui.cli.matrix import keep_matrix, matrix_lines, write_matrix
 from fuzztui.cli.mutant_lines import percent, summary_line
 from fuzztui.cli.mutants import AFL, found, own_campaign, python_campaign, survivors_table
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
-from fuzztui.cli.progress import time_left
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal
+from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
 from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.score_cluster import score_on_cluster
 from fuzztui.cli.since import code_changes, in_scopes, nothing_changed
 from fuzztui.inprocess.ask import ask
 from fuzztui.model.fold import apply
@@ -42,9 +43,6 @@ from fuzztui.wire.events import (
 )
 from fuzztui.wire.verdicts import ACCEPTED, EQUIVALENT
 
-_LINE_EVERY_S = 10.0
-"""Seconds between two progress lines if stderr is not a terminal."""
-
 
 def score(options: argparse.Namespace) -> int:
     """Run every mutant on every input of the corpus that could kill it; print the score."""
@@ -64,7 +62,11 @@ def score(options: argparse.Namespace) -> int:
     corpus = corpus_of(run, options.corpus)
     if options.shard is not None:
         options.overrides.append(f"engine.shard={options.shard}")
-    campaign = python_campaign(run / "campaign.toml", options.overrides)
+    narrowed = [*options.overrides]
+    campaign = python_campaign(run / "campaign.toml", narrowed)
+    cluster = cluster_of(options, campaign.cluster)
+    if options.parts and cluster is None:
+        raise CliError("--parts is for --cluster, or a campaign with [cluster]", USAGE)
     code = code_changes(options)
     if code is not None:
         every = found(campaign).mutants.values()
@@ -74,7 +76,7 @@ def score(options: argparse.Namespace) -> int:
             if options.json:
                 print(json.dumps({"mutants": [], "exact": True, "corpus": [*map(str, corpus)]}))
             return DONE
-        narrowed = [*options.overrides, in_scopes(wanted)]
+        narrowed.append(in_scopes(wanted))
         campaign = python_campaign(run / "campaign.toml", narrowed)
     try:
         verdicts = read_mutant_verdicts(verdicts_file(RunDir(run)))  # before minutes of scoring
@@ -85,10 +87,26 @@ def score(options: argparse.Namespace) -> int:
         verdicts = {id_: v for id_, v in verdicts.items() if options.shard.has(id_)}
         if matrix is not None:
             matrix = matrix.with_stem(f"{matrix.stem}-{options.shard.number}-{options.shard.of}")
-    directory = run / "out" / "main"
-    result = ask_score(
-        campaign, directory, corpus, jobs=options.jobs, within_s=options.budget, matrix=matrix
-    )
+    if cluster is not None:
+        result = score_on_cluster(
+            RunDir(run),
+            campaign,
+            cluster,
+            corpus,
+            overrides=narrowed,
+            mutants=len(found(campaign).mutants),
+            jobs=options.jobs,
+            parts=options.parts,
+            within_s=options.budget,
+            matrix=matrix,
+        )
+        if matrix is not None:
+            keep_matrix(matrix, result, {})
+    else:
+        directory = run / "out" / "main"
+        result = ask_score(
+            campaign, directory, corpus, jobs=options.jobs, within_s=options.budget, matrix=matrix
+        )
     if code is not None:
         wanted_ids = {m.id for m in wanted}
         verdicts = {id_: v for id_, v in verdicts.items() if id_ in wanted_ids}
@@ -139,7 +157,7 @@ def ask_score(
     which the kill matrix is kept; then the matrix is a part of the result. ``names``: the names
     of files in the matrix, if the corpus has copies of them.
     """
-    progress = _Progress(sys.stderr.isatty())
+    progress = _Progress()
     limits = ["--jobs", str(jobs), "--within", str(within_s)]
     if matrix is not None:
         limits += ["--matrix", str(matrix)]
@@ -161,11 +179,10 @@ def ask_score(
 
 
 class _Progress:
-    """One progress line, rewritten, on a terminal; otherwise a line every ``_LINE_EVERY_S``."""
+    """One progress line, from the engine's reports."""
 
-    def __init__(self, terminal: bool) -> None:
-        self._terminal = terminal
-        self._due = 0.0
+    def __init__(self) -> None:
+        self._line = TextLine(PROGRESS_EVERY_S)
         self._began: dict[str, tuple[float, int]] = {}
         """Time and steps done at the first report of each part."""
 
@@ -176,18 +193,11 @@ class _Progress:
         now = time.monotonic()
         began, first = self._began.setdefault(str(report.get("what")), (now, done))
         part += time_left(now - began, done - first, total - done)
-        text = visible(f"{part}, {several(report.get('killed', 0), 'mutant')} killed")
-        if self._terminal:
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r\x1b[K{text[:width]}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() >= self._due:
-            self._due = time.monotonic() + _LINE_EVERY_S
-            say(text)
+        self._line.show(f"{part}, {several(report.get('killed', 0), 'mutant')} killed")
 
     def clear(self) -> None:
         """Clear the line."""
-        if self._terminal:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._line.clear()
 
 
 # ------------------------------------------------------------------ the report

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuzztui.base.signals import is_by_signal, signal_name
 from fuzztui.base.text import ago, brief, several
-from fuzztui.cli.host_lines import by_host, host_lines, host_rows
+from fuzztui.cli.host_lines import host_lines, host_rows
 from fuzztui.cli.mutant_lines import found_rows, status_rows
 from fuzztui.cli.mutators import mixture_rows
 from fuzztui.cli.origins import is_run
@@ -31,7 +31,7 @@ from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.host_summary import is_reached
+from fuzztui.model.host_summary import host_summaries, is_reached
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
@@ -270,7 +270,7 @@ def status_text(run: Path, now: RunStatus) -> str:
     lines = [f"{name:<9} {brief(text)}" for name, text in rows]
     shown, folded = folded_slots(state)
     found = tallies(state)
-    for host in by_host(state, found):
+    for host in host_summaries(state, found).values():
         lines += host_lines(host, state, now.gone_s)
         for i in (i for i in shown if i.host == host.name):
             lines += [f"  {line}" for line in _instance_lines(i, now, found)]
@@ -343,7 +343,7 @@ def _lost(now: RunStatus) -> str:
 
 def _word(i: Instance, state: State) -> str:
     """The label of an instance's state; passive instances have a label of their own."""
-    if not is_reached(state, i) and i.state not in ENDED:
+    if not is_reached(state, i) and i.state not in ENDED and i.state != "waiting":
         return f"? {brief(i.state)}"
     if i.id == ORACLE:
         return ORACLE

@@ -22,7 +22,7 @@ from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, fold_all, no_records, open_session
 from fuzztui.corpus.choose import choose, missing_again
-from fuzztui.sync.exchange import Exchange, PassResult, SyncError, only_one
+from fuzztui.sync.exchange import DirectoryExchange, PassResult, SyncError, only_one
 from fuzztui.sync.names import check_own, default_name, digest, tag_of
 from fuzztui.sync.peers import About
 
@@ -46,7 +46,7 @@ def sync(options: argparse.Namespace) -> int:
         raise CliError(f"--name {name}: {why}", USAGE)
     progress = Estimate()
     about = _about(run, tag, options.overrides)
-    exchange = Exchange(run, directory, name, about, progress.show)
+    exchange = DirectoryExchange(run, directory, name, about, progress.show)
 
     first = True
 
@@ -151,7 +151,9 @@ def _tried(one_pass: Callable[[], None]) -> int:
 # ------------------------------------------------------------------ prune
 
 
-def _prune(run: RunDir, exchange: Exchange, options: argparse.Namespace) -> tuple[int, int]:
+def _prune(
+    run: RunDir, exchange: DirectoryExchange, options: argparse.Namespace
+) -> tuple[int, int]:
     """Drop entries of this run that cover nothing that others of its own do not cover.
 
     Only its own count: two runs that relied on each other's entries could both drop theirs.
@@ -183,7 +185,7 @@ def _sum(file: Path) -> str:
 
 def _show(
     result: PassResult,
-    exchange: Exchange,
+    exchange: DirectoryExchange,
     dropped: tuple[int, int] | None,
     options: argparse.Namespace,
 ) -> None:

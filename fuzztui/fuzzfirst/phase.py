@@ -13,11 +13,13 @@ import shutil
 from collections.abc import Coroutine
 
 from fuzztui.campaign import Campaign
+from fuzztui.campaign.cluster import ClusterConfig
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.backend import backend_for
 from fuzztui.fuzzfirst.budget_plan import parallel_mutants, plan_of
 from fuzztui.fuzzfirst.context import CampaignStopping, MutantPhaseContext
 from fuzztui.fuzzfirst.corpora import Corpora
+from fuzztui.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
 from fuzztui.fuzzfirst.supply import MutantSupply
 from fuzztui.fuzzfirst.turn import Turn, TurnResources, turn_directories
 from fuzztui.fuzzfirst.turn_budget import TurnBudget
@@ -54,6 +56,8 @@ class MutantPhase:
         self._backend = backend_for(campaign, run_dir)
         self._corpora = Corpora(campaign, run_dir, self._backend)
         self._supply = MutantSupply(campaign, run_dir, self._backend, context)
+        if campaign.mutants["cluster"]:
+            launcher = PlacedLauncher(launcher, ClusterConfig.of(campaign.cluster))
         self._resources = TurnResources(
             campaign, run_dir, launcher, context, self._backend, self._corpora
         )
@@ -109,6 +113,9 @@ class MutantPhase:
             await self._supply.close()
 
     async def _prepare(self) -> None:
+        if self._campaign.mutants["cluster"]:
+            self._told("asking the workers of the cluster")
+            await asyncio.to_thread(refuse_unfit_workers, self._campaign, self._run_dir)
         self._told("preparing the target's source for mutants")
         await self._backend.prepare(self._told)
         self._told("running the seeds on the target")

@@ -234,7 +234,9 @@ async def _start(argv: list[str]) -> HostProcess:
         )
     except OSError as e:
         raise HostError(
-            f"{argv[0]} cannot be run: {e.strerror}", "install an ssh client (openssh-client)"
+            f"{argv[0]} cannot be run: {e.strerror}",
+            "install an ssh client (openssh-client)",
+            lasting=True,
         ) from None
     assert process.stdin is not None and process.stdout is not None
     opened = HostProcess(process, process.stdin, process.stdout)
@@ -312,15 +314,18 @@ def _failure(place: HostPlace, fields: dict[str, Any]) -> HostError:
         return HostError(
             f"{python} on the host is Python {text.get('version', '')}, fuzztui needs 3.11",
             f'{install}write [hosts] "{place.address}" = {{ python = "{which}" }}',
+            lasting=True,
         )
     if what == "system":
         system = text.get("system", "")
-        return HostError(f"the host runs {system}, and fuzztui needs Linux", "use another host")
+        reason = f"the host runs {system}, and fuzztui needs Linux"
+        return HostError(reason, "use another host", lasting=True)
     if what == "psutil":
         return HostError(
             f"psutil does not run on the host ({text.get('machine', '')}): {why}",
             f"the shipped one is for {os.uname().machine}; install the host's own there: "
             f"{python} -m pip install 'psutil>=6'",
+            lasting=True,
         )
     if what == "disk":
         return HostError(f"the host's disk is full: {path}: {why}", "free some 10 MB there")
@@ -328,10 +333,12 @@ def _failure(place: HostPlace, fields: dict[str, Any]) -> HostError:
         return HostError(
             f"the host's cache cannot be written: {path}: {why}",
             "make the directory writable there, or set XDG_CACHE_HOME in the shell's start-up file",
+            lasting=True,
         )
     if what == "damaged":
         return HostError("fuzztui arrived damaged on the host", "try again")
     if what in ("foreign", "cache"):
         belongs = "belongs to another user" if what == "foreign" else "cannot be used"
-        return HostError(f"{path} on the host {belongs}", "remove that directory there")
+        reason = f"{path} on the host {belongs}"
+        return HostError(reason, "remove that directory there", lasting=True)
     return HostError(f"fuzztui cannot be unpacked on the host: {path}: {why}", "correct that there")

@@ -329,7 +329,7 @@ class _Visitor:
     def replied(self, reply: dict[str, Any]) -> None:
         """No commands are sent."""
 
-    def pong(self, running: int | None, trouble: str) -> None:
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
         """The host is alive."""
 
     def changed(self, state: str, reason: str) -> None:

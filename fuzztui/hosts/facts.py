@@ -18,7 +18,6 @@ from fuzztui.afl.launcher import afl_version
 from fuzztui.base.cpus import usable_cpus
 from fuzztui.base.files import read_if_regular
 from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.rundir import RunDir, SupervisorError, Unfit
 from fuzztui.campaign.schema import AFL
 from fuzztui.hosts.receive import campaign_here
@@ -49,10 +48,8 @@ def host_facts(run: Path, body: Mapping[str, Any]) -> dict[str, Any]:
     else:
         found = _machine(Path(str(body.get("path") or run)).expanduser())
         if body.get("engine") == AFL:
-            found["afl"] = {
-                "path": shutil.which("afl-fuzz") or "",
-                "version": afl_version("afl-fuzz"),
-            }
+            fuzzer = shutil.which("afl-fuzz") or ""
+            found["afl"] = {"path": fuzzer, "version": afl_version(fuzzer) if fuzzer else ""}
     if body.get("remove") is True and run.parent == Path(CHECKS).expanduser() and run.name != "..":
         shutil.rmtree(run, ignore_errors=True)
     return found
@@ -94,13 +91,11 @@ def _line(path: Path) -> str:
 def _target(run: Path, text: str) -> dict[str, Any]:
     """Whether the campaign's target can be started here: ``problem`` ("": it can), ``advice``."""
     try:
-        loaded = load(RunDir(run).campaign, text=campaign_here(text, run))
-        refuse_missing_extras(loaded)
+        # What needs an extra of fuzztui (types, the order of mutants) is done at the hub.
+        campaign = load(RunDir(run).campaign, text=campaign_here(text, run)).campaign
     except CampaignError as e:
         first = e.problems[0]
-        problem, _, advice = first.text.rpartition("; ")
-        return {"problem": problem or advice, "key": first.key, "advice": advice if problem else ""}
-    campaign = loaded.campaign
+        return {"problem": first.text, "key": first.key}
     try:
         if campaign.kind == AFL:
             return _program(campaign)

@@ -16,6 +16,7 @@ from typing import Final
 
 from fuzztui.base.text import visible
 from fuzztui.hosts.place import HostError
+from fuzztui.jobs.tls import CA, KEY
 
 SHIPPED: Final = "shipped"
 """The directory in the host's run that has the files."""
@@ -190,6 +191,8 @@ def _walk(root: Path, *, source: bool) -> Iterator[tuple[Path, str, int]]:
 
 def _skipped(where: str, name: str, *, source: bool) -> bool:
     if name in ("__pycache__", ".git", ".hg", ".svn"):
+        return True
+    if all(Path(where, name, part).exists() for part in (CA, KEY)):  # of a cluster: a secret
         return True
     if not source:
         return False

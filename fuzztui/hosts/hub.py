@@ -21,11 +21,14 @@ from typing import Any
 import fuzztui
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
 from fuzztui.hosts.exchange import HostExchange
+from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.routing import HostRouter
+from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.instances.life import EndReason
@@ -99,13 +102,15 @@ class Hub:
                 "raise campaign.budget (or the stop condition) to continue"
             )
         # Each host spends its own budget; the hub only ends what no host can see alone.
-        alone = replace(campaign, budget_s=0.0, budget_trials=0)
-        self._limits = CampaignLimits(alone, running_time(self.state))
+        self._alone = replace(campaign, budget_s=0.0, budget_trials=0)
+        self._limits = CampaignLimits(self._alone, running_time(self.state))
         self._tasks = Tasks(self.record)
         self._over = asyncio.Event()
         self._end_reason: EndReason | None = None
         self._left = False
         """Whether only the hub ends, and the hosts continue."""
+        self._linked = False
+        """Whether hosts are connected to; before, mutants are ranked here."""
         self._stopping_since = 0.0
         self.exchange = HostExchange(
             run_dir, [host_instances(place)[0] for place in campaign.hosts], self._warn
@@ -138,7 +143,7 @@ class Hub:
     @property
     def hosts(self) -> Iterable[str]:
         """The names of the hosts."""
-        return self.members
+        return [place.name for place in self._campaign.hosts]
 
     def setup(self) -> None:
         """Build what is the same on all hosts. Blocking. Raises SupervisorError."""
@@ -150,8 +155,14 @@ class Hub:
         if once or kind_named(campaign.kind).analysis:
             launcher = launcher_for(campaign.kind)
             self._first_events += launcher.setup(campaign, self._run_dir, self._progress)
-        self._progress("reading the entries of an earlier hub")
-        self.exchange.load()
+        if campaign.kind != AFL:  # findings are run and minimised here, too
+            try:
+                self._run_dir.expose_package(campaign.kind)
+                spec = self._run_dir.supervisor / "spec.json"
+                write_spec(spec, campaign, self._run_dir.instance("main"))
+            except OSError as e:
+                raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
+        self.exchange.load(self._progress)
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Run the campaign until it has ended on all hosts, after :meth:`setup`.
@@ -166,7 +177,11 @@ class Hub:
         self.router = HostRouter(self, self.log_name)
         await asyncio.to_thread(self._sharing.share_all)
         access = self._sharing.access
-        self._server = ControlServer(self._run_dir.path, self.router.submit, access)
+        files = HostFiles(self._run_dir.path, self.state, self.members)
+        await asyncio.to_thread(files.begin)
+        self._server = ControlServer(
+            self._run_dir.path, self.router.submit, access, fetch=files.fetch
+        )
         with contextlib.suppress(OSError):  # tried again below, and reported there
             await self._server.listen()
         tasks = self._tasks
@@ -182,6 +197,7 @@ class Hub:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         ready()
         ranked = await self._rank()
+        self._linked = ranked
         links = [tasks.spawn(self._run_member(m)) for m in self.members.values() if ranked]
         await self._over.wait()
         if links and not self._left:  # they note the end of their hosts
@@ -202,13 +218,21 @@ class Hub:
         def progress(text: str) -> None:
             self.record(CampaignState("starting", text))
 
+        ranking = asyncio.ensure_future(rank_once(self._campaign, self._run_dir, progress))
+        over = asyncio.ensure_future(self._over.wait())
         try:
-            await rank_once(self._campaign, self._run_dir, progress)
+            await asyncio.wait({ranking, over}, return_when=asyncio.FIRST_COMPLETED)
+            if ranking.done():
+                ranking.result()
+                return True
         except (SupervisorError, OSError) as e:
             self._end_reason = EndReason("failed", str(e))
             self._over.set()
-            return False
-        return True
+        finally:
+            for task in (ranking, over):
+                task.cancel()
+            await asyncio.gather(ranking, over, return_exceptions=True)
+        return False
 
     def _begin(self) -> None:
         """Record the start of the campaign, or of another hub."""
@@ -240,6 +264,12 @@ class Hub:
         for name, known in state.hosts.items():
             if known.campaign in ENDED and (known.campaign != "finished" or self._changed):
                 self.record(HostState(name, "connecting"))  # started again
+        gone = [h for h in state.hosts.values() if h.name not in self.members]
+        for host in (h for h in gone if h.campaign not in ENDED):
+            self._warn(
+                f"{host.name} is no longer one of the campaign's hosts; its campaign continues: "
+                f"fuzztui ctl {host.address}:{host.run} stop ends it"
+            )
         self.record(*self._log.repairs, *self._sharing.notes)
         self._clock.save()
         self.flush()
@@ -258,6 +288,18 @@ class Hub:
         """Whether the campaign, or the hub, is being ended."""
         return self._left or self._end_reason is not None
 
+    @property
+    def budget_raised(self) -> bool:
+        """Whether hosts may run with a smaller budget of an earlier hub."""
+        old, new = (self.state.budget_s, self.state.budget_trials), self._campaign
+        pairs = ((old[0], new.budget_s), (old[1], new.budget_trials))
+        return self._changed and any(was and (not now or now > was) for was, now in pairs)
+
+    @property
+    def writable(self) -> bool:
+        """Whether the log can be written."""
+        return self._log.writable
+
     def request(self, host: str, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor on a host; False if it is not connected."""
         return self.members[host].request(request)
@@ -270,6 +312,8 @@ class Hub:
     def stopping(self, by: str) -> None:
         """Note that a user stops the campaign on all hosts."""
         self._stop(EndReason("stopped", f"stopped by {by}" if by else "stopped"))
+        if not self._linked:
+            self._over.set()
 
     def run_deleted(self) -> None:
         """End because the run directory, its log or its lock was deleted: the hosts continue."""
@@ -282,6 +326,7 @@ class Hub:
     # --------------------------------------------------------------- decisions
 
     def _react(self, event: Event) -> None:
+        self._sharing.saw(event)
         if self._notifier:
             self._notifier.saw(event)
 
@@ -309,7 +354,12 @@ class Hub:
             self.record(CampaignState("running"))
         elif living == {"paused"} and state.state in ("starting", "running"):
             self.record(CampaignState("paused"))
-        if reason := self._limits.reached(state, running_time(state, self._clock.now())):
+        running = running_time(state, self._clock.now())
+        if any(m.is_living and not m.is_heard for m in self.members.values()):
+            # What it finds is not known here: it does not count as a time without news.
+            self._limits = CampaignLimits(self._alone, running)
+        reason = self._limits.reached(state, running)
+        if reason and self.writable:  # else no command can be given; the state stays
             self._stop(reason)
             self.router.submit(Stop(), "fuzztui")
         return None

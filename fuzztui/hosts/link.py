@@ -14,15 +14,16 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
-from fuzztui.base.bounds import real
+from fuzztui.base.bounds import real, whole
 from fuzztui.hosts.bundle import HostProcess
 from fuzztui.hosts.place import HostError
 from fuzztui.hosts.protocol import (
     LINK_PROTO,
     PING_S,
     SILENCE_S,
+    LinkLines,
     frame,
     number,
     to_bytes,
@@ -35,6 +36,10 @@ from fuzztui.wire.events import Record
 PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds between two attempts to connect; the last one is repeated. Up to a quarter is added at
 random: an sshd refuses many connections that begin at the same time."""
+
+STABLE_S = 30.0
+"""Seconds after which a connection counts as a good one, and the first pause is short again: a host
+that breaks each connection at once would otherwise fill the log."""
 
 HELLO_S = 60.0
 """Seconds for the first message, which may need a copy of fuzztui on the host first."""
@@ -86,8 +91,11 @@ class LinkUser(Protocol):
     def replied(self, reply: dict[str, Any]) -> None:
         """Take an answer of the host's supervisor to a request."""
 
-    def pong(self, running: int | None, trouble: str) -> None:
-        """Take the answer to a ping: the supervisor's pid, and why it cannot write its log."""
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
+        """Take the answer to a ping: the supervisor's pid, and why it cannot write its log.
+
+        ``last``: the last record of its log, if no supervisor runs.
+        """
 
     def changed(self, state: str, reason: str) -> None:
         """Take a new state of the connection (:data:`~fuzztui.wire.events.HOST_STATES`)."""
@@ -102,37 +110,46 @@ class HostLink:
         user: LinkUser,
         *,
         queues: Sequence[str] = (),
+        outside: Sequence[str] = (),
         crashes: bool = False,
         patient: bool = True,
     ) -> None:
-        """``patient``: whether the first attempt is repeated, too; else its error is raised."""
+        """
+        :param queues: instances whose entries are wanted, but for those that were imported from
+            instances whose names begin with one of ``outside``.
+        :param crashes: whether inputs of findings are wanted.
+        :param patient: whether the first attempt is repeated, too; else its error is raised.
+        """
         self._open = open_
         self._patient = patient
         self._user = user
-        self._queues = queues
-        self._crashes = crashes
+        self._wanted = {"queues": [*queues], "outside": [*outside], "crashes": crashes}
         self._process: HostProcess | None = None
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._heard = 0.0
+        self._heard = self._since = 0.0
+        self._taking = False
+        """Whether the user takes records, which may take long: nothing is read meanwhile."""
         self.connected = False
         self.answer_s = -1.0
         """Seconds that the last ping took; -1: none was answered yet."""
 
-    async def run(self) -> None:
-        """Stay connected until the task is cancelled or the server ends on purpose."""
+    async def run(self) -> NoReturn:
+        """Stay connected until the task is cancelled."""
         attempts = 0
         while True:
             try:
                 self._user.changed("connecting", "")
                 await self._connection()
-                return
             except (LinkLost, HostError, OSError, ProtocolError) as e:
                 if not self._patient and not self.connected:
                     raise
-                attempts = 0 if self.connected else attempts + 1
+                lasted = time.monotonic() - self._since
+                attempts = 0 if self.connected and lasted > STABLE_S else attempts + 1
                 self.connected = False
-                pause = PAUSES_S[min(attempts, len(PAUSES_S) - 1)] * (1 + random.random() / 4)
+                pause = PAUSES_S[min(max(attempts, 1), len(PAUSES_S)) - 1] * (
+                    1 + random.random() / 4
+                )
                 self._user.changed("lost", str(e))
             finally:
                 self.connected = False
@@ -170,13 +187,14 @@ class HostLink:
 
     # -------------------------------------------------------------- connection
 
-    async def _connection(self) -> None:
-        """One connection, from its start to its end on purpose. Raises LinkLost."""
+    async def _connection(self) -> NoReturn:
+        """One connection, from its start to its end. Raises LinkLost."""
         self._process = process = await self._open()
-        began = self._heard = time.monotonic()
+        self._since = self._heard = time.monotonic()
+        lines = LinkLines(process.stdout, self._hear)
         try:
-            hello = await self._hello(process.stdout, began)
-            reading = asyncio.ensure_future(self._read(process.stdout))
+            hello = await self._hello(lines, self._since)
+            reading = asyncio.ensure_future(self._read(lines))
             pinging = asyncio.ensure_future(self._ping())
             following = asyncio.ensure_future(self._follow(hello))
             tasks = {reading, pinging, following}
@@ -185,9 +203,7 @@ class HostLink:
                     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                     for task in done:
                         task.result()  # raises what ended the connection
-                    if reading in done or pinging in done:
-                        return
-                    tasks -= done
+                    tasks -= done  # `following` is short
             finally:
                 for task in (reading, pinging, following):
                     task.cancel()
@@ -197,12 +213,15 @@ class HostLink:
                 if not answer.done():
                     answer.set_exception(LinkLost("the connection was lost"))
 
-    async def _hello(self, stdout: asyncio.StreamReader, began: float) -> Hello:
+    def _hear(self) -> None:
+        self._heard = time.monotonic()
+
+    async def _hello(self, lines: LinkLines, began: float) -> Hello:
         junk = 0
         try:
             async with asyncio.timeout(HELLO_S):
                 while True:
-                    line = await stdout.readline()
+                    line = await lines.next()
                     if not line:
                         raise await self._lost()
                     with contextlib.suppress(ProtocolError):
@@ -216,8 +235,6 @@ class HostLink:
                         raise LinkLost("the host prints text, and no server answers")
         except TimeoutError:
             raise LinkLost(f"no answer within {HELLO_S:.0f} s") from None
-        except ValueError:
-            raise LinkLost("the host sends a line without an end") from None
         if body.get("proto") != LINK_PROTO:
             raise LinkLost(f"the host speaks another protocol ({str(body.get('version'))[:40]})")
         now, wall = time.time(), real(body.get("wall"))
@@ -239,22 +256,22 @@ class HostLink:
         after = await self._user.connected(hello)
         self.connected = self._patient = True
         if after is not None:
-            wanted = {"after": after, "queues": [*self._queues], "crashes": self._crashes}
-            await self.send("follow", wanted)
+            await self.send("follow", {"after": after, **self._wanted})
 
-    async def _read(self, stdout: asyncio.StreamReader) -> None:
+    async def _read(self, lines: LinkLines) -> NoReturn:
         while True:
-            try:
-                line = await stdout.readline()
-            except ValueError:
-                raise LinkLost("the host sends a line without an end") from None
+            line = await lines.next()
             if not line:
                 raise await self._lost()
-            self._heard = time.monotonic()
             kind, body = unframe(line)
             match kind:
                 case "records":
-                    await self._user.arrived(_batch(body))
+                    self._taking = True
+                    try:
+                        await self._user.arrived(_batch(body))
+                    finally:
+                        self._taking = False
+                        self._hear()
                 case "reply":
                     self._user.replied(body)
                 case "answer":
@@ -264,23 +281,22 @@ class HostLink:
                 case "pong":
                     running = body.get("running")
                     trouble = str(body.get("trouble") or "")[:500]
-                    self._user.pong(running if type(running) is int else None, trouble)
+                    alive = running if type(running) is int else None
+                    self._user.pong(alive, trouble, whole(body.get("last"), 0))
                 case "bye":
-                    reason = str(body.get("reason"))[:500]
-                    if not reason:
-                        return
-                    raise LinkLost(reason)
+                    reason = str(body.get("reason") or "the server on the host has ended")
+                    raise LinkLost(reason[:500])
                 case _:
                     raise LinkLost(f"the host sends an unknown message {kind[:40]!r}")
 
-    async def _ping(self) -> None:
+    async def _ping(self) -> NoReturn:
         """Notice a silent connection. ssh itself notices a cut later, or never."""
         n = 0
         while True:
             await asyncio.sleep(PING_S)
             n += 1
             silent = time.monotonic() - self._heard
-            if silent > SILENCE_S:
+            if silent > SILENCE_S and not self._taking:
                 raise LinkLost(f"no answer for {silent:.0f} s")
             with contextlib.suppress(TimeoutError):  # a full pipe: the silence decides
                 async with asyncio.timeout(PING_S):

@@ -7,10 +7,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from fuzztui.base.files import read_regular
-from fuzztui.hosts.protocol import MAX_FILE
+from fuzztui.hosts.protocol import MAX_BATCH, MAX_FILE, to_text
+from fuzztui.log.files import CHECKPOINTS, SEALED
+from fuzztui.log.reader import LogReader
 from fuzztui.remote.access import account
 from fuzztui.remote.client import ControlClient, RemoteError
-from fuzztui.remote.mirrored import GONE
+from fuzztui.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.remote.protocol import ProtocolError
 
 _FOLDERS: Final = ("out", "minimised", "mutants")
@@ -29,16 +31,44 @@ def read_file(run: Path, relative: Any) -> bytes:
         or not (str(name) in _FILES or (name.parts[:1] and name.parts[0] in _FOLDERS))
     ):
         raise ProtocolError(f"{str(relative)[:100]!r} is no file of a run that others read")
-    path = (run / name).resolve()  # a target may have put a symlink there
-    if not path.is_relative_to(run.resolve()):
-        raise ProtocolError("the file is outside the run")
     try:
-        data = read_regular(path, MAX_FILE + 1)
+        data = _read(run, name)
     except FileNotFoundError:
-        raise ProtocolError(GONE) from None
+        data = _read_fetched(run, name)
     if len(data) > MAX_FILE:
         raise ProtocolError(f"the file is larger than {MAX_FILE >> 20} MiB")
     return data
+
+
+def _read(root: Path, name: PurePosixPath) -> bytes:
+    path = (root / name).resolve()  # a target may have put a symlink there
+    if not path.is_relative_to(root.resolve()):
+        raise ProtocolError("the file is outside the run")
+    return read_regular(path, MAX_FILE + 1)
+
+
+def _read_fetched(run: Path, name: PurePosixPath) -> bytes:
+    """Read a file that a hub has on one of its hosts. Raises ProtocolError, OSError."""
+    place = fetched_into(run)
+    if place is None:
+        raise ProtocolError(GONE)
+    if problem := fetch(run, str(name)):
+        raise ProtocolError(problem)
+    return _read(place, name)
+
+
+def read_log(run: Path, name: Any, offset: int) -> dict[str, Any]:
+    """Return a piece of a file of the log. Blocking.
+
+    Without a name: the number of the last sealed record, and the size of the file up to it.
+    Raises ProtocolError for another file, LogError, OSError.
+    """
+    if name is None:
+        last, size = LogReader(run).sealed()
+        return {"last": last, "size": size}
+    if name not in (SEALED, CHECKPOINTS):
+        raise ProtocolError(f"{str(name)[:40]!r} is no file of a log that is copied")
+    return {"data": to_text(read_regular(run / "log" / name, MAX_BATCH, offset))}
 
 
 def who_may(run: Path) -> dict[str, str]:

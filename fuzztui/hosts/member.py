@@ -6,37 +6,62 @@ import asyncio
 import contextlib
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final, Protocol
 
-from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.bounds import real, whole
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
-from fuzztui.hosts.entries import GaplessQueue
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
+from fuzztui.hosts.protocol import (
+    NAME,
+    PING_S,
+    to_bytes,
+)
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
+from fuzztui.hosts.storing import FULL_S, HostInputs
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.model.passive import OURS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, State
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import EntrySaved, Event, HostState, Message, PassiveInstance, Record
+from fuzztui.wire.events import (
+    EntrySaved,
+    Event,
+    FindingDescribed,
+    FindingSaved,
+    HostState,
+    InstanceHello,
+    Message,
+    PassiveInstance,
+    Record,
+)
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
 
+READ_S: Final = 15.0
+"""Seconds for a file that a user wants to see."""
+
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
 
+EXCHANGE_S: Final = 30.0
+"""Seconds until entries are sent again to a host that could not store them (its disk is full)."""
+
+AGAIN_S: Final = 300.0
+"""Seconds until the campaign on a host is started again that ran and cannot be started now."""
+
+ATTEMPTS: Final = 12
+"""Such attempts, after which the host is given up."""
+
 COMPARED: Final = 10_000
-"""Latest relayed records that are compared with the log of a host that was started again."""
+"""Latest relayed records of a host that are compared with its log after a reboot."""
 
 
 class MemberContext(Protocol):
@@ -60,6 +85,14 @@ class MemberContext(Protocol):
     @property
     def leaving(self) -> bool:
         """Whether the campaign, or the hub, is being ended."""
+
+    @property
+    def budget_raised(self) -> bool:
+        """Whether hosts may run with a smaller budget of an earlier hub."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the log of the hub can be written."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
@@ -92,24 +125,46 @@ class HostMember:
         self._index = index
         self._main = host_instances(place)[0]
         self._failure = ""
-        self._queue: GaplessQueue | None = None
-        self._refused = 0
-        """Records and files that are not this host's: only the first is reported."""
+        self._over = asyncio.Event()
+        """Set when the campaign over there has ended, or the host was given up."""
+        self._inputs = HostInputs(run_dir, place.name, self._main, context.record)
         self._known_upto = -1
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
+        self._log_upto = 0
+        """The last record of that log when it was connected to."""
+        self._read_upto = 0
+        """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
+        self._is_raised = context.budget_raised
+        """Whether the campaign over there is started again when its budget is used up."""
         self._starting = False
+        self._attempts = 0
+        """Failed attempts to start the campaign since it last ran."""
         self._steerable = False
         """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
-        self._link = HostLink(self._open, self, queues=[self._main], crashes=True)
+        others = (f"{name}_" for name in context.hosts if name != self._name)
+        self._outside = (HUB, *others)
+        self._link = HostLink(
+            self._open, self, queues=[self._main], outside=self._outside, crashes=True
+        )
 
     @property
     def campaign_state(self) -> str:
         """The state of the campaign over there; empty: not known yet."""
         return "failed" if self._failure else self._known.campaign
+
+    @property
+    def is_living(self) -> bool:
+        """Whether the campaign over there has not ended, as far as is known."""
+        return self.campaign_state not in ENDED
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether what happens over there is known."""
+        return self._link.connected and self._read_upto >= self._log_upto
 
     @property
     def end_reason(self) -> str:
@@ -123,13 +178,15 @@ class HostMember:
     async def run(self) -> None:
         """Relay the log until the campaign over there has ended."""
         link = asyncio.ensure_future(self._link.run())
+        over = asyncio.ensure_future(self._over.wait())
         try:
-            while not link.done() and self.campaign_state not in ENDED:
-                await asyncio.wait({link}, timeout=0.1)
+            if self.campaign_state not in ENDED:
+                await asyncio.wait({link, over}, return_when=asyncio.FIRST_COMPLETED)
             if link.done():
-                link.result()
+                link.result()  # raises what ended it
         finally:
-            tasks = [link, *self._tasks, *([self._sending] if self._sending else [])]
+            self._steerable = False
+            tasks = [link, over, *self._tasks, *([self._sending] if self._sending else [])]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -141,6 +198,14 @@ class HostMember:
         """Give the host up."""
         self._failure = reason
         self._record("failed", reason)
+        self._over.set()
+
+    async def read(self, file: str) -> bytes:
+        """Return a file of the run over there. Raises LinkLost, ProtocolError."""
+        answer = await self._link.ask("file", patience=READ_S, path=file)
+        if "error" in answer:
+            raise ProtocolError(str(answer["error"])[:500])
+        return to_bytes(answer.get("data"))
 
     def request(self, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor over there; False if it cannot be reached now."""
@@ -152,7 +217,7 @@ class HostMember:
 
     async def connected(self, hello: Hello) -> int | None:
         """Begin to relay; send and start the campaign if it is neither running nor ended."""
-        if hello.last and hello.hub != self._context.log_name:
+        if (hello.last or hello.hub) and hello.hub != self._context.log_name:
             whose = "another hub" if hello.hub else "no hub"
             self.failed(
                 f"{hello.run} over there is a run of {whose}: remove that directory, or give the "
@@ -162,6 +227,7 @@ class HostMember:
         after = await self._position(hello)
         self._record("connected", "", hello)
         self._known_upto, self._dead_pongs = -1, 0
+        self._read_upto, self._log_upto = after, hello.last
         if hello.running is None:
             if hello.last > after:
                 self._known_upto = hello.last
@@ -176,16 +242,26 @@ class HostMember:
 
     async def arrived(self, batch: Batch) -> None:
         """Store files, then log the records that name them."""
-        stored = await asyncio.to_thread(self._store, batch.files)
+        stored = await self._inputs.store(batch.files)
+        while not self._context.writable:  # what is not taken stays in the log over there
+            await asyncio.sleep(FULL_S)
         for record in batch.records:
             self._take(record)
-        for record in batch.records:
-            event = record.event
-            if isinstance(event, EntrySaved) and event.instance == self._main:
-                name = event.file.rpartition("/")[2]
-                if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
-                    self._context.exchange.found(self._main, name, data)
-        if 0 <= self._known_upto <= max((r.seq for r in batch.records), default=-1):
+        events = (r.event for r in batch.records)
+        named = {f"{e.instance}/{e.file}" for e in events if isinstance(e, EntrySaved)}
+        for path, data in stored.items():
+            instance, _, name = path.partition("/queue/")
+            if instance == self._main and path in named:
+                self._context.exchange.found(self._main, name, data)
+        if self._is_raised and self.campaign_state == "finished":
+            self._is_raised = False
+            self._record("connecting", "the budget was raised")
+            self._spawn(self._start())
+        elif self.campaign_state in ENDED:
+            self._over.set()
+        if batch.records:
+            self._read_upto = batch.records[-1].seq
+        if 0 <= self._known_upto <= self._read_upto:
             self._known_upto = -1
             self._spawn(self._start())
 
@@ -193,17 +269,22 @@ class HostMember:
         """Pass an answer on to the router."""
         self._context.router.replied(self._name, reply)
 
-    def pong(self, running: int | None, trouble: str) -> None:
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Start a supervisor again that has died; report one that cannot write its log."""
         self._dead_pongs = 0 if running else self._dead_pongs + 1
         if running:
             self._record("connected", trouble)
         elif self._dead_pongs >= DEAD_PONGS and self._known_upto < 0:
-            self._spawn(self._start())
+            if last > self._read_upto:  # it may have ended: what it wrote last is under way
+                self._known_upto = last
+            else:
+                self._spawn(self._start())
 
     def changed(self, state: str, reason: str) -> None:
         """Log a new state of the connection."""
         self._steerable = False
+        if self._failure:
+            return
         if state == "connecting" and self._known.state == "lost":
             return  # each attempt would be news
         self._record(state, reason)
@@ -211,8 +292,13 @@ class HostMember:
     # ---------------------------------------------------------------------- parts
 
     async def _open(self) -> HostProcess:
-        hub = self._context.log_name
-        return await open_host(self.place, [host_run(self._loaded.campaign, self.place, hub)])
+        run = host_run(self._loaded.campaign, self.place, self._context.log_name)
+        try:
+            return await open_host(self.place, [run])
+        except HostError as e:
+            if e.lasting and not self._known.boot:  # never reached: it will not mend itself
+                self.failed(str(e))
+            raise
 
     def _shipment(self) -> Shipment:
         hub = self._context.log_name
@@ -227,11 +313,11 @@ class HostMember:
         known = self._known
         if not known.seq or (hello.last >= known.seq and hello.boot == known.boot):
             return known.seq
+        last = (await self._stamps(known.seq)).get(known.seq) if hello.last else None
+        if last is not None and abs(last - known.t) < 1e-3:
+            return known.seq  # nothing was lost, which is the rule
         relayed = await asyncio.to_thread(self._relayed)
-        first = min(relayed, default=known.seq)
-        answer = await self._link.ask("stamps", after=max(0, first - 1))
-        rows = answer.get("stamps")
-        there = {row[0]: row[1] for row in rows} if isinstance(rows, list) else {}
+        there = await self._stamps(min(relayed, default=known.seq)) if hello.last else {}
         common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]
         after = max(common, default=0)
         if after < known.seq:
@@ -240,14 +326,31 @@ class HostMember:
             self._context.record(rewound, Message("warning", f"{self._name}: {lost}"))
         return after
 
+    async def _stamps(self, first: int) -> dict[int, float]:
+        """Number and time of the records of the log over there, from number ``first`` on."""
+        answer = await self._link.ask("stamps", after=max(0, first - 1))
+        if error := answer.get("error"):  # no reason to take the records for lost
+            raise LinkLost(str(error)[:500])
+        rows = answer.get("stamps")
+        good = (r for r in rows if isinstance(r, list) and len(r) == 2) if rows else ()
+        return {whole(number): real(t) for number, t in good}
+
     def _relayed(self) -> dict[int, float]:
-        """Number and time of the latest records of this host in the hub's log. Blocking."""
+        """Number and time of the latest records of this host in the hub's log. Blocking.
+
+        Read backwards: while the host was lost, others may have sent millions of records.
+        """
         found: dict[int, float] = {}
         with contextlib.suppress(LogError, OSError):
             reader = LogReader(self._run_dir.path)
-            for record in reader.records(max(0, reader.last_seq - COMPARED)):
-                if record.host == self._name:
-                    found[record.host_seq] = record.host_t
+            before = reader.last_seq + 1
+            while before > 1 and len(found) < COMPARED:
+                after = max(0, before - 1 - COMPARED)
+                part = reader.records(after, before - 1 - after)
+                mine = {r.host_seq: r.host_t for r in part if r.host == self._name}
+                # A record after a rewind replaces the lost one of the same number.
+                found = mine | found
+                before = after + 1
         return found
 
     async def _start(self) -> None:
@@ -267,23 +370,35 @@ class HostMember:
                 hub=self._context.log_name,
             )
             if error := answer.get("error"):
-                self.failed(str(error)[:1000])
+                self._not_started(str(error)[:1000])
             else:
-                self._dead_pongs = 0
+                self._dead_pongs = self._attempts = 0
+                self._is_raised = False
                 self._record("connected", "")
                 self._supervised()
         except HostError as e:
-            self.failed(str(e))
+            self._not_started(str(e))
         finally:
             self._starting = False
+
+    def _not_started(self, reason: str) -> None:
+        """Give a host up; but try again if it has run before: its disk may be full for a while."""
+        self._attempts += 1
+        if not self._known.campaign or self._attempts > ATTEMPTS:
+            self.failed(reason)
+            return
+        self._dead_pongs = DEAD_PONGS - int(AGAIN_S / PING_S)
+        self._record("connected", f"cannot be started again now: {reason}")
 
     def _supervised(self) -> None:
         self._steerable = True
         self._context.router.connected(self._name)
 
     async def _exchange(self) -> None:
-        with contextlib.suppress(LinkLost):  # it continues when the host is connected again
-            await self._context.exchange.serve(self._main, self._link)
+        while True:  # cancelled, and begun again, when the host is connected again
+            with contextlib.suppress(LinkLost):
+                await self._context.exchange.serve(self._main, self._link)
+            await asyncio.sleep(EXCHANGE_S)
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
         async def run() -> None:
@@ -294,64 +409,49 @@ class HostMember:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Store files of the host's instances below ``out/``. Returns those that were stored."""
-        stored = {}
-        for path, data in files.items():
-            try:
-                target = self._target(path)
-                if target.parent.name == "queue":
-                    if self._queue is None:
-                        self._queue = GaplessQueue(target.parent.parent)
-                    self._queue.store(target.name, data)
-                else:
-                    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    replace_bytes(target, data, self._run_dir.out)
-                stored[path] = data
-            except (ProtocolError, OSError) as e:
-                self._refuse(f"{path[:200]!r}: {e}")
-        return stored
-
-    def _target(self, path: str) -> Path:
-        instance, _, rest = path.partition("/")
-        instance = instance_name(self._named(instance))
-        directory = self._run_dir.instance(instance)
-        if rest == UNSAFE:
-            return directory / UNSAFE
-        folder, _, name = rest.partition("/")
-        if folder == "queue" and instance != self._main:
-            raise ProtocolError("not an entry of the main instance")
-        return directory / folder_name(folder) / file_name(name)
-
-    def _named(self, instance: str) -> str:
-        """Return the name here of an instance over there: it begins with the host's."""
-        return instance if instance.startswith(f"{self._name}_") else f"{self._name}_{instance}"
-
     def _take(self, record: Record) -> None:
+        if record.seq <= self._known.seq:
+            return  # it was taken already
+        if problem := self._problem(record.event):
+            self._inputs.refuse(f"record {record.seq}: {problem}")
+            return
         event: Any = self._context.router.translate(self._name, record.event)
         if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
             return  # it contains what the hub has sent
         if instance := getattr(event, "instance", ""):
-            if instance in OURS and self._named(instance) not in self._context.state.instances:
-                passive = PassiveInstance(self._named(instance), f"{instance} on {self._name}")
+            if (
+                instance in OURS
+                and self._inputs.named(instance) not in self._context.state.instances
+            ):
+                passive = PassiveInstance(
+                    self._inputs.named(instance), f"{instance} on {self._name}"
+                )
                 self._context.record(passive)
-            event = replace(event, instance=self._named(instance))
+            event = replace(event, instance=self._inputs.named(instance))
+        if isinstance(event, InstanceHello):
+            event = replace(event, directory="")  # not one of this machine
         sync = getattr(event, "sync", "")
         if sync and not self._is_sent(sync):
-            event = replace(event, sync=self._named(sync))
+            event = replace(event, sync=self._inputs.named(sync))
         if event is not None:
             self._context.relay(Record(record.seq, record.t, event, self._name), event)
 
+    def _problem(self, event: Event) -> str:
+        """Why an event cannot be one of a host's log; an empty string if it can."""
+        if isinstance(event, HostState):
+            return "a host knows nothing of hosts"
+        instance = getattr(event, "instance", "")
+        if instance and not NAME.fullmatch(self._inputs.named(instance)):
+            return "no name of an instance"
+        if isinstance(event, EntrySaved | FindingSaved | FindingDescribed):
+            parts = event.file.split("/")
+            if len(parts) > 2 or ".." in parts:
+                return "no file of an instance"
+        return ""
+
     def _is_sent(self, instance: str) -> bool:
         """Whether an instance over there is another host's, or the hub's."""
-        others = (f"{name}_" for name in self._context.hosts if name != self._name)
-        return instance.startswith((HUB, *others))
-
-    def _refuse(self, what: str) -> None:
-        self._refused += 1
-        if self._refused == 1:
-            text = f"{self._name} sent what was left out (only the first is named): {what}"
-            self._context.record(Message("warning", text))
+        return instance.startswith(self._outside)
 
     def _record(self, state: str, reason: str, hello: Hello | None = None) -> None:
         known = self._known
@@ -365,7 +465,7 @@ class HostMember:
                 reason,
                 self.place.address,
                 run=hello.run,
-                clock_s=hello.clock_s,
+                clock_ms=round(hello.clock_s * 1000),
                 boot=hello.boot,
             )
         self._context.record(event)

@@ -22,21 +22,30 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.bounds import whole
+from fuzztui.base.text import visible
 from fuzztui.hosts.bundle import HostProcess, open_host
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.protocol import to_bytes
-from fuzztui.log.files import LogError
+from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, tail_name
 from fuzztui.log.writer import LogWriter
 from fuzztui.remote.lock import RunLock
 from fuzztui.remote.mirrored import Origin, write_origin
 from fuzztui.remote.protocol import MAX_NAME, REJECTED, TIMEOUT, CommandAnswer, ProtocolError
 from fuzztui.remote.server import MAX_PATIENCE_S, Beyond, ControlServer, Ticket
+from fuzztui.session import LONG
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
 
 PYTHON: Final = "FUZZTUI_HOST_PYTHON"
 """Environment variable: the Python over there; default: ``python3``."""
+
+COPYING: Final = "copying"
+"""File of a mirror: bytes of a log's file that are here, and all of them."""
+
+MAX_CHECKPOINTS: Final = 1 << 30
+"""Bytes; checkpoints only save time."""
 
 SOCKET_S: Final = 1.0
 
@@ -50,40 +59,46 @@ class RunMirror:
     def __init__(self, directory: Path, address: str, given: str, *, read_only: bool) -> None:
         self._directory = directory
         self._place = HostPlace("host", address, 1, python=os.environ.get(PYTHON, ""))
-        self._arguments = ["--find", given, *(["--read-only"] if read_only else [])]
+        self._arguments = ["--find", *(["--read-only"] if read_only else []), "--", given]
         for part in ("supervisor", "log"):
             (directory / part).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._writer = LogWriter(directory / "log")
+        self._writer: LogWriter | None = None
+        """None until what has been sealed of a long log is here."""
         self._log = 0.0
         """The identity of the log over there; 0: unknown."""
         self._lock: RunLock | None = None
+        self._pid: int | None = None
+        """The supervisor over there; None: there is none. Unknown counts as before."""
         self._lost = ""
         """Why there is no connection now; empty: there is one."""
         self._since = ""
         """The time of day at which the connection was lost."""
         self._trouble = ""
+        """What the supervisor over there cannot write."""
+        self._replaced = ""
+        """That the run over there is of another campaign now."""
         self._numbers = itertools.count(1)
         self._sent: dict[int, asyncio.Future[CommandAnswer]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._beyond = Beyond(self._fetch)
+        self._beyond = Beyond()
         self._link = HostLink(self._open, self, patient=False)
-        self._server = ControlServer(directory, self._submit, beyond=self._beyond)
+        self._server = ControlServer(
+            directory, self._submit, beyond=self._beyond, fetch=self._fetch
+        )
 
     async def run(self) -> None:
         """Mirror until the task is cancelled. Raises HostError, LinkLost, LogError, OSError."""
         listening = asyncio.ensure_future(self._listen())
         try:
             await self._link.run()
-            # A server that leaves on purpose: nothing more comes.
-            self._tell(f"{self._place.address}: the server has ended")
-            await asyncio.Event().wait()
         finally:
             listening.cancel()
             await asyncio.gather(listening, *self._tasks, return_exceptions=True)
             await self._server.close()
             self._unlock()
             with contextlib.suppress(OSError):
-                self._writer.close()
+                if self._writer is not None:
+                    self._writer.close()
 
     async def _open(self) -> HostProcess:
         return await open_host(self._place, self._arguments)
@@ -100,21 +115,60 @@ class RunMirror:
         """Take up the run over there, or go on behind the last record."""
         if self._log and hello.log != self._log:
             self._lost = ""
-            self._tell(
-                f"{self._place.address}: another campaign has begun in {hello.run}; leave, and "
-                "attach again to see it"
+            self._replaced = (
+                f"{self._place.address}: another campaign has begun in {visible(hello.run)}; "
+                "leave, and attach again to see it"
             )
+            self._tell(self._message())
             return None
         if not hello.run.isprintable():  # users copy commands that contain it
             raise HostError("the name of the run contains unprintable characters")
         self._log = hello.log
         self._running(hello.running)
-        # Not awaited: the link asks nothing before it is connected.
-        self._spawn(self._ask_access(hello))
+        if self._writer is None:
+            if hello.last >= LONG:
+                await self._copy_sealed()
+            self._writer = await asyncio.to_thread(LogWriter, self._directory / "log")
+            with contextlib.suppress(FileNotFoundError):
+                # Not before: to a writer, checkpoints that are ahead mean that records were lost.
+                (self._directory / CHECKPOINTS).rename(self._directory / "log" / CHECKPOINTS)
+        await self._ask_access()
+        await self._server.listen()
+        # Commands wait for this file.
+        write_origin(self._directory, Origin(self._place.address, hello.run, hello.last))
+        self._lost = ""
+        self._tell(self._message())
         return self._writer.last_seq
+
+    async def _copy_sealed(self) -> None:
+        """Copy what is sealed of a long log: many times as fast as record by record.
+
+        After a lost connection the copy continues where it was. Raises LinkLost.
+        """
+        log = self._directory / "log"
+        facts = await self._link.ask("log")
+        last, size = whole(facts.get("last"), 0), whole(facts.get("size"), 0)
+        if last <= 0:
+            return
+        await self._copy(SEALED, log / SEALED, size)
+        # A log without a tail would look cut off.
+        (log / tail_name(last + 1)).touch(0o600)
+        await self._copy(CHECKPOINTS, self._directory / CHECKPOINTS, MAX_CHECKPOINTS)
+
+    async def _copy(self, name: str, path: Path, size: int) -> None:
+        """Copy a file of the log up to ``size`` bytes, or to its end."""
+        with path.open("ab") as file:
+            while (done := file.tell()) < size:
+                answer = await self._link.ask("log", name=name, offset=done)
+                data = to_bytes(answer.get("data", ""))[: size - done]
+                if not data:
+                    return
+                file.write(data)
+                (self._directory / COPYING).write_text(f"{file.tell()} {size}")
 
     async def arrived(self, batch: Batch) -> None:
         """Copy records into the log."""
+        assert self._writer is not None
         for record in batch.records:
             if record.seq > self._writer.last_seq:  # else it came before the connection was lost
                 self._writer.copy(record)
@@ -135,7 +189,7 @@ class RunMirror:
             )
         )
 
-    def pong(self, running: int | None, trouble: str) -> None:
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Show whether a supervisor lives, and its trouble, as for a run of this machine."""
         self._trouble = trouble
         self._running(running)
@@ -152,6 +206,8 @@ class RunMirror:
         self._tell(self._message())
 
     def _message(self) -> str:
+        if self._replaced:
+            return self._replaced
         if self._lost:
             return f"{self._place.address}: not connected since {self._since}: {self._lost}"
         return self._trouble
@@ -159,11 +215,11 @@ class RunMirror:
     # ------------------------------------------------------------ lock, socket
 
     def _running(self, pid: int | None) -> None:
-        """Hold the lock while a supervisor lives over there. Unknown counts as before."""
-        self._lost = ""
-        if pid is None:
+        """Hold the lock, with its pid, while a supervisor lives over there."""
+        if pid != self._pid:
             self._unlock()
-        elif self._lock is None:
+        self._pid = pid
+        if pid is not None and self._lock is None:
             self._lock = RunLock(self._directory, pid)
         self._tell(self._message())
 
@@ -177,14 +233,10 @@ class RunMirror:
         if self._lock is not None:
             self._lock.note_trouble(message)
 
-    async def _ask_access(self, hello: Hello) -> None:
-        with contextlib.suppress(LinkLost):
-            answer = await self._link.ask("access")
-            self._beyond.account = str(answer.get("account", ""))[:MAX_NAME]
-            self._beyond.why_not_steer = str(answer.get("why_not_steer", ""))[:500]
-            await self._server.listen()
-            # Commands wait for this file.
-            write_origin(self._directory, Origin(self._place.address, hello.run, hello.last))
+    async def _ask_access(self) -> None:
+        answer = await self._link.ask("access")
+        self._beyond.account = str(answer.get("account", ""))[:MAX_NAME]
+        self._beyond.why_not_steer = str(answer.get("why_not_steer", ""))[:500]
 
     def _submit(
         self,

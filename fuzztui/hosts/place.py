@@ -8,9 +8,13 @@ __all__ = ["HERE", "HostError", "HostPlace", "places"]
 
 
 class HostError(Exception):
-    """A host cannot be used: the reason, and what the user can do (``advice``; "": nothing)."""
+    """A host cannot be used: the reason, and what the user can do (``advice``; "": nothing).
 
-    def __init__(self, reason: str, advice: str = "") -> None:
-        super().__init__(f"{reason}; {advice}" if advice else reason)
+    ``lasting``: it stays so until the user does something, as far as can be known.
+    """
+
+    def __init__(self, reason: str, advice: str = "", *, lasting: bool = False) -> None:
+        super().__init__(f"{reason.rstrip('.')}; {advice}" if advice else reason)
         self.reason = reason
         self.advice = advice
+        self.lasting = lasting

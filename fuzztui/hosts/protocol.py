@@ -7,11 +7,12 @@ hostile to the hub, and the other way round.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from fuzztui.base.bounds import loads, whole
@@ -65,6 +66,32 @@ def unframe(line: bytes) -> tuple[str, dict[str, Any]]:
     if not isinstance(body, dict):
         raise ProtocolError(f"the value of {kind[:40]!r} is not an object")
     return kind, body
+
+
+class LinkLines:
+    """Reads lines from a pipe. ``heard``: called with each part of one, because on a slow link a
+    long line takes longer than a cut may go unnoticed.
+    """
+
+    def __init__(self, stream: asyncio.StreamReader, heard: Callable[[], object]) -> None:
+        self._stream, self._heard = stream, heard
+        self._buffer = bytearray()
+
+    async def next(self) -> bytes:
+        """Return the next line; an empty string at the end. Raises ProtocolError if it is long."""
+        buffer, seen = self._buffer, 0
+        while (end := buffer.find(b"\n", seen) + 1) == 0:
+            seen = len(buffer)
+            if seen > MAX_FRAME:
+                raise ProtocolError("a line without an end")
+            part = await self._stream.read(1 << 16)
+            if not part:
+                return b""
+            self._heard()
+            buffer += part
+        line = bytes(buffer[:end])
+        del buffer[:end]
+        return line
 
 
 def to_text(data: bytes) -> str:

@@ -8,6 +8,7 @@ connected gets the command when it is again; it executes a command with the same
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -30,6 +31,13 @@ from fuzztui.wire.events import (
 
 PATIENCE_S = 600.0
 """Seconds for which a host's supervisor keeps a request open; its log answers later, too."""
+
+
+UNSURE_S = 30.0
+"""Seconds before the loss of a connection was noticed in which a command may not have arrived."""
+
+_OWN = re.compile(r"c[0-9]{1,18}")
+"""What ids in the hub's own log look like."""
 
 
 class RoutingContext(Protocol):
@@ -60,13 +68,22 @@ class RoutingContext(Protocol):
         """Called when a user stops the whole campaign."""
 
 
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What is known of a command; see :class:`~fuzztui.wire.events.CommandIssued`."""
+
+    undoes: Sequence[str] = ()
+    """Ids in the log of this hub."""
+    step: str = ""
+
+
 @dataclass(slots=True)
 class _Sent:
     """A command without a result: the hosts that have not answered, and the answers so far."""
 
     command: Command
     by: str
-    about: dict[str, Any]
+    about: _About
     done: asyncio.Future[CommandAnswer]
     waiting: set[str] = field(default_factory=set)
     answers: list[CommandAnswer] = field(default_factory=list)
@@ -97,22 +114,42 @@ class HostRouter:
         context = self._context
         command_id = f"c{context.state.seq + 1}"
         context.record(CommandIssued(command_id, encode_command(command), by, [*undoes], step))
-        about = {
-            k: v for k, v in (("undoes", [*map(self._over_there, undoes)]), ("step", step)) if v
-        }
+        about = _About([*undoes], step)
         return Ticket(command_id, self._take(command_id, command, by, about))
 
     def resume(self) -> None:
-        """Send the commands again that an earlier hub left without a result."""
+        """Send the commands again that an earlier hub left without a result.
+
+        Also those that one host has applied while another one was lost: the first result of a
+        command is its result. A host executes a command that comes again once.
+        """
         for command_id, status in list(self._context.state.commands.items()):
-            if status.state != "pending" or not command_id.startswith("c"):
+            if not _OWN.fullmatch(command_id):
                 continue
+            about = _About(status.undoes, status.step)
             try:
                 command = decode_command(status.command)
             except CodecError as e:
-                self._context.record(CommandRejected(command_id, "", str(e)))
+                if status.state == "pending":
+                    self._context.record(CommandRejected(command_id, "", str(e)))
                 continue
-            self._take(command_id, command, status.by, {})
+            if status.state == "pending":
+                self._take(command_id, command, status.by, about)
+            elif missed := self._missed(command, status.t):
+                done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
+                self._sent[command_id] = _Sent(command, status.by, about, done, missed)
+
+    def _missed(self, command: Command, t: float) -> set[str]:
+        """The hosts that may not have got a command for all, which was given at time ``t``."""
+        state = self._context.state
+        if command.name in self._context.handlers or command.problem or not command.for_all:
+            return set()
+        instance: str = getattr(command, "instance", "")
+        if instance or command.name == "stop":  # it is over: the campaign was started again
+            return set()
+        hosts = (state.hosts[name] for name in self._context.hosts if name in state.hosts)
+        last = {h.name: h.changed_t if h.state == "lost" else state.t for h in hosts}
+        return {name for name, since in last.items() if t >= since - UNSURE_S}
 
     def connected(self, host: str) -> None:
         """Send what a host has not answered, because it was not connected."""
@@ -152,12 +189,17 @@ class HostRouter:
             event, CommandIssued | CommandApplied | CommandRejected | CommandProgress
         ):
             return event
-        log, _, own = event.id.rpartition(".")
-        if not log:
-            return _renamed(event, f"{host}:{event.id}")
-        if log != self._log:
-            return _renamed(event, f"{host}:{event.id}")
-        return None if isinstance(event, CommandIssued) else _renamed(event, own)
+        known = self._here(host, event.id)
+        if isinstance(event, CommandIssued):
+            if known != f"{host}:{event.id}":
+                return None
+            event = replace(event, undoes=[self._here(host, id_) for id_ in event.undoes])
+        return _renamed(event, known)
+
+    def _here(self, host: str, command_id: str) -> str:
+        """Return the id in this log of a command in the log of a host."""
+        log, _, own = command_id.rpartition(".")
+        return own if log == self._log and _OWN.fullmatch(own) else f"{host}:{command_id}"
 
     def close(self) -> None:
         """Answer all commands that wait: the hub ends, hosts answer in their logs."""
@@ -171,7 +213,7 @@ class HostRouter:
     # ---------------------------------------------------------------- sending
 
     def _take(
-        self, command_id: str, command: Command, by: str, about: dict[str, Any]
+        self, command_id: str, command: Command, by: str, about: _About
     ) -> asyncio.Future[CommandAnswer]:
         context = self._context
         done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
@@ -208,31 +250,43 @@ class HostRouter:
                 return (
                     f"there is no instance {name!r}; the instances are {there or 'not known yet'}"
                 )
-            return [found.host]
+            return self._over(found.host) or [found.host]
         if not command.for_all and len([i for i in state.instances.values() if i.host]) > 1:
             return f"name an instance, one of: {', '.join(state.instances)}"
-        hosts = [
-            name
-            for name in self._context.hosts
-            if name not in state.hosts or state.hosts[name].campaign not in ENDED
-        ]
+        hosts = [name for name in self._context.hosts if not self._over(name)]
         return hosts or "the campaign has ended on all hosts"
 
+    def _over(self, name: str) -> str:
+        """Why nothing can be sent to a host any more; an empty string if it can."""
+        there = self._context.state.hosts.get(name)
+        if there is not None and there.campaign in ENDED:
+            return f"the campaign has ended on {name}"
+        if there is not None and there.state == "failed":
+            return f"{name} was given up: {there.reason}"
+        return ""
+
     def _send(self, host: str, command_id: str, sent: _Sent) -> None:
-        request = {
+        request: dict[str, Any] = {
             "n": int(command_id[1:]),
             "id": f"{self._log}.{command_id}",
             "command": encode_command(sent.command),
             "by": sent.by,
             "patience": PATIENCE_S,
-            **sent.about,
         }
+        if undoes := [there for id_ in sent.about.undoes if (there := self._there(host, id_))]:
+            request["undoes"] = undoes
+        if sent.about.step:
+            request["step"] = sent.about.step
         if not self._context.request(host, request):
             text = f"waits until {host} is connected again"
             self._context.record(CommandProgress(command_id, text))
 
-    def _over_there(self, command_id: str) -> str:
-        return f"{self._log}.{command_id}" if ":" not in command_id else command_id
+    def _there(self, host: str, command_id: str) -> str:
+        """Return the id in the log of a host; empty: a command that was given on another host."""
+        whose, colon, own = command_id.partition(":")
+        if not colon:
+            return f"{self._log}.{command_id}"
+        return own if whose == host else ""
 
     # --------------------------------------------------------------- answering
 

@@ -19,6 +19,7 @@ from fuzztui.hosts.receive import MAX_ROWS, PIECE
 from fuzztui.hosts.shipping import Shipment
 
 _REPORT_S: Final = 1.0
+_SHOWN: Final = 500
 _ROOM: Final = 64 << 20
 """Bytes that must be free beyond what is sent."""
 
@@ -51,6 +52,8 @@ async def ship(shipment: Shipment, ask: Ask, progress: Callable[[str], None]) ->
     by_hash = {file.hash: file for file in shipment.files}
     left = [(by_hash[digest], offset) for digest, offset in missing.items()]
     whole_size = sum(file.size - offset for file, offset in left)
+    if left:
+        progress(f"sending what is missing of: {'; '.join(shipment.described())}"[:_SHOWN])
     cargo = _Cargo(left)
     sent, began, due, limit = 0, time.monotonic(), 0.0, _FIRST
     while pieces := cargo.take(limit):

@@ -15,26 +15,28 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import fuzztui
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.bounds import whole
 from fuzztui.base.files import read_if_regular, read_regular
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
 from fuzztui.hosts.entries import highest_ids, store_entries
 from fuzztui.hosts.facts import host_facts
 from fuzztui.hosts.finding import NoRun, find_run
-from fuzztui.hosts.looking import read_file, who_may
+from fuzztui.hosts.follow import follow
+from fuzztui.hosts.looking import read_file, read_log, who_may
 from fuzztui.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
-    MAX_BATCH,
     MAX_FILE,
     MAX_FRAME,
-    UNSAFE,
+    LinkLines,
     file_name,
     folder_name,
     frame,
@@ -53,21 +55,14 @@ from fuzztui.remote.address import read_socket_path
 from fuzztui.remote.lock import running, trouble
 from fuzztui.remote.protocol import MAX_LINE, PROTO, REJECTED, ProtocolError, decode, encode
 from fuzztui.supervise.daemon import start
-from fuzztui.wire.codec import encode_record
-from fuzztui.wire.events import CampaignStarted, EntrySaved, FindingSaved, Record
-
-FOLLOW_S = 0.04
-"""Seconds between two looks at the log."""
-
-RECORDS = 500
-"""Records in one message."""
+from fuzztui.wire.events import CampaignStarted, Record
 
 STAMPS = 20_000
 """Records whose times are answered at once."""
 
 READ_ONLY = "this connection may only read (--read-only)"
 
-_LOOKING = ("read", "file", "access")
+_LOOKING = ("read", "file", "access", "log")
 """What may be asked without steering."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -83,6 +78,9 @@ class HostServer:
         self._steer = steer
         self._heard = time.monotonic()
         self._following: asyncio.Task[None] | None = None
+        self._ponging: asyncio.Task[None] | None = None
+        self._failed: asyncio.Future[None] | None = None
+        """Gets what a task has raised."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._control: _Control | None = None
         receiver, turn = Receiver(run), asyncio.Lock()
@@ -96,20 +94,30 @@ class HostServer:
             "read": self._read,
             "file": self._file,
             "access": self._access,
+            "log": self._log_piece,
             "stamps": self._stamps,
         }
         if not steer:
             self._asks = {what: self._asks[what] for what in _LOOKING}
 
     async def serve(self, reader: asyncio.StreamReader) -> str:
-        """Serve until the hub ends the conversation. Returns why it ended."""
+        """Serve until the hub ends the conversation. Returns why it ended.
+
+        Raises what a task has raised: a server that answers but sends no records is of no use.
+        """
         await self._send("hello", await asyncio.to_thread(self._hello))
         deserted = asyncio.ensure_future(self._until_deserted())
         conversation = asyncio.ensure_future(self._converse(reader))
+        self._failed = asyncio.get_running_loop().create_future()
         try:
-            await asyncio.wait((deserted, conversation), return_when=asyncio.FIRST_COMPLETED)
+            ends = (deserted, conversation, self._failed)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in (conversation, self._failed):
+                if end.done():
+                    end.result()
             return "" if conversation.done() else "the hub has been silent for too long"
         finally:
+            self._failed.cancel()
             tasks = [deserted, conversation, *self._tasks]
             if self._following is not None:
                 tasks.append(self._following)
@@ -124,16 +132,19 @@ class HostServer:
             await asyncio.sleep(1.0)
 
     async def _converse(self, reader: asyncio.StreamReader) -> None:
-        while line := await reader.readline():
-            self._heard = time.monotonic()
+        lines = LinkLines(reader, self._hear)
+        while line := await lines.next():
             kind, body = unframe(line)
             match kind:
                 case "ping":
-                    await self._send("pong", {"n": body.get("n"), **self._now()})
+                    # Not awaited: while a long message is on a slow link, the hub is heard.
+                    if self._ponging is None or self._ponging.done():
+                        self._ponging = self._spawn(self._pong(body))
                 case "follow":
                     if self._following is not None:
                         self._following.cancel()
-                    self._following = asyncio.ensure_future(self._follow(body))
+                    self._following = asyncio.ensure_future(follow(self._run_dir, body, self._send))
+                    self._following.add_done_callback(self._note_failure)
                 case "request":
                     await self._request(body)
                 case "ask":
@@ -141,10 +152,20 @@ class HostServer:
                 case _:
                     raise ProtocolError(f"unknown message {kind[:40]!r}")
 
-    def _spawn(self, job: Any) -> None:
+    def _hear(self) -> None:
+        self._heard = time.monotonic()
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._note_failure)
+        return task
+
+    def _note_failure(self, task: asyncio.Task[None]) -> None:
+        failed = self._failed
+        if not task.cancelled() and (error := task.exception()) and failed and not failed.done():
+            failed.set_exception(error)
 
     async def _send(self, kind: str, body: dict[str, Any]) -> None:
         await self._write(frame(kind, body))
@@ -153,9 +174,12 @@ class HostServer:
 
     def _hello(self) -> dict[str, Any]:
         last, log = 0, 0.0
-        with contextlib.suppress(LogError, OSError):
+        try:
             reader = LogReader(self._run)
             last, log = reader.last_seq, log_identity(reader.records(limit=1))
+        except (LogError, OSError) as e:
+            if self._has_log():  # the hub would take it for a log that is lost, and begin again
+                raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
         return {
             "proto": LINK_PROTO,
             "version": fuzztui.__version__,
@@ -166,9 +190,17 @@ class HostServer:
             "run": os.fspath(self._run),
             "last": last,
             "log": log,
-            "hub": (read_if_regular(self._run_dir.hub, 64) or b"").decode(errors="replace").strip(),
+            "hub": self._whose(),
             **self._now(),
         }
+
+    def _has_log(self) -> bool:
+        try:
+            return any(self._run_dir.log.iterdir())
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
 
     def _now(self) -> dict[str, Any]:
         return {
@@ -177,83 +209,16 @@ class HostServer:
             "trouble": trouble(self._run),
         }
 
-    # --------------------------------------------------------------------- log
+    async def _pong(self, body: dict[str, Any]) -> None:
+        now = self._now()
+        if now["running"] is None:  # it ended, or died: which one, the end of its log says
+            now["last"] = await asyncio.to_thread(self._last)
+        await self._send("pong", {"n": body.get("n"), **now})
 
-    async def _follow(self, body: dict[str, Any]) -> None:
-        """Send the records after ``after``, and then each new one, with files that they name."""
-        after = number(body, "after")
-        queues = frozenset(map(instance_name, body.get("queues", [])))
-        crashes = body.get("crashes") is True
-        reader: LogReader | None = None
-        lists: dict[str, int] = {}
-        while True:
-            try:
-                if reader is None:
-                    reader = await asyncio.to_thread(LogReader, self._run)
-                reader.refresh()
-                records = reader.batch(after, RECORDS)
-            except (LogError, OSError):  # no log yet, or a disk that does not answer
-                reader, records = None, []
-            for lines, files, last in self._batches(records, queues, crashes=crashes):
-                await self._send("records", {"lines": lines, "files": files, "last": last})
-                after = last
-            if unsafe := self._unsafe(queues, lists):
-                await self._send("records", {"lines": [], "files": unsafe, "last": after})
-            if len(records) < RECORDS:
-                await asyncio.sleep(FOLLOW_S)
-
-    def _batches(
-        self, records: Iterable[Record], queues: frozenset[str], *, crashes: bool
-    ) -> Iterable[tuple[list[str], list[dict[str, str]], int]]:
-        lines: list[str] = []
-        files: list[dict[str, str]] = []
-        size = last = 0
-        for record in records:
-            line, file = encode_record(record), self._file_of(record, queues, crashes=crashes)
-            if file is not None:
-                files.append(file)
-                size += len(file["data"])
-            lines.append(line)
-            size += len(line)
-            last = record.seq
-            if size >= MAX_BATCH:
-                yield lines, files, last
-                lines, files, size = [], [], 0
-        if lines:
-            yield lines, files, last
-
-    def _file_of(
-        self, record: Record, queues: frozenset[str], *, crashes: bool
-    ) -> dict[str, str] | None:
-        """The file that a record names, if the hub wants it and it still exists."""
-        event = record.event
-        match event:
-            case EntrySaved(instance=instance, sync="") if instance in queues:
-                pass
-            case FindingSaved(instance=instance) if crashes:
-                pass
-            case _:
-                return None
-        folder, _, name = event.file.rpartition("/")
-        with contextlib.suppress(OSError, ProtocolError, ValueError):
-            path = self._run_dir.instance(instance_name(instance)) / folder_name(folder)
-            data = read_regular(path / file_name(name), MAX_FILE + 1)
-            if len(data) <= MAX_FILE:
-                return {"path": f"{instance}/{folder}/{name}", "data": to_text(data)}
-        return None
-
-    def _unsafe(self, queues: frozenset[str], lists: dict[str, int]) -> list[dict[str, str]]:
-        """The lists of inputs that have killed a worker, if they have changed since."""
-        changed = []
-        for name in queues:
-            path = self._run_dir.instance(name) / UNSAFE
-            with contextlib.suppress(OSError):
-                at = path.lstat().st_mtime_ns
-                if lists.get(name) != at:
-                    lists[name] = at
-                    data = read_regular(path, MAX_FILE)
-                    changed.append({"path": f"{name}/{UNSAFE}", "data": to_text(data)})
-        return changed
+    def _last(self) -> int:
+        with contextlib.suppress(LogError, OSError):
+            return LogReader(self._run).last_seq
+        return 0
 
     # ---------------------------------------------------------------- commands
 
@@ -286,6 +251,8 @@ class HostServer:
         except OSError as e:
             place = f"{e.filename}: " if e.filename else ""
             answer = {"error": f"{place}{e.strerror or e}"}
+        except Exception as e:  # the hub would wait for minutes, and then ask again
+            answer = {"error": f"internal error of the server: {e!r}"}
         await self._send("answer", {"n": n, **answer})
 
     async def _start(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -293,7 +260,7 @@ class HostServer:
 
         def begin() -> int:
             prepare_run(self._run)
-            replace_text(self._run_dir.hub, str(body.get("hub") or "")[:64])
+            self._claim(str(body.get("hub") or "")[:64])
             take_analysed(self._run)
             return start(self._run, campaign_here(body.get("campaign"), self._run))
 
@@ -301,6 +268,22 @@ class HostServer:
             return {"pid": await asyncio.to_thread(begin)}
         except AlreadyRunning as e:
             return {"pid": e.pid}
+
+    def _claim(self, hub: str) -> None:
+        """Note whose run it is. Raises SupervisorError if it is another hub's."""
+        for _ in range(2):  # again, as two hubs may come at the same time
+            if (whose := self._whose()) == hub:
+                return
+            if whose or self._last():
+                raise SupervisorError(
+                    f"{self._run} over there is a run of {'another' if whose else 'no'} hub: "
+                    "remove that directory, or give the host another path in [hosts]"
+                )
+            replace_text(self._run_dir.hub, hub)
+
+    def _whose(self) -> str:
+        """The name of the log of the hub that has started the run; empty: none has."""
+        return (read_if_regular(self._run_dir.hub, 64) or b"").decode(errors="replace").strip()
 
     async def _put(self, body: dict[str, Any]) -> dict[str, Any]:
         """Store queue entries of other hosts' instances."""
@@ -310,8 +293,13 @@ class HostServer:
 
         def store() -> int:
             entries = [
-                (instance_name(r.get("instance")), file_name(r.get("name")), to_bytes(r["data"]))
+                (
+                    instance_name(r.get("instance")),
+                    file_name(r.get("name")),
+                    to_bytes(r.get("data")),
+                )
                 for r in rows
+                if isinstance(r, dict)
             ]
             return store_entries(self._run_dir, entries)
 
@@ -319,7 +307,8 @@ class HostServer:
 
     async def _have(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer the highest id that is stored of each named instance of another host."""
-        names = [instance_name(name) for name in body.get("instances", [])]
+        instances = body.get("instances")
+        names = [instance_name(name) for name in instances] if isinstance(instances, list) else []
         return {"ids": await asyncio.to_thread(highest_ids, self._run_dir, names)}
 
     async def _stamps(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -327,9 +316,10 @@ class HostServer:
         after = number(body, "after")
 
         def read() -> list[list[float]]:
-            with contextlib.suppress(LogError):
+            try:
                 return [[r.seq, r.t] for r in LogReader(self._run).records(after, STAMPS)]
-            return []
+            except LogError as e:
+                raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
 
         return {"stamps": await asyncio.to_thread(read)}
 
@@ -343,6 +333,14 @@ class HostServer:
         """Answer the content of a file of the run: ``path``, relative to it."""
         data = await asyncio.to_thread(read_file, self._run, body.get("path"))
         return {"data": to_text(data)}
+
+    async def _log_piece(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Answer a piece of a file of the log, ``name`` from ``offset`` on, or what is sealed."""
+        offset = whole(body.get("offset"), 0)
+        try:
+            return await asyncio.to_thread(read_log, self._run, body.get("name"), max(0, offset))
+        except LogError as e:
+            return {"error": str(e)}
 
     async def _access(self, _: dict[str, Any]) -> dict[str, Any]:
         """Answer under which account commands are given, and why they would be rejected."""
@@ -442,8 +440,13 @@ async def _main(given: str, *, find: bool, steer: bool) -> int:
         reason = "the server on the host was stopped"
     except (ProtocolError, ValueError) as e:
         reason = f"the hub sent {e}"
+    except SupervisorError as e:
+        reason = str(e)
     except OSError:  # the hub is gone
         return 1
+    except Exception as e:
+        traceback.print_exc()
+        reason = f"internal error of the server: {e!r}"
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(1.0):
             await send(frame("bye", {"reason": reason}))

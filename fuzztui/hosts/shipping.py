@@ -29,6 +29,9 @@ from fuzztui.hosts.place import HostError, HostPlace
 RUNS: Final = "~/.local/share/fuzztui/runs"
 """The directory of runs on a host, by default."""
 
+_STAYS: Final = ("notify", "cluster")
+"""Tables of the hub alone; the key of ``cluster.tls`` must not travel."""
+
 HOST_RUN: Final = "@fuzztui-run@"
 """Stands in words of commands for the absolute path of the host's run, which the host knows."""
 
@@ -141,6 +144,9 @@ def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, 
     engine["instances"] = place.instances
     if campaign.mutants and len(campaign.hosts) > 1:  # each host fuzzes others first
         tables["mutants"]["shard"] = f"{index + 1}/{len(campaign.hosts)}"
+    if len(campaign.hosts) > 1:  # whether nothing new comes from anywhere, the hub alone knows
+        for key in ("idle", "edges"):
+            tables.get("stop", {}).pop(key, None)
     there = ["main", *(f"s{i}" for i in range(1, place.instances))]
     if options := engine.get("options"):
         engine["options"] = {name: words for name, words in options.items() if name in there}
@@ -195,14 +201,14 @@ class _Rewriting:
 
     def tables(self) -> Tables:
         """Return the tables of the host's campaign."""
-        left_out = (HOSTS, "notify")
+        left_out = (HOSTS, *_STAYS)
         frozen = {n: dict(t) for n, t in self._loaded.frozen.items() if n not in left_out}
         if self._campaign.kind == AFL:
             self._program(frozen)
         else:
             self._python(frozen)
         for name, keys in tables_for(self._campaign.kind).items():
-            for key in keys if name not in ("campaign", "notify") else ():
+            for key in keys if name not in ("campaign", *_STAYS) else ():
                 if key.name in (table := frozen.get(name, {})) and key.name != "afl_path":
                     table[key.name] = self._value(key, table[key.name])
         return frozen

@@ -1,43 +1,13 @@
-"""The command line of ssh, and what its complaints mean.
-
-The user's own ssh is run, so that the agent, jump hosts, certificates and names of the ssh config
-work as in a terminal.
-"""
+"""The command line of ssh for a host, and what the complaints of ssh mean."""
 
 from __future__ import annotations
 
-import os
-import shlex
 from typing import Final
 
+from fuzztui.base.ssh import ssh_command
 from fuzztui.base.text import visible
 from fuzztui.campaign.places import address_problem
 from fuzztui.hosts.place import HostError
-
-COMMAND: Final = "FUZZTUI_SSH"
-"""Environment variable: the ssh to run, with options of its own, such as ``ssh -F config``."""
-
-CONNECT_S: Final = 10
-"""Seconds for the connection alone."""
-
-_OPTIONS: Final = (
-    "BatchMode=yes",  # nobody is there to answer a question
-    f"ConnectTimeout={CONNECT_S}",
-    # Without them a cut is not noticed for a quarter of an hour.
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-    # Over a user's master connection the options above have no effect.
-    "ControlMaster=no",
-    "ControlPath=none",
-    "EscapeChar=none",
-    "Compression=yes",  # a log shrinks to a tenth
-    "ForwardAgent=no",
-    "ForwardX11=no",
-    "ClearAllForwardings=yes",
-    "PermitLocalCommand=no",  # prints into our stdout
-    "RequestTTY=no",
-    "RemoteCommand=none",  # such as tmux
-)
 
 _FAILED: Final = 255
 _NOT_FOUND: Final = 127
@@ -51,56 +21,57 @@ def ssh_argv(address: str, script: str) -> list[str]:
     The user's shell over there may be any: it gets one quoted word.
     """
     if problem := address_problem(address):
-        raise HostError(f"{visible(address)!r} {problem}")
-    options = [word for option in _OPTIONS for word in ("-o", option)]
-    return [*_ssh(), "-T", *options, "--", address, f"exec sh -c {shlex.quote(script)}"]
-
-
-def _ssh() -> list[str]:
-    given = os.environ.get(COMMAND, "")
+        raise HostError(f"{visible(address)!r} {problem}", lasting=True)
     try:
-        words = shlex.split(given)
+        return ssh_command(address, script)
     except ValueError as e:
-        raise HostError(f"{COMMAND}={given!r}: {e}", "write it as in a shell") from None
-    return words or ["ssh"]
+        raise HostError(str(e), "write it as in a shell", lasting=True) from None
 
 
+# What ssh prints, the reason, the advice, and whether the error is lasting.
 _MEANINGS: Final = (
     (
         ("permission denied", "too many authentication failures"),
         "the host refuses your key",
         "make `ssh {address} true` work without a password: ssh-add, ssh-copy-id {address}, or "
         "IdentityFile in your ssh config",
+        True,
     ),
     (
         ("remote host identification has changed", "host key for"),
         "the host's key has changed",
         "if that is expected, remove the old key with ssh-keygen -R, then run `ssh {address} true`",
+        True,
     ),
     (
         ("host key verification failed", "no matching host key"),
         "the host's key is unknown",
         "run `ssh {address} true` once and compare the key that ssh shows",
+        True,
     ),
     (
         ("could not resolve hostname", "name or service not known"),
         "there is no such host",
         "correct the address, or add the name to your ssh config",
+        True,
     ),
     (
         ("connection refused",),
         "no sshd listens there",
         "start sshd on the host, or set its Port in your ssh config",
+        False,
     ),
     (
         ("timed out", "no route to host", "network is unreachable", "not responding"),
         "the host does not answer",
         "look whether the host runs and the network reaches it: `ssh {address} true`",
+        False,
     ),
     (
         ("bad configuration option", "bad owner or permissions", "terminating,"),
         "your ssh config is wrong",
         "correct the line that ssh names",
+        True,
     ),
 )
 
@@ -119,10 +90,11 @@ def complaint(address: str, status: int | None, stderr: str, python: str = "") -
             f"{python} cannot be run on the host{tail}",
             f'install Python 3.11 or newer there, or name it: [hosts] "{address}" = '
             '{ python = "/path/to/python3" }',
+            lasting=True,
         )
-    for words, reason, advice in _MEANINGS:
+    for words, reason, advice, lasting in _MEANINGS:
         if status in (_FAILED, None) and any(word in lower for word in words):
-            return HostError(f"{reason}{tail}", advice.format(address=address))
+            return HostError(f"{reason}{tail}", advice.format(address=address), lasting=lasting)
     if status is None:
         return HostError(
             f"the host did not start Python in time{tail}",

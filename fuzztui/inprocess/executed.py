@@ -90,9 +90,14 @@ def instrumented_sources(run: RunDir) -> dict[str, set[str]]:
     return found
 
 
-def instrumented_files(run: RunDir) -> list[str]:
+def instrumented_files(run: RunDir, campaign: Campaign) -> list[str]:
     """Return the files that the engines have instrumented. Raises :class:`SupervisorError`."""
     found = sorted(f for f in instrumented_sources(run) if Path(f).is_file())
+    if not found and campaign.hosts:
+        raise SupervisorError(
+            f"{run.path}: which files were instrumented is known on the hosts only: run this "
+            "command there, for the host's run ('fuzztui status' shows its place)"
+        )
     if not found:
         raise SupervisorError(
             f"{run.path}: no engine has instrumented a file yet; start the campaign"

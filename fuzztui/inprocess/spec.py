@@ -82,8 +82,11 @@ def _text(campaign: Campaign) -> dict[str, Any]:
 
 
 def spec_near(run_dir: RunDir, file: Path) -> Path | None:
-    """Return the ``spec.json`` of a file's instance, else of another instance; None if none."""
-    specs = sorted(run_dir.out.glob("*/spec.json"))
+    """Return the ``spec.json`` of a file's instance, else of another instance; None if none.
+
+    A hub, whose instances run on its hosts, has its own.
+    """
+    specs = [*sorted(run_dir.out.glob("*/spec.json")), *run_dir.supervisor.glob("spec.json")]
     return next((s for s in specs if s.parent in file.absolute().parents), next(iter(specs), None))
 
 

@@ -101,6 +101,11 @@ class LogReader:
                 return records[n - 1].seq
         return 0
 
+    def sealed(self) -> tuple[int, int]:
+        """The number of the last sealed record, and the offset at which its member ends."""
+        index = self._source.index
+        return (index[-1].last, index[-1].end) if index else (0, 0)
+
     def bytes_upto(self, seq: int) -> int:
         """The offset in the sealed (or single) file at which the piece with record ``seq`` ends."""
         index = self._source.index

@@ -54,6 +54,7 @@ def _campaign(parts: Sequence[RunPart], output: Path) -> str:
     """The first run's campaign file, for the merged run."""
     tables: dict[str, dict[str, Any]] = tomli.loads(parts[0].run.campaign.read_text())
     tables.setdefault("campaign", {})["output"] = str(output)
+    tables.pop("hosts", None)
     for table in ("engine", "mutants"):
         tables.get(table, {}).pop("shard", None)
     return tomli_w.dumps(tables)

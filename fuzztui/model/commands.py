@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TypeVar
 
 from fuzztui.model.state import CommandStatus, State
@@ -17,6 +18,8 @@ from fuzztui.wire.commands import Command
 
 MAX_LASTING = 5000
 """Number of commands in force that are kept; the oldest ones are removed first."""
+
+_ID = re.compile(r"(?:[0-9a-z]{1,20}\.)?c([0-9]{1,18})")
 
 C = TypeVar("C", bound=Command)
 
@@ -67,8 +70,9 @@ def missed_commands(state: State, received: Mapping[str, Command]) -> list[Comma
     last one counts. A command that all instances rejected has set nothing.
     """
     waiting = [status for status, command in unanswered(state, Command) if _is_lasting(command)]
-    by_number = {_number(status.id): status for status in (*state.lasting.values(), *waiting)}
-    every = [(n, c) for n in sorted(by_number) if (c := command_of(by_number[n])) is not None]
+    by_id = {status.id: status for status in (*state.lasting.values(), *waiting)}
+    rows = ((_number(id_), command_of(status)) for id_, status in by_id.items())
+    every = sorted(((n, c) for n, c in rows if c is not None), key=itemgetter(0))
     last = {(c.name, c.subject): n for n, c in every}
     had: dict[tuple[str, str], int] = {}
     for id_, c in received.items():
@@ -91,5 +95,6 @@ def _is_lasting(command: Command) -> bool:
 
 
 def _number(command_id: str) -> int:
-    """Return the number in an id of the supervisor, in order of issue; 0 for any other id."""
-    return int(command_id[1:]) if re.fullmatch(r"c[0-9]{1,18}", command_id) else 0
+    """Return the number in an id of the supervisor or of a hub, in order of issue; else 0."""
+    match = _ID.fullmatch(command_id)
+    return int(match[1]) if match else 0

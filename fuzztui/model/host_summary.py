@@ -12,8 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from fuzztui.model.passive import is_passive
-from fuzztui.model.selectors import FindingTally, known_rate
-from fuzztui.model.state import Host, Instance, State
+from fuzztui.model.selectors import (
+    ENDED,
+    FindingTally,
+    fuzzing_time,
+    instance_throughput,
+    known_rate,
+)
+from fuzztui.model.state import CommandStatus, Host, Instance, State
 
 LOST: Final = "lost"
 """State of a host whose connection was cut; the hub tries to connect again."""
@@ -75,6 +81,11 @@ class HostSummary:
         return self.host.state in TROUBLE
 
     @property
+    def was_reached(self) -> bool:
+        """Whether the host was ever connected, in this run."""
+        return bool(self.host.run)
+
+    @property
     def where(self) -> str:
         """Address and run directory, as a user needs them to attach by hand; may be empty."""
         there = self.host
@@ -94,24 +105,28 @@ def host_summaries(state: State, found: Mapping[str, FindingTally]) -> dict[str,
         if i.host in by_host:
             by_host[i.host].append(i)
     return {
-        name: _summary(state.hosts[name], place, those, found)
+        name: _summary(state, state.hosts[name], place, those, found)
         for place, (name, those) in enumerate(by_host.items())
     }
 
 
 def _summary(
-    there: Host, place: int, every: list[Instance], found: Mapping[str, FindingTally]
+    state: State,
+    there: Host,
+    place: int,
+    every: list[Instance],
+    found: Mapping[str, FindingTally],
 ) -> HostSummary:
     own = [i for i in every if not (i.mutant or is_passive(i))]
     renewed = [i.stats_t for i in own if i.state in ("running", "stalled") and i.stats_t >= 0]
-    known = there.state == CONNECTED
+    known = there.state in (CONNECTED, "ended")
     return HostSummary(
         replace(there),  # a copy, which can be compared with a later one
         place,
         instances=len(own),
         running=sum(i.state == "running" for i in own),
         execs=sum(i.stats.execs for i in every),
-        execs_per_sec=known_rate([i.execs_per_sec for i in every]) if known and every else -1.0,
+        execs_per_sec=_rate(state, every) if known or state.state in ENDED else -1.0,
         corpus=sum(i.corpus for i in own),
         edges=max((i.stats.edges for i in own), default=-1),
         groups={name: n for name, of in found.items() if (n := of.groups_on.get(there.name, 0))},
@@ -120,6 +135,30 @@ def _summary(
         stats_t=min(renewed, default=-1.0),
         last_find_t=max((i.last_find_t for i in own), default=-1.0),
     )
+
+
+def _rate(state: State, instances: list[Instance]) -> float:
+    """Executions per second now, or on average once the campaign has ended; -1: unknown."""
+    if not instances:
+        return -1.0
+    over, seconds = state.state in ENDED, fuzzing_time(state)
+    rates = (instance_throughput(i, seconds, over=over, lost=state.lost) for i in instances)
+    return known_rate(list(rates))
+
+
+def waiting_commands(state: State) -> list[CommandStatus]:
+    """Return the commands that wait for a host that is not connected; their text says so."""
+    away = {h.name for h in list(state.hosts.values()) if h.state not in (CONNECTED, "ended")}
+    if not away:
+        return []
+    found = []
+    for command in list(state.commands.values()):
+        if command.state != "pending" or not command.text:
+            continue
+        instance = state.instances.get(str(command.command.get("instance", "")))
+        if instance is None or instance.host in away:
+            found.append(command)
+    return found
 
 
 def hosts_list(state: State, found: Mapping[str, FindingTally]) -> list[dict[str, Any]]:

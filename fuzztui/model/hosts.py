@@ -13,7 +13,7 @@ from typing import Any
 from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, Instance, State
-from fuzztui.model.stats import finite, out_of_reach
+from fuzztui.model.stats import out_of_reach
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -82,13 +82,13 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     if e.state == "connecting" and there.campaign in ENDED:
         there.campaign = there.campaign_reason = ""
     if e.rewound >= 0:
-        there.seq = e.rewound
+        there.seq, there.t = e.rewound, -1.0
     if there.state != e.state:
         there.changed_t = state.t
     there.state, there.reason = e.state, e.reason
     there.address = e.address or there.address
     there.run = e.run or there.run
-    there.clock_s = finite(e.clock_s) or there.clock_s
+    there.clock_ms = e.clock_ms or there.clock_ms
     there.boot = e.boot or there.boot
     touched.campaign = True
     for i in state.instances.values():

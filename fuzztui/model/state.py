@@ -129,8 +129,8 @@ class Host:
     changed_t: float = 0.0
     """Campaign time since when it is in this state."""
     run: str = ""
-    clock_s: float = 0.0
-    """By how many seconds its clock is ahead."""
+    clock_ms: int = 0
+    """By how many milliseconds its clock is ahead."""
     seq: int = 0
     """The number of the last record of its log that this log contains."""
     t: float = -1.0
@@ -147,6 +147,11 @@ class Host:
     stage: str = ""
     """The phase of a fuzz-first campaign over there, as ``State.stage``."""
     plan: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def clock_s(self) -> float:
+        """By how many seconds its clock is ahead; negative: behind."""
+        return self.clock_ms / 1000
 
 
 @dataclass(frozen=True, slots=True)

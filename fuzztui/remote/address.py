@@ -33,7 +33,7 @@ def socket_path(run: Path, group: int = -1) -> Path:
     """
     name = _name(run)
     rejected = []
-    for directory in _places(run) if group < 0 else [Path(f"/tmp/fuzztui-{os.getuid()}-{group}")]:
+    for directory in _places(run, group):
         path = directory / name
         if len(os.fsencode(path)) > MAX_ADDRESS:
             rejected.append(f"{directory} (its path is too long)")
@@ -51,8 +51,11 @@ def _name(run: Path) -> str:
     return hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:16] + ".sock"
 
 
-def _places(run: Path) -> Iterator[Path]:
-    yield from _shared()
+def _places(run: Path, group: int) -> Iterator[Path]:
+    if group < 0:
+        yield from _shared()
+    else:
+        yield Path(f"/tmp/fuzztui-{os.getuid()}-{group}")
     yield run.resolve() / "supervisor"
 
 
@@ -69,11 +72,11 @@ def _private(directory: Path, group: int = -1) -> bool:
         status = directory.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
             return False
-        if group >= 0 and status.st_gid != group:
+        if group < 0 and status.st_mode & 0o077:
+            directory.chmod(0o700)
+        elif group >= 0 and (status.st_gid != group or status.st_mode & 0o037 != 0o010):
             os.chown(directory, -1, group, follow_symlinks=False)
-        mode = 0o700 if group < 0 else 0o710
-        if stat.S_IMODE(status.st_mode) != mode:
-            directory.chmod(mode)
+            directory.chmod(0o710)
     except OSError:
         return False
     return os.access(directory, os.W_OK | os.X_OK)

@@ -14,10 +14,13 @@ from typing import Final
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import whole
 from fuzztui.base.files import read_json
-from fuzztui.remote.client import ControlClient, RemoteError
+from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
 
 GONE: Final = "the file does not exist any more"
 """Why a file of a run cannot be shown if it was removed."""
+
+FETCHED: Final = "supervisor/fetched"
+"""Directory in the run of a hub with files of its hosts that were shown."""
 
 _FILE: Final = "mirror.json"
 _FETCH_S: Final = 20.0
@@ -72,19 +75,28 @@ def write_origin(run: Path, origin: Origin) -> None:
     replace_text(run / "supervisor" / _FILE, json.dumps(asdict(origin)))
 
 
-def fetch(run: Path, file: str) -> str:
-    """Copy a file of the run from its machine; ``file``: its path in the run. Blocking.
+def fetched_into(run: Path) -> Path | None:
+    """Return where files are put that are not on this machine; None: all files of a run are here.
 
-    Returns why it is not here, for users; an empty string if it is here now, or if the run is one
-    of this machine.
+    That is a mirrored run itself; of the run of a hub, a directory of its own.
     """
-    if origin_of(run) is None:
-        return ""
+    if (run / FETCHED).is_dir():
+        return run / FETCHED
+    return None if origin_of(run) is None else run
+
+
+def fetch(run: Path, file: str) -> str:
+    """Copy a file of a run into :func:`fetched_into`; ``file``: its path in the run. Blocking.
+
+    Returns why that failed, for users; an empty string if it is there now.
+    """
     try:
         client = ControlClient(run, "fetch")
         try:
             return client.fetch(file, _FETCH_S)
         finally:
             client.close()
+    except NotRunning:
+        return "the file is on another host, and no hub is running that could copy it"
     except RemoteError as e:
         return str(e)

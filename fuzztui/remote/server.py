@@ -76,12 +76,14 @@ HUB_ID = re.compile(r"[0-9a-z]{1,20}\.c[0-9]{1,18}")
 """What ids of a hub's commands look like: the hub's log, and the id in it."""
 
 
+Fetch = Callable[[str], Awaitable[str]]
+"""Copies a file, by its path in the run; returns why that failed, or an empty string."""
+
+
 @dataclass(slots=True)
 class Beyond:
     """For a server whose commands another machine executes: what that machine allows."""
 
-    fetch: Callable[[str], Awaitable[str]]
-    """Gets a file of the run, by its path in it; returns why that failed, or an empty string."""
     account: str = ""
     """The account that gives the commands over there."""
     why_not_steer: str = ""
@@ -96,10 +98,13 @@ class ControlServer:
         submit: Submit,
         access: Access | None = None,
         beyond: Beyond | None = None,
+        fetch: Fetch | None = None,
     ) -> None:
+        """``fetch``: copies a file of the run that is on another machine."""
         self._run = run
         self._submit = submit
         self._beyond = beyond
+        self._fetch = fetch
         self._access = access or Access()
         self._path: Path | None = None
         self._inode = 0
@@ -206,8 +211,8 @@ class ControlServer:
             raise ProtocolError("a request needs a number 'n' and a name 'by'")
         if len(client.waiting) >= MAX_PENDING:
             raise ProtocolError(f"{MAX_PENDING} commands of this client are already pending")
-        if self._beyond is not None and isinstance(file := request.get("fetch"), str):
-            client.wait_for(_fetch(n, self._beyond.fetch(file), client))
+        if self._fetch is not None and isinstance(file := request.get("fetch"), str):
+            client.wait_for(_fetched(n, self._fetch(file), client))
             return
         try:
             command = decode_command(request.get("command"))
@@ -268,7 +273,7 @@ async def _message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     return decode(line) if line else None
 
 
-async def _fetch(n: int, getting: Awaitable[str], client: _Client) -> None:
+async def _fetched(n: int, getting: Awaitable[str], client: _Client) -> None:
     problem = await getting
     client.send({"n": n, "result": REJECTED if problem else APPLIED, "detail": problem})
 

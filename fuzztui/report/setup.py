@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Final
 
 from fuzztui.base.text import ago, brief, clock, listed, several
 from fuzztui.model.commands import command_of
 from fuzztui.model.discovery import discovery_rate, discovery_text
-from fuzztui.model.selectors import ENDED, fuzzing_time, instance_throughput, running_time
+from fuzztui.model.host_summary import host_summaries
+from fuzztui.model.selectors import (
+    ENDED,
+    fuzzing_time,
+    instance_throughput,
+    running_time,
+    tallies,
+)
 from fuzztui.model.state import RECENT_COMMANDS, CommandStatus, Instance, State
 from fuzztui.report.parts import Code, Facts, Folded, Note, Part, Section, Table, moment
 from fuzztui.report.run import ReportedRun
 
 _INSTANCES: Final = 64
+_HOSTS: Final = 200
 _KEYS: Final = 200
 
 
@@ -38,12 +47,17 @@ def setup_section(run: ReportedRun) -> Section:
     ]
     if state.started_wall > 0:
         rows.append(("began", utc(state.started_wall)))
-    if state.host:
-        cores = f", {several(state.cores, 'core')}" if state.cores else ""
+    cores = f", {several(state.cores, 'core')}" if state.cores else ""
+    if state.hosts:
+        rows.append(("hosts", several(len(state.hosts), "host") + cores))
+        rows += [("hub", brief(state.host, 100))] if state.host else []
+    elif state.host:
         rows.append(("host", brief(state.host, 100) + cores))
     rows.append(("fuzztui", brief(state.version) or "unknown"))
     rows.append(("log", several(state.seq, "record")))
-    parts: list[Part] = [Facts(rows), Folded("instances", [_instances(state, own)])]
+    parts: list[Part] = [Facts(rows)]
+    parts += [Folded("hosts", [_hosts(state)])] if state.hosts else []
+    parts.append(Folded("instances", [_instances(state, own)]))
     if run.keys:
         keys = Table(
             ("key", "value"),
@@ -76,6 +90,30 @@ def _budget(state: State) -> str:
 def _times(state: State) -> str:
     paused = state.t - running_time(state)
     return clock(state.t) + (f", {clock(paused)} of it paused" if paused >= 1 else "")
+
+
+def _hosts(state: State) -> Table:
+    """The hosts without their addresses: others read the page."""
+    rows = []
+    for of in islice(host_summaries(state, tallies(state)).values(), _HOSTS):
+        there = of.host
+        rows.append(
+            (
+                Code(brief(of.name, 100)),
+                brief(f"{there.state}: {there.reason}" if there.reason else there.state, 200),
+                f"{there.cores:,}" if there.cores else "-",
+                f"{of.instances:,}",
+                f"{of.execs:,}",
+                f"{of.execs_per_sec:,.0f}" if of.execs_per_sec >= 0 else "-",
+                f"{of.corpus:,}",
+                f"{sum(of.groups.values()):,}",
+            )
+        )
+    heads = (
+        "host", "connection", "cores", "instances", "executions", "/s",
+        "corpus", "groups of findings",
+    )  # fmt: skip
+    return Table(heads, rows, frozenset(range(2, 8)), max(0, len(state.hosts) - _HOSTS))
 
 
 def _instances(state: State, own: list[Instance]) -> Table:

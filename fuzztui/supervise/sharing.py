@@ -121,7 +121,9 @@ class RunSharing:
             mode = _DIRECTORY if directory else _FILE
             if now.st_gid == gid and stat.S_IMODE(now.st_mode) == mode:
                 return
-            if not (directory or stat.S_ISREG(now.st_mode)) or now.st_uid != os.geteuid():
+            # A hard link may be a user's own seed (afl-fuzz links them), or what a target linked.
+            one = stat.S_ISREG(now.st_mode) and now.st_nlink == 1
+            if not (directory or one) or now.st_uid != os.geteuid():
                 return
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:

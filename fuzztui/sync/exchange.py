@@ -17,7 +17,7 @@ from fuzztui.base.text import brief
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.model.passive import is_passive
-from fuzztui.model.state import State
+from fuzztui.model.state import Entry, Finding, State
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.observe.passive import make_passive, source_of
 from fuzztui.sync.names import MAIN, digest
@@ -26,6 +26,12 @@ from fuzztui.sync.queues import QueueWriter, imported_until
 from fuzztui.wire.finding_kinds import CRASHES
 
 LOCK: Final = "sync.lock"
+
+HUB: Final = "hub_"
+"""On a host, the name of a passive instance of the hub begins with this (docs/hosts.md)."""
+
+MAX_MAIN: Final = 50
+"""Characters of an instance's name in the names of shared files."""
 
 BUSY_S: Final = 900.0
 """A directory that another machine has written to so lately is that machine's."""
@@ -92,7 +98,7 @@ def _locked(file: Path, busy: str) -> Iterator[None]:
         os.close(fd)
 
 
-class Exchange:
+class DirectoryExchange:
     """The exchange of one run with one directory; :meth:`sync` once for each pass.
 
     ``name``: of this run in the directory, without ``_main``.
@@ -151,37 +157,50 @@ class Exchange:
     # ------------------------------------------------------------------ push
 
     def _push_entries(self, state: State, queue: QueueWriter, result: PassResult) -> None:
-        main = main_of(state)
-        directory = self._run.instance(main)
+        mains = mains_of(state)
+        # What came from here, or from the main of another host, is in the directory already.
         outside = {i.id for i in state.instances.values() if i.passive} | self._marked()
-        rows = [
-            row
-            for row in list(state.entries.values())
-            if row.instance == main and row.saved and row.sync not in outside
-        ]
+        outside |= {f"{HUB}{name}" for name in outside} | set(mains)
+        own = [e for e in list(state.entries.values()) if e.saved and e.sync not in outside]
+        there = self._sums_there()
+        for main in mains:
+            self._push_from(main, [e for e in own if e.instance == main], there, queue, result)
+
+    def _push_from(
+        self,
+        main: str,
+        rows: list[Entry],
+        there: set[str],
+        queue: QueueWriter,
+        result: PassResult,
+    ) -> None:
+        """Push entries of one instance. ``there``: the hashes of what is in the directory."""
+        directory = self._run.instance(main)
         dangerous = Unsafe(directory).load()
         rows.sort(key=lambda row: row.id)
-        origin = {row.id: self._origin(row.id if row.first < 0 else row.first) for row in rows}
+        origin = {row.id: self._origin(main, row) for row in rows}
         known = [n for i in dangerous if (n := queue.origins.get(origin.get(i, ""))) is not None]
         result.unsafe += queue.mark_unsafe(known)
         new = [row for row in rows if origin[row.id] not in queue.origins]
-        there = self._sums_there()
         for done, row in enumerate(new):
             self._progress("pushing entries", done, len(new))
             data = read_if_regular(directory / row.file, MAX_BYTES + 1)
             if not data or len(data) > MAX_BYTES:
                 continue
             content = digest(data)
-            if content in there:
-                continue
             if row.id in dangerous:  # before the entry, so that nobody imports it first
                 result.unsafe += queue.mark_unsafe([queue.next_id])
+            elif content in there:
+                continue
             queue.put(data, content, origin[row.id], row.op)
             there.add(content)
             result.pushed += 1
+        queue.flush()
 
-    def _origin(self, number: int) -> str:
-        return f"{self._tag}-{number:06d}"
+    def _origin(self, main: str, row: Entry) -> str:
+        number = row.id if row.first < 0 else row.first
+        instance = "" if main == "main" else f"{main[:MAX_MAIN]}-"
+        return f"{self._tag}-{instance}{number:06d}"
 
     def _sums_there(self) -> set[str]:
         """The hashes of what is, or was, in the directory, by the names that runs give."""
@@ -199,19 +218,22 @@ class Exchange:
             for row in list(state.findings.values())
             if row.saved and row.file.partition("/")[0] == CRASHES and self._is_own(state, row)
         ]
+        known = set(crashes.sums)
         for done, row in enumerate(rows):
             path = self._run.instance(row.instance) / row.file
-            if (content := self._hash_of(path)) is None or content in crashes.sums:
+            if (content := self._hash_of(path)) is None or content in known:
                 continue
+            known.add(content)
             self._progress("pushing crashes", done, len(rows))
             data = read_if_regular(path, MAX_BYTES)
             if data is not None and digest(data) == content:
                 title = f"{row.instance},{row.op}"
                 crashes.put(data, content, op=title)
                 result.crashes += 1
+        crashes.flush()
 
     @staticmethod
-    def _is_own(state: State, row: Any) -> bool:
+    def _is_own(state: State, row: Finding) -> bool:
         instance = state.instances.get(row.instance)
         return instance is None or not (instance.mutant or instance.passive)
 
@@ -234,8 +256,10 @@ class Exchange:
     # ------------------------------------------------------------------ pull
 
     def _pull(self, state: State, result: PassResult) -> None:
-        known = self._known(state)
         peers = peers_in(self._directory)
+        known = self._known(state)
+        for peer in peers:  # whoever has such an entry, too, may not know that it kills workers
+            known |= {name.sum for name in self._reader(peer).unsafe() if name.sum}
         result.peers = len(peers) - 1
         for number, peer in enumerate(peers):
             self._progress("pulling from peers", number, len(peers))
@@ -256,14 +280,25 @@ class Exchange:
             self._queue_of(peer, state).put(entry.data, entry.sum)
             known.add(entry.sum)
             number += 1
-        if reader.unsafe and (queue := self._queues.get(peer)) is not None:
-            queue.mark_unsafe(queue.sums[n.sum] for n in reader.unsafe if n.sum in queue.sums)
+        if number:
+            self._queue_of(peer, state).flush()
+        unsafe = {name.sum for name in reader.unsafe()}
+        for local in self._marked() if unsafe else ():
+            queue = QueueWriter(self._run.instance(local))
+            queue.mark_unsafe(n for content, n in queue.sums.items() if content in unsafe)
         return number
 
     def _known(self, state: State) -> set[str]:
-        """The hashes of what this run has: its main instance's entries, and the pulled ones."""
+        """The hashes of what this run has: its main instances' entries, and the pulled ones."""
         known: set[str] = set()
-        queue = self._run.instance(main_of(state)) / "queue"
+        for main in mains_of(state):
+            known |= self._sums_of(self._run.instance(main) / "queue")
+        for passive in self._marked():
+            known |= PeerReader(self._run.instance(passive)).sums()
+        return known
+
+    def _sums_of(self, queue: Path) -> set[str]:
+        known: set[str] = set()
         try:
             names = os.listdir(queue)  # noqa: PTH208 - names only
         except OSError:
@@ -272,8 +307,6 @@ class Exchange:
             self._progress("reading this run's queue", done, len(names))
             if not name.startswith(".") and (content := self._hash_of(queue / name)) is not None:
                 known.add(content)
-        for passive in self._marked():
-            known |= PeerReader(self._run.instance(passive)).sums()
         return known
 
     def _marked(self) -> set[str]:
@@ -312,7 +345,10 @@ class Exchange:
         return len(numbers)
 
 
-def main_of(state: State) -> str:
-    """The instance whose entries are pushed: it imports what the others have found."""
+def mains_of(state: State) -> list[str]:
+    """The instances whose entries are pushed: they import what the others have found.
+
+    Of a campaign on several machines, the main instance of each host.
+    """
     own = [i.id for i in state.instances.values() if not (i.mutant or is_passive(i))]
-    return next((name for name in own if name == "main" or name.endswith(MAIN)), "main")
+    return [name for name in own if name == "main" or name.endswith(MAIN)] or ["main"]

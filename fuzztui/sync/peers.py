@@ -102,8 +102,6 @@ class PeerReader:
     directory: Path
     skipped: Counter[str] = field(default_factory=Counter)
     """Files that are left there since the last call of :meth:`entries`, by reason."""
-    unsafe: list[SharedName] = field(default_factory=list)
-    """The entries that killed a worker there, as of that call."""
     _seen: set[tuple[str, int, int]] = field(default_factory=set)
     _listed: tuple[int, list[SharedName], int] = (0, [], 0)
     """The time of the last listing's directory, its names, and how many files had no such name."""
@@ -115,15 +113,20 @@ class PeerReader:
         """
         self.skipped.clear()
         dangerous = Unsafe(self.directory).load()
-        names = self._names()
-        self.unsafe = [name for name in names if name.id in dangerous]
-        for name in names:
-            if name.sum in known or (tag and name.of.startswith(f"{tag}-")):
+        for name in self._names():
+            if tag and name.of.startswith(f"{tag}-"):
                 continue
             if name.id in dangerous:
                 self.skipped[UNSAFE_ENTRIES] += 1
-            elif (entry := self._read(name)) is not None and entry.sum not in known:
-                yield entry
+            elif name.sum not in known:
+                entry = self._read(name)
+                if entry is not None and entry.sum not in known:
+                    yield entry
+
+    def unsafe(self) -> list[SharedName]:
+        """The entries that killed a worker there."""
+        dangerous = Unsafe(self.directory).load()
+        return [name for name in self._names() if name.id in dangerous] if dangerous else []
 
     def sums(self) -> set[str]:
         """The hashes in the names of all files, also of those whose content was dropped."""

@@ -136,9 +136,10 @@ class HostState(Event):
     """The connection to a host changed. ``state``: one of :data:`HOST_STATES`; ``reason``: a text.
 
     ``address``: what ssh connects to; empty: this machine. ``run``: the run directory over there.
-    ``clock_s``: by how many seconds the clock of the host is ahead of this machine's. ``boot``: the
-    id of the boot of its kernel. ``rewound``: the record of its log after which relaying continues,
-    because later ones that were relayed are not in it any more (a power cut); -1: it was not.
+    ``clock_ms``: by how many milliseconds the clock of the host is ahead of this machine's.
+    ``boot``: the id of the boot of its kernel. ``rewound``: the record of its log after which
+    relaying continues, because later ones that were relayed are not in it any more (a power cut);
+    -1: it was not.
     """
 
     kind: ClassVar[str] = "host_state"
@@ -147,7 +148,7 @@ class HostState(Event):
     reason: str = ""
     address: str = ""
     run: str = ""
-    clock_s: float = 0.0
+    clock_ms: int = 0
     boot: str = ""
     rewound: Count = -1
 

@@ -7,7 +7,8 @@ from fuzztui.base.files import files_in
 
 def test_regular_files_by_name_without_hidden_ones(tmp_path):
     queue = tmp_path / "queue"
-    for name in ("b", "a\nb", ".hidden", ".state/deterministic_done/a", "more/c"):
+    names = ("b", "a\nb", ".hidden", ".state/deterministic_done/a", "more/c", "id:000003,gone")
+    for name in names:
         file = queue / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"x")

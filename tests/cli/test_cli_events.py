@@ -113,7 +113,7 @@ def test_events_of_hosts_name_the_host(tmp_path, capsys):
     assert any(words[3:5] == ["h1", "running"] for words in begins)
     lost = next(line for line in lines if " lost: " in line)
     assert lost.split()[2:4] == ["host", "h2"]
-    assert any("ann@box2:/home/ann/run2" in line and "ahead" in line for line in lines)
+    assert any("ann@box2:/runs/ann/run2" in line and "ahead" in line for line in lines)
     _, lines, _ = ask(capsys, tmp_path / "c", "--json", "--kind", "campaign_state")
     shown = [json.loads(line) for line in lines]
     assert {row.get("h") for row in shown} == {None, "h1", "h2"}

@@ -9,11 +9,13 @@ import pytest
 from hosted import CUT, hosted, write_run
 
 from fuzztui.cli import main
-from fuzztui.cli.host_lines import HostNews, preparing
+from fuzztui.cli.host_lines import HostNews, preparing, waits_for
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.lock import RunLock
 from fuzztui.wire import events as ev
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import Pause
 from fuzztui.wire.events import Record
 
 
@@ -51,7 +53,7 @@ def test_a_lost_host_has_no_present_numbers(hub, capsys):
     assert 42 <= lost["for_s"] < 90  # also without a record since
     assert lost["age_s"] >= lost["for_s"]
     assert (lost["clock_s"], lost["cores"], lost["instances"]) == (3600.0, 8, 2)
-    assert (lost["address"], lost["run"]) == ("ann@box2", "/home/ann/run2")
+    assert (lost["address"], lost["run"]) == ("ann@box2", "/runs/ann/run2")
     assert hosts["h1"]["execs_per_sec"] > 4000
     assert hosts["h1"]["cpu"] == pytest.approx(1.94)
 
@@ -77,7 +79,7 @@ def test_text_warns_of_a_lost_host_and_groups_instances(hub, capsys):
     text = "\n".join(lines)
     assert "LOST for " in text
     assert CUT in text
-    assert "ann@box2:/home/ann/run2" in text
+    assert "ann@box2:/runs/ann/run2" in text
     assert text.count("ahead") == 1
     assert [line.split()[1:3] for line in lines if "h2_main" in line] == [["?", "running"]]
 
@@ -148,7 +150,17 @@ def test_what_hosts_wait_for_is_in_the_progress_line():
     )
     text = preparing(state.hosts.values())
     assert text.startswith("h0: preparing: sending the campaign 00%")
-    assert text.endswith("and 2 hosts more")
+    assert text.endswith("and 2 more hosts")
     for n in range(5):
         stated(state, ev.HostState(f"h{n}", "connected"))
     assert preparing(state.hosts.values()) == ""
+
+
+def test_ctl_names_the_host_that_a_pending_command_waits_for(tmp_path):
+    log = hosted(2, 1, lost=["h2"])
+    log.add(ev.CommandIssued("c1", encode_command(Pause("h2_main")), "me"))
+    log.add(ev.CommandProgress("c1", "waits until h2 is connected again"))
+    write_run(tmp_path / "c", log)
+    assert waits_for(tmp_path / "c", Pause("h2_main")) == "waits until h2 is connected again"
+    assert waits_for(tmp_path / "c", Pause("h1_main")) == ""
+    assert "h2" in waits_for(tmp_path / "c", Pause())

@@ -318,15 +318,16 @@ def test_a_result_that_is_rubbish():
     assert list(score.report({"mutants": 3}, [], survivors=True))
 
 
-def test_progress_is_a_line_now_and_then_where_nobody_looks(capsys):
-    progress = score._Progress(terminal=False)
+def test_progress_is_a_line_now_and_then_where_nobody_looks(capsys, monkeypatch):
+    progress = score._Progress()
     for n in range(5):
         progress.show({"what": HOSTILE, "done": n, "total": 5, "killed": n})
     progress.clear()
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "\x1b" not in err
-    progress = score._Progress(terminal=True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    progress = score._Progress()
     progress.show({"what": "inputs", "done": 1, "total": 5, "killed": 3})
     progress.clear()
     assert "inputs: 1 of 5, 3 mutants killed\r\x1b[K" in capsys.readouterr().err

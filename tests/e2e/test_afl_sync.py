@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
+import time
 
+import psutil
 import pytest
 from homes import FUZZTUI, eventually
 
@@ -25,11 +28,20 @@ int main(int argc, char **argv) {
     return 0;
 }
 """
-LEFT, RIGHT = b"abcde", b"12345"
+LEFT, RIGHT, KILLS = b"abcde", b"12345", b"KILL"
 
 
 PROGRAM = """
+import os, signal
+from pathlib import Path
+
+ARMED = Path(__file__).with_name("armed")
+
 def check(data: bytes):
+    if data[:4] == b"KILL":
+        if ARMED.exists():
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return 9
     if data[:5] == b"abcde":
         return 1
     if data[:5] == b"12345":
@@ -181,3 +193,53 @@ def test_two_runs_of_zest_share_and_a_restarted_supervisor_knows_its_passive_ins
     assert not has(place / "shared/a_main/queue", RIGHT)
     # The supervisors have ended: a sync goes on.
     assert sync(place, "a", "--prune")["dropped"] is not None
+
+
+def workers(run):
+    """The workers of the engines of a run: the children of their monitors."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("FUZZTUI_RUN") == str(run) and process.children() == []:
+                found.append(process)
+    return found
+
+
+def test_an_entry_that_kills_workers_travels_as_such(place):
+    a = campaign(place, "a", KILLS, kind="zest")
+    try:
+        eventually(lambda: has(place / "a/out/main/queue", KILLS))
+        (place / "armed").touch()
+
+        def unsafe():
+            for process in workers(place / "a"):
+                process.kill()  # its queue is run again by the next one
+            time.sleep(1)
+            return (place / "a/out/main/.unsafe").exists()
+
+        eventually(unsafe)
+    finally:
+        end(a)
+    assert sync(place, "a")["unsafe"] == 1
+    (name,) = has(place / "shared/a_main/queue", KILLS)
+    number = str(int(name[3:9]))
+    assert (place / "shared/a_main/.unsafe").read_text().split() == [number]
+    # A run that would import it, had it not been told.
+    b = campaign(place, "b", RIGHT, kind="zest")
+    try:
+        eventually(lambda: has(place / "b/out/main/queue", RIGHT))
+        found = sync(place, "b")
+        assert found["skipped"] == {"a_main": {"killed a worker there": 1}}
+        assert not has(place / "b/out/a_main/queue", KILLS)
+        # One that got it before anybody knew is told, too.
+        queue = place / "b/out/late_main/queue"
+        queue.mkdir(parents=True)
+        (queue.parent / ".unsafe").write_text("0\n")
+        (queue / "id:000000,op:x").write_bytes(KILLS)
+        (queue / "id:000001,op:x").write_bytes(LEFT)
+        eventually(lambda: has(place / "b/out/main/queue", LEFT))
+        (main,) = (row for row in status(place, "b").values() if row["id"] == "main")
+        assert (main["restarts"], main["state"]) == (0, "running")
+        assert not list((place / "b/out/main/crashes").glob("id*"))
+    finally:
+        end(b)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from homes import eventually
 from host_lab import Host, Hosts
-from host_lab.campaigns import start_campaign
+from host_lab.campaigns import CAMPAIGN, start_campaign
 from terminal import Terminal
 
 from fuzztui.cli.remote_runs import mirrored, user_of
@@ -100,7 +100,6 @@ def test_status_events_and_ctl_work_over_ssh(box: Host) -> None:
     copied = fuzztui("events", "h1:c", "--json").stdout.splitlines()
     assert copied == records_there(box, json.loads(copied[-1])["s"])
     assert fuzztui("ctl", "h1:runs/c", "pause").stdout.startswith("applied")
-    assert json.loads(fuzztui("status", "h1:c", "--json").stdout)["state"] == "paused"
     assert fuzztui("ctl", f"h1:{RUN}", "undo").stdout.startswith("applied")
     issued = events("h1:c", "command_issued")
     assert [e["by"] for e in issued] == [ours()] * 2
@@ -255,8 +254,13 @@ def test_a_host_that_reboots_ends_the_supervisor_and_not_the_screen(box: Host) -
         box.reboot()
         eventually(lambda: running(run) is None)
         assert not mirror.died()
-        start_campaign(box)
+        group = 'group = "fuzzers"'
+        start_campaign(box, CAMPAIGN.replace(group, f"{group}\ngroup_may_steer = true"))
         eventually(lambda: running(run))
         last = LogReader(run).last_seq
         eventually(lambda: LogReader(run).last_seq > last)
-    assert json.loads(fuzztui("status", "h1:", "--json").stdout)["state"] == "running"
+    # Its owner has changed his mind about the group.
+    assert fuzztui("ctl", f"ann@h1:{RUN}", "pause").stdout.startswith("applied")
+    (*_, issued) = events(f"ann@h1:{RUN}", "command_issued")
+    assert issued["by"] == ours().replace("fuzz@", "ann@")
+    assert json.loads(fuzztui("status", "h1:", "--json").stdout)["state"] == "paused"

@@ -63,7 +63,7 @@ def connected(log: HubLog, host: str, n: int = 1) -> None:
     log.add(
         ev.HostState(host, "connecting", address=where),
         ev.HostState(
-            host, "connected", "", where, f"/home/ann/run{n}", 3600.0 if n == 2 else 0.03, f"b{n}"
+            host, "connected", "", where, f"/runs/ann/run{n}", 3_600_000 if n == 2 else 30, f"b{n}"
         ),
         ev.HostState(host, "preparing", "sending the campaign", where),
         ev.HostState(host, "preparing", "sending the campaign 40%", where),

@@ -15,6 +15,7 @@ PACKAGES = (
     (r"lcov", "lcov"),
     (r"chromium", "chromium"),
     (r"gnuplot", "gnuplot-nox"),
+    (r"slurm|munge|sbatch", "slurmctld slurmd slurm-client munge"),
     (r"cmake", "cmake"),
     (r"ccache", "ccache"),
     (r"libstb", "libstb-dev"),

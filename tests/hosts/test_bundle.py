@@ -114,25 +114,26 @@ async def test_a_host_that_ends_before_it_starts(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("status", "stderr", "advised"),
+    ("status", "stderr", "advised", "lasting"),
     [
-        (255, "u@box: Permission denied (publickey).", "ssh-copy-id"),
-        (255, "Host key verification failed.", "compare the key"),
-        (255, "WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!", "ssh-keygen -R"),
-        (255, "ssh: Could not resolve hostname box: Name or service not known", "ssh config"),
-        (255, "ssh: connect to host box port 22: Connection refused", "start sshd"),
-        (255, "ssh: connect to host box port 22: Connection timed out", "network"),
-        (255, "", "shows the whole message"),
-        (127, "sh: 1: exec: python3: not found", "Python 3.11"),
-        (126, "sh: 1: exec: /etc: Permission denied", "Python 3.11"),
-        (2, "Unknown option: -I", "--version"),
-        (None, "", "in time"),
+        (255, "u@box: Permission denied (publickey).", "ssh-copy-id", True),
+        (255, "Host key verification failed.", "compare the key", True),
+        (255, "WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!", "ssh-keygen -R", True),
+        (255, "ssh: Could not resolve hostname box: Name or service not known", "config", True),
+        (255, "ssh: connect to host box port 22: Connection refused", "start sshd", False),
+        (255, "ssh: connect to host box port 22: Connection timed out", "network", False),
+        (255, "", "shows the whole message", False),
+        (127, "sh: 1: exec: python3: not found", "Python 3.11", True),
+        (126, "sh: 1: exec: /etc: Permission denied", "Python 3.11", True),
+        (2, "Unknown option: -I", "--version", False),
+        (None, "", "in time", False),
     ],
 )
-def test_what_an_error_of_ssh_means(status, stderr, advised):
+def test_what_an_error_of_ssh_means(status, stderr, advised, lasting):
     error = complaint("u@box", status, stderr, "python3")
     assert advised in str(error)
     assert stderr in error.reason
+    assert error.lasting is lasting
 
 
 def test_what_a_host_prints_is_escaped():

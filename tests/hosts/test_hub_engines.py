@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +35,7 @@ def test_a_program_is_built_once_and_fuzzed_on_all_hosts(tmp_path: Path, hosts: 
         copy(source, tmp_path / name)
     text = (SAMPLES / "crashy-afl.toml").read_text().replace("instances = 2", "")
     text = text.replace('name = "crashy"', "")
-    campaign = HubCampaign(tmp_path, hosts, "afl", text.replace('"1m"', '"20s"'))
+    campaign = HubCampaign(tmp_path, hosts, "afl", text.replace('"1m"', '"40s"'))
     campaign.fuzztui(campaign.file, "--headless", code=10)
     state = campaign.state()
     assert state.state == "finished"
@@ -44,6 +46,44 @@ def test_a_program_is_built_once_and_fuzzed_on_all_hosts(tmp_path: Path, hosts: 
         where = f"{campaign.over_there}/shipped/build"
         assert host.run(f"cat {where}/crate | md5sum").stdout.split()[0] == _md5(built)
         assert host.run(f"ls {campaign.over_there}/out/*/.synced | grep -c _main").stdout != "0\n"
+
+
+@pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl-fuzz is not installed")
+def test_an_afl_fuzz_of_a_user_joins_by_the_hubs_directory(tmp_path: Path, hosts: Hosts) -> None:
+    for name in ("crate.c", "seeds"):
+        source = SAMPLES / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, tmp_path / name)
+    text = (SAMPLES / "crashy-afl.toml").read_text().replace("instances = 2", "")
+    text = text.replace('name = "crashy"', "").replace('"1m"', '"10m"')
+    campaign = HubCampaign(tmp_path, hosts, "joined", text)
+    campaign.start()
+    out = campaign.run / "out"
+    by_hand = subprocess.Popen(
+        [
+            "afl-fuzz", "-i", tmp_path / "seeds" / "crate-packed", "-o", out, "-S", "laptop",
+            "-V", "300", "--", campaign.run / "build" / "crate", "@@",
+        ],
+        env=os.environ | {"AFL_NO_UI": "1", "AFL_SYNC_TIME": "1", "AFL_SKIP_CPUFREQ": "1",
+                          "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1", "AFL_NO_AFFINITY": "1"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        for host in hosts.values():  # what it finds is on each host, for the engines there
+            where = f"{campaign.over_there}/out/hub_laptop/queue"
+            campaign.until(lambda s, h=host, w=where: h.run(f"ls {w}", check=False).stdout, 120)
+        # and it imports what the hosts have found
+        campaign.until(
+            lambda s: (
+                any(",sync:h" in p.name for p in (out / "laptop" / "queue").iterdir())
+                or any((out / "laptop" / ".synced").glob("h*_main"))
+            ),
+            180,
+        )
+    finally:
+        by_hand.kill()
+        by_hand.wait()
+        campaign.stop()
 
 
 def test_each_host_fuzzes_its_share_of_the_mutants(tmp_path: Path, hosts: Hosts) -> None:

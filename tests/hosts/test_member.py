@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.hosts.link import Batch
+from fuzztui.hosts import member as module
+from fuzztui.hosts import storing
+from fuzztui.hosts.link import Batch, Hello, LinkLost
 from fuzztui.hosts.member import HostMember
 from fuzztui.hosts.place import HostPlace
+from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (
+    CampaignEnded,
+    CampaignState,
     CommandIssued,
     EntrySaved,
     Event,
     FindingSaved,
+    HostState,
+    InstanceHello,
     Message,
     PassiveInstance,
     Record,
@@ -47,8 +55,11 @@ class Hub:
         self.exchange = Exchange()
         self.hosts = ["a", "b"]
         self.leaving = False
+        self.writable = True
+        self.budget_raised = False
         self.log_name = "log"
         self.events: list[Event] = []
+        self.records: list[Record] = []
 
     def record(self, *events: Event) -> None:
         for event in events:
@@ -59,6 +70,7 @@ class Hub:
 
     def _add(self, record: Record) -> None:
         self.events.append(record.event)
+        self.records.append(record)
         apply(self.state, [record])
 
 
@@ -93,6 +105,93 @@ def test_entries_of_the_main_are_stored_and_passed_on(
     assert hub.exchange.passed == [("a_main", name, b"x")]
     # afl-fuzz imports the next id only: none may be missing
     assert len(list((tmp_path / "out/a_main/queue").iterdir())) == 4
+
+
+def test_entries_are_passed_on_by_their_ids(member: HostMember, hub: Hub, tmp_path: Path) -> None:
+    names = [f"id:{number:06d},op:x" for number in (2, 0, 1)]
+    take(
+        member,
+        *(EntrySaved("a_main", int(n[3:9]), f"queue/{n}") for n in names),
+        files={f"a_main/queue/{n}": n.encode() for n in (*names, "id:000009,not_recorded")},
+    )
+    assert [name for _, name, _ in hub.exchange.passed] == sorted(names)
+
+
+async def test_nothing_is_taken_while_the_disk_here_is_full(
+    member: HostMember, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FULL_S", 0.01)
+    monkeypatch.setattr(storing, "FULL_S", 0.01)
+    write, full = storing.replace_bytes, [True]
+
+    def replace_bytes(path: Path, *rest: Any) -> None:
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, *rest)
+
+    monkeypatch.setattr(storing, "replace_bytes", replace_bytes)
+    file = "crashes/id:000000,sig:06"
+    records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
+    taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
+    await asyncio.sleep(0.05)
+    assert [type(e) for e in hub.events] == [Message]
+    full.clear()
+    hub.writable = False
+    await asyncio.sleep(0.05)
+    assert hub.state.findings == {}
+    hub.writable = True
+    await taking
+    assert list(hub.state.findings) == [f"a_main/{file}"]
+    assert (tmp_path / "out/a_main" / file).read_bytes() == b"x"
+    assert len(hub.events) == 2
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        HostState("b", "connecting", rewound=0),
+        EntrySaved("../../x", 1, "queue/id:000001"),
+        EntrySaved("a_main", 1, "queue/../../../x"),
+        FindingSaved("a_/../../../etc", "crash", "crashes/passwd"),
+        FindingSaved("a_main", "crash", "/etc/passwd"),
+    ],
+)
+def test_events_that_no_host_has_are_left_out(member: HostMember, hub: Hub, event: Event) -> None:
+    take(member, event, Message("info", "next"))
+    assert [type(r.event) for r in hub.records if r.host] == [Message]
+    assert set(hub.state.hosts) == {"a"}
+    assert not hub.state.findings
+    assert not hub.state.entries
+
+
+def test_a_record_that_comes_again_is_left_out(member: HostMember, hub: Hub) -> None:
+    for _ in range(2):
+        take(member, Message("info", "one"))
+    assert len(hub.events) == 1
+
+
+def test_no_directory_of_this_machine_is_a_host_s(member: HostMember, hub: Hub) -> None:
+    take(member, InstanceHello("a_main", "zest", [], "1", directory="/etc"))
+    assert hub.state.instances["a_main"].directory == ""
+
+
+async def test_a_supervisor_that_ended_is_not_started_before_its_log_is_read(
+    member: HostMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[int] = []
+
+    async def start() -> None:
+        starts.append(member._read_upto)
+
+    monkeypatch.setattr(member, "_start", start)
+    await member.arrived(Batch([Record(1, 0.0, Message("info", "one"))]))
+    for _ in range(5):
+        member.pong(None, "", 3)
+    await asyncio.sleep(0)
+    assert starts == []
+    await member.arrived(Batch([Record(n, 0.0, Message("info", "x")) for n in (2, 3)]))
+    await asyncio.sleep(0)
+    assert starts == [3]
 
 
 @pytest.mark.parametrize(
@@ -143,3 +242,114 @@ def test_positions_follow_the_hosts_numbers(member: HostMember, hub: Hub) -> Non
     take(member, Message("info", "one"), CommandIssued("log.c1"), Message("info", "three"))
     assert hub.state.hosts["a"].seq == 3
     assert [e.text for e in hub.events if isinstance(e, Message)] == ["one", "three"]
+
+
+def hello(last: int, boot: str = "one", hub: str = "log") -> Hello:
+    return Hello("a", "1", "3", "/r", last, 1.0, boot, hub, 1, 0.0)
+
+
+@pytest.mark.parametrize(("last", "whose"), [(0, "other"), (3, "other"), (3, "")])
+async def test_a_run_of_another_hub_is_left_alone(
+    member: HostMember, hub: Hub, last: int, whose: str
+) -> None:
+    assert await member.connected(hello(last, hub=whose)) is None
+    assert hub.state.hosts["a"].state == member.campaign_state == "failed"
+
+
+@pytest.mark.parametrize(("lost", "after"), [(0, 3), (1, 2)])
+def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, lost: int, after: int
+) -> None:
+    monkeypatch.setattr("fuzztui.hosts.member.COMPARED", 4)
+    there = [[n, n * 1.5] for n in range(1, 4)]
+    writer = LogWriter(member._run_dir.log)
+    hub.record(HostState("a", "connected", boot="one"))
+    for seq, t in there:
+        origin = Record(int(seq), t, Message("info", "x"), "a")
+        writer.append(origin.event, 0.0, origin)
+        hub.relay(origin, origin.event)
+    for n in range(50):
+        writer.append(Message("info", f"of another host {n}"), 1.0)
+    writer.close()
+    if lost:  # another record is in the place of the last one
+        there[-1] = [3, 99.0]
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        return {"stamps": [row for row in there if row[0] > fields["after"]]}
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    assert asyncio.run(member._position(hello(3, "two"))) == after
+    assert hub.state.hosts["a"].seq == after
+
+
+async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.record(HostState("a", "connected", boot="one"))
+    take_ = Message("info", "x")
+    hub.relay(Record(3, 1.0, take_, "a"), take_)
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        return {"error": "the disk does not answer"}
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    with pytest.raises(LinkLost):
+        await member._position(hello(3, "two"))
+    assert hub.state.hosts["a"].seq == 3
+    assert await member._position(hello(0, "two")) == 0  # the log over there was deleted
+
+
+@pytest.mark.parametrize("ran", [True, False])
+async def test_a_host_that_ran_and_cannot_be_started_now_is_tried_again(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, ran: bool
+) -> None:
+    monkeypatch.setattr(module, "ATTEMPTS", 2)
+    asked: list[str] = []
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        asked.append(what)
+        return {"error": "No space left on device"}
+
+    async def ship(*_: Any) -> None:
+        pass
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    monkeypatch.setattr(module, "ship", ship)
+    cargo = type("Cargo", (), {"campaign_text": ""})
+    monkeypatch.setattr(member, "_shipment", cargo)
+    if ran:
+        take_ = CampaignState("running")
+        hub.relay(Record(1, 1.0, take_, "a"), take_)
+    await member._start()
+    assert (member.campaign_state == "failed") is not ran
+    if ran:
+        for _ in range(round(module.AGAIN_S / module.PING_S) - 1):
+            member.pong(None, "", 0)
+        await asyncio.sleep(0)
+        assert len(asked) == 1
+        member.pong(None, "", 0)
+        await asyncio.gather(*member._tasks)
+        assert len(asked) == 2
+        await member._start()
+        assert member.campaign_state == "failed"
+
+
+@pytest.mark.parametrize("raised", [True, False])
+async def test_a_host_that_ran_while_the_budget_was_raised_goes_on(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: bool
+) -> None:
+    hub.budget_raised = raised
+    (tmp_path / "out").mkdir()
+    loaded: Any = None
+    member = HostMember(hub, loaded, RunDir(tmp_path), HostPlace("a", "a", 2), 0)  # type: ignore[arg-type]
+    starts: list[str] = []
+
+    async def start() -> None:
+        starts.append(member.campaign_state)
+
+    monkeypatch.setattr(member, "_start", start)
+    for seq in (1, 2):
+        await member.arrived(Batch([Record(seq, 1.0, CampaignEnded("finished", "budget"))]))
+        await asyncio.sleep(0)
+        assert member._over.is_set() is (seq == 2 or not raised)
+    assert starts == ([""] if raised else [])

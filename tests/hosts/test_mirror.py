@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fuzztui.hosts.mirror import RunMirror
+from fuzztui.log.files import SEALED
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.remote.access import account
@@ -19,6 +20,7 @@ from fuzztui.remote.lock import RunLock, running, trouble
 from fuzztui.remote.mirrored import fetch, origin_of
 from fuzztui.remote.protocol import APPLIED, CommandAnswer
 from fuzztui.remote.server import ControlServer, Ticket
+from fuzztui.session import CheckpointKeeper, LiveClock, Session, state_at_end
 from fuzztui.wire.commands import Pause, Stop
 from fuzztui.wire.events import CampaignStarted, Message
 
@@ -107,6 +109,36 @@ async def test_records_have_the_same_numbers_and_times(there, tmp_path):
         assert origin_of(tmp_path / "here").run == str(there.path)
 
 
+@pytest.mark.parametrize("at_rest", [False, True])
+async def test_a_long_log_is_copied_as_it_is(there, tmp_path, monkeypatch, at_rest):
+    monkeypatch.setattr("fuzztui.hosts.mirror.LONG", 1500)
+    there.writer.close()
+    keeper = CheckpointKeeper(there.path / "log", session := Session(there.path, LiveClock()))
+    there.writer = LogWriter(there.path / "log")
+    for n in range(2500):
+        there.writer.append(Message("info", f"{n}"), float(n))
+        if n % 500 == 0:
+            there.writer.flush()
+            session.poll()
+            keeper.keep()
+    keeper.close()
+    there.writer.close(at_rest=at_rest)
+    here = tmp_path / "here"
+    async with mirror(there, here):
+        await until(lambda: len(lines(here)) == 2501)
+        assert lines(here) == lines(there.path)
+        reader = LogReader(here)
+        reader.check()
+        assert not reader.problems
+        sealed = (here / "log" / SEALED).read_bytes()
+        assert sealed and (there.path / "log" / SEALED).read_bytes().startswith(sealed)
+        there.writer = LogWriter(there.path / "log")
+        there.tell("later")
+        await until(lambda: len(lines(here)) == 2502)
+        assert lines(here) == lines(there.path)
+        assert state_at_end(here).seq == 2502
+
+
 async def test_commands_and_files_pass(there, tmp_path):
     here = tmp_path / "here"
     async with mirror(there, here):
@@ -175,11 +207,15 @@ async def test_another_campaign_in_the_same_place_is_not_mixed_in(there, tmp_pat
         there.tell("other")
         of._link._process.kill()
         await until(lambda: "another campaign" in trouble(here))
+        heard = of._link._heard
+        await until(lambda: of._link._heard > heard + 2.5)  # a pong came
+        assert "another campaign" in trouble(here)
         assert len(lines(here)) == 1
 
 
-async def test_a_run_that_is_not_there_ends_the_mirror(there, tmp_path):
-    there.path = tmp_path / "none"
+@pytest.mark.parametrize("name", ["none", "-x", "--read-only"])
+async def test_a_run_that_is_not_there_ends_the_mirror(there, tmp_path, name):
+    there.path = Path(name)
     with pytest.raises(Exception, match="no such run directory"):
         async with mirror(there, tmp_path / "here"):
             pass

@@ -13,13 +13,15 @@ from fuzztui.hosts.routing import HostRouter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT
-from fuzztui.wire.commands import Pause, SkipEntry, SkipMutants, Stop
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import Pause, SetMixture, SkipEntry, SkipMutants, Stop
 from fuzztui.wire.events import (
     CampaignEnded,
     CommandApplied,
     CommandIssued,
     CommandRejected,
     Event,
+    HostState,
     InstanceState,
     Message,
     Record,
@@ -146,6 +148,61 @@ def test_events_of_a_host_get_the_ids_of_this_log() -> None:
         assert router.translate("a", CommandRejected("c7")) == CommandRejected("a:c7")
         assert router.translate("a", CommandApplied("other.c7")) == CommandApplied("a:other.c7")
         assert router.translate("a", Message("info", "x")) == Message("info", "x")
+
+    routed(test)
+
+
+def test_a_new_hub_sends_to_lost_hosts_what_others_have_applied() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        old, new = f"c{context.state.seq + 1}", "c900"
+        context.record(CommandIssued(old, encode_command(SetMixture(0.1, 0.8, 0.1)), "ann"))
+        context.record(CommandApplied(old, "a_main"))
+        context._add(Record(1, 100.0, HostState("a", "connected")))
+        context._add(Record(1, 100.0, HostState("b", "lost")))
+        for id_, command in ((new, Pause()), ("c901", Stop()), ("c902", Pause("a_main"))):
+            context._add(Record(1, 200.0, CommandIssued(id_, encode_command(command), "ann")))
+            context.relay("a", CommandApplied(id_, "a_main"))
+        context._add(Record(1, 900.0, Message("info", "much later")))
+        router.resume()
+        for host in ("a", "b"):
+            router.connected(host)
+        assert [(host, r["id"]) for host, r in context.sent] == [("b", f"log.{new}")]
+
+    routed(test)
+
+
+def test_an_undo_names_the_commands_as_each_log_has_them() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        router.submit(Pause(), "ann", undoes=["c3", "a:c5", "a:other.c6"], step="p")
+        assert [(host, r["undoes"], r["step"]) for host, r in context.sent] == [
+            ("a", ["log.c3", "c5", "other.c6"], "p"),
+            ("b", ["log.c3"], "p"),
+        ]
+        # given on the host: its c3 is not the hub's
+        given = CommandIssued("c7", {}, "ann", ["c3", "log.c4"])
+        assert router.translate("a", given) == CommandIssued("a:c7", {}, "ann", ["a:c3", "c4"])
+
+    routed(test)
+
+
+def test_a_host_cannot_name_commands_of_other_hosts() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        applied = CommandApplied("log.b:c7", "a_main")
+        assert router.translate("a", applied) == CommandApplied("a:log.b:c7", "a_main")
+
+    routed(test)
+
+
+def test_hosts_that_were_given_up_or_have_ended_get_no_commands() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        context.record(HostState("a", "failed", "no Python"))
+        ticket = router.submit(SkipEntry(1, "a_main"), "ann")
+        answer = await ticket.answer
+        assert answer.result == REJECTED and "no Python" in answer.detail
+        router.submit(Pause(), "ann")
+        assert [host for host, _ in context.sent] == ["b"]
+        context.relay("b", CampaignEnded("stopped"))
+        assert (await router.submit(SkipEntry(1, "b_main"), "ann").answer).result == REJECTED
 
     routed(test)
 

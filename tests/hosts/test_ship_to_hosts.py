@@ -234,6 +234,21 @@ def test_many_files_over_a_slow_link(hosts: Hosts, campaign: Path) -> None:
     assert (code, found["h1"]["target"]["state"]) == (0, "ok")
 
 
+def test_a_host_that_refuses_the_key_does_not_hold_up_the_others(
+    hosts: Hosts, campaign: Path
+) -> None:
+    text = CAMPAIGN.replace('"fuzz@h2"', '"nobody@h2"') + "[campaign]\nbudget = 20000\n"
+    campaign.write_text(text)
+    argv = [sys.executable, "-m", "fuzztui", str(campaign), "--headless", "--json"]
+    done = subprocess.run(
+        argv, capture_output=True, text=True, check=False, env=hosts.env(), timeout=200,
+        cwd=campaign.parent,
+    )  # fmt: skip
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert last["state"] == "finished", (last["reason"], done.stderr)
+    assert {row["name"]: row["state"] for row in last["hosts"]} == {"h1": "ended", "h2": "failed"}
+
+
 def test_without_hosts(hosts: Hosts, campaign: Path) -> None:
     campaign.write_text(CAMPAIGN.partition("[hosts]")[0])
     assert check(hosts, campaign) == (2, {})

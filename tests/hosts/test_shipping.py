@@ -76,10 +76,11 @@ def project(tmp_path):
 
 
 def test_a_python_target(project):
-    project.make("seeds/1", "words.dict", "other/dir/seed")
+    project.make("seeds/1", "words.dict", "other/dir/seed", "certs/ca.pem", "certs/node.key")
+    rest = '[notify]\ncommand = "true"\n[cluster]\ntls = "certs"\n'
     loaded = project.python(
         engine='seeds = ["seeds", "other/dir/seed"]\ndictionary = "words.dict"',
-        rest='[notify]\ncommand = "true"\n[campaign]\nseed = 7\nverdicts = "v.toml"',
+        rest=f'{rest}[campaign]\nseed = 7\nverdicts = "v.toml"',
     )
     cargo = shipment(loaded, BOX, 1)
     campaign = project.arrive(cargo).campaign
@@ -92,8 +93,9 @@ def test_a_python_target(project):
     assert campaign.target["python"] == sys.executable
     assert (campaign.host, campaign.instances, campaign.seed) == ("box", 2, 1007)
     assert campaign.output == project.host
-    assert not campaign.hosts and not campaign.notify
+    assert not campaign.hosts and not campaign.notify and not campaign.cluster
     assert "v.toml" not in cargo.campaign_text
+    assert not [file.path for file in cargo.files if "certs" in file.path], "a secret of the hub"
 
 
 def test_the_interpreter(project):
@@ -284,6 +286,15 @@ def test_trials_are_shared_in_proportion(project):
     assert shares(loaded.campaign) == [428, 429, 143]
     cargo = shipment(loaded, loaded.campaign.hosts[1], 1)
     assert project.arrive(cargo).campaign.budget_trials == 429
+
+
+@pytest.mark.parametrize(("hosts", "seconds"), [(["a", "b"], 0), (["a"], 3600)])
+def test_whether_nothing_new_comes_is_the_hubs_decision(project, hosts, seconds):
+    project.make("pkg/__init__.py", "pkg/parse.py")
+    rest = '[stop]\nidle = "1h"\nedges = "1h"\ncrashes = 3'
+    loaded = project.load(PYTHON.format(target="", engine="", rest=rest, kind="zest"), hosts=hosts)
+    there = project.arrive(shipment(loaded, loaded.campaign.hosts[0], 0)).campaign
+    assert (there.stop_idle_s, there.stop_edges_s, there.stop_crashes) == (seconds, seconds, 3)
 
 
 def test_a_budget_of_time_is_each_hosts_own(project):

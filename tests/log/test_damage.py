@@ -229,6 +229,7 @@ READ_NO_LOG = {
     "run",
     "hosts",
     "ci",
+    "cluster",
 }
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of
 the run that it starts."""

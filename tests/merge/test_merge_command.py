@@ -7,6 +7,7 @@ import json
 import shutil
 
 import pytest
+from merged_runs import events
 
 from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE
 from fuzztui.log.files import SEALED
@@ -14,8 +15,6 @@ from fuzztui.log.reader import LogReader
 from fuzztui.merge import merged_files
 from fuzztui.observe.passive import make_passive
 from fuzztui.wire.events import CommandApplied, CommandIssued
-
-from conftest import events  # isort: skip
 
 
 def contents(run):
@@ -267,3 +266,12 @@ def test_commands_of_two_runs_stay_apart(make, ask, tmp_path):
     ]
     assert [r.id for r in rows] == ["a:c1", "b:c1", "a:c1", "b:c1"]
     assert rows[0].command["instance"] == "a_main"
+
+
+def test_a_merged_run_is_not_continued(make, ask, tmp_path):
+    a, b = make("a", events(1e9)), make("b", events(2e9))
+    ask("merge", a, b, "-o", tmp_path / "m")
+    before = contents(tmp_path / "m")
+    code, _, err = ask(tmp_path / "m/campaign.toml", "--headless", "--set", "campaign.budget=99s")
+    assert (code, "merged run" in err) == (USAGE, True)
+    assert contents(tmp_path / "m") == before

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from examples import examples
+from merged_runs import CAMPAIGN
 from random_logs import random_log, write_log
 
 from fuzztui.cli.output import DAMAGED, DONE
@@ -16,8 +17,6 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.codec import decode_record, encode_record
 from fuzztui.wire.events import CampaignStarted
-
-from conftest import CAMPAIGN  # isort: skip
 
 
 def run_of(tmp_path, name, seed, junk):

@@ -58,12 +58,12 @@ def test_a_line_with_an_impossible_host_is_no_record(stamp: str) -> None:
 
 def test_positions_and_instances_are_kept_by_host() -> None:
     log = HubLog()
-    log.own(HostState("h1", "connected", address="ann@box", run="/r", clock_s=3600.0))
+    log.own(HostState("h1", "connected", address="ann@box", run="/r", clock_ms=-3_600_000))
     log.relay("h1", 4, InstanceState("h1_main", "running"), t=7.5)
     log.relay("h1", 5, Stats("h1_main", execs=10))
     log.relay("h2", 2, Stats("h2_main", execs=32))
     hosts = log.state.hosts
-    assert (hosts["h1"].seq, hosts["h1"].t, hosts["h1"].clock_s) == (5, 7.5, 3600.0)
+    assert (hosts["h1"].seq, hosts["h1"].t, hosts["h1"].clock_s) == (5, 7.5, -3600.0)
     assert hosts["h2"].seq == 2
     assert {i.id: i.host for i in log.state.instances.values()} == {
         "h1_main": "h1", "h2_main": "h2",

@@ -126,3 +126,15 @@ def test_ids_that_are_not_the_supervisors(id_):
     state = fold(CommandIssued(id_, encode_command(PinGoal("a"))), CommandApplied(id_, "main"))
     assert missed_commands(state, {}) == [PinGoal("a")]
     assert missed_commands(state, {"c3": PinGoal("b")}) == []
+
+
+def test_commands_of_a_hub_are_as_many_as_others():
+    state = State()
+    given = [("log.c3", WeighType("a", 2)), ("log.c9", WeighType("b", 3)), ("c9", PinGoal("x"))]
+    for id_, command in given:
+        apply(state, [Record(state.seq + 1, 0.0, CommandIssued(id_, encode_command(command)))])
+        apply(state, [Record(state.seq + 1, 0.0, CommandApplied(id_, "main"))])
+    missed = missed_commands(state, {})
+    assert len(missed) == 3
+    assert all(command in missed for _, command in given)
+    assert missed_commands(state, dict(given)) == []

@@ -164,6 +164,7 @@ class Fake:
         listening: bool = True,
         access: Access | None = None,
         beyond: Beyond | None = None,
+        fetch=None,
     ) -> None:
         self.run = run
         self.asked: list[tuple[Command, str]] = []
@@ -171,7 +172,7 @@ class Fake:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
-        self.server = ControlServer(run, self.submit, access, beyond)
+        self.server = ControlServer(run, self.submit, access, beyond, fetch)
         if listening:
             self.do(self.server.listen())
 
@@ -480,7 +481,11 @@ def test_members_of_the_group_may_look_and_their_commands_are_rejected(run, monk
         client.close()
         with raw(fake) as impolite:  # one that does not read the greeting
             impolite.sendall(b'{"proto": 1}\n{"n": 1, "command": {"c": "stop"}, "by": "me"}\n')
-            assert b"rejected" in impolite.recv(1) + impolite.recv(65536) + impolite.recv(65536)
+            received = b""
+            while b"rejected" not in received:
+                more = impolite.recv(65536)
+                assert more
+                received += more
         assert not fake.asked
     finally:
         fake.close()
@@ -498,6 +503,20 @@ def test_the_socket_of_a_shared_run_is_for_the_group_only(run):
         fake.close()
     assert not path.exists() and run not in supervised_runs()
     path.parent.rmdir()
+
+
+def test_where_another_user_has_taken_the_usual_place_of_sockets(run, monkeypatch):
+    (run / "supervisor").chmod(0o2750)
+    usual = f"/tmp/fuzztui-{os.getuid()}-{os.getgid()}"
+    lstat = Path.lstat
+
+    def taken(path: Path) -> os.stat_result:
+        found = lstat(path)
+        return os.stat_result((*found[:4], 12345, *found[5:])) if str(path) == usual else found
+
+    monkeypatch.setattr(Path, "lstat", taken)
+    assert socket_path(run, os.getgid()).parent == run / "supervisor"
+    assert (run / "supervisor").stat().st_mode & 0o777 == 0o750  # members read files there
 
 
 def test_a_command_names_the_claimed_author_and_the_account(fake):
@@ -521,7 +540,7 @@ def test_a_server_for_another_machine_tells_what_that_machine_allows(run):
         asked.append(file)
         return "" if file == "out/a" else "it is gone"
 
-    fake = Fake(run, beyond=Beyond(fetch, account="fuzz@box"))
+    fake = Fake(run, beyond=Beyond(account="fuzz@box"), fetch=fetch)
     try:
         client = ControlClient(run, "test")
         assert client.author == f"{account(os.getuid())} as fuzz@box"

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from hosted import hosted
 from strict_html import StrictPage
 
 from fuzztui.model.fold import apply
@@ -224,3 +225,15 @@ def test_engines_have_sections_of_their_own():
     )
     text = markdown_page(run_page(report_of(goals)))
     assert "8 of 9 goals covered" in text and "l.py:3:then" in text
+
+
+def test_hosts_are_in_the_page_without_their_addresses():
+    state = State()
+    apply(state, hosted(3, 2).records)
+    run = ReportedRun(state, "running", [])
+    for text in (html_page(run_page(run)), markdown_page(run_page(run))):
+        assert "24 cores" in text
+        assert "no answer for 10 s" in text
+        assert "box2" not in text
+    rows = run_json(run, [])["hosts"]
+    assert [row["connected"] for row in rows] == [True, False, True]

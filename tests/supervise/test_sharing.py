@@ -82,7 +82,7 @@ def test_screens_find_all_that_they_read(campaign, run_dir):
     writer.close()
     later = out / "queue/id:1"
     later.touch(0o600)
-    sharing.saw(EntrySaved("main", 1, "queue/id:1", 1, -1, "", -1))
+    sharing.saw(EntrySaved("main", 1, "queue/id:1"))
     assert shared(later)
 
 
@@ -104,10 +104,12 @@ def test_a_link_that_the_target_makes_shares_nothing_else(campaign, run_dir, tmp
     queue = run_dir.instance("main") / "queue"
     (queue / "link").symlink_to(secret / "key")
     os.mkfifo(queue / "fifo", 0o600)
+    (queue / "hard").hardlink_to(secret / "key")  # as afl-fuzz does with seeds
     (run_dir.instance("s1")).mkdir()
     (run_dir.instance("s1") / "queue").symlink_to(secret)
     RunSharing(replace(campaign, group=group().gr_name), run_dir).share_all()
     assert secret.stat().st_mode & 0o777 == 0o700
+    assert (secret / "key").stat().st_mode & 0o777 == 0o600
     assert (queue / "fifo").stat().st_mode & 0o777 == 0o600
 
 

@@ -9,7 +9,7 @@ import pytest
 from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.sync.exchange import Exchange
+from fuzztui.sync.exchange import DirectoryExchange
 from fuzztui.sync.names import tag_of
 from fuzztui.sync.peers import About
 from fuzztui.wire.events import CampaignStarted, EntrySaved, FindingSaved, PassiveInstance, Record
@@ -27,9 +27,9 @@ class Machine:
         self.record(CampaignStarted("c", "zest", instances=["main", "s1"], wall=1e9))
         self.exchange = self.again()
 
-    def again(self) -> Exchange:
+    def again(self) -> DirectoryExchange:
         """As the next ``fuzztui sync`` of this run."""
-        self.exchange = Exchange(
+        self.exchange = DirectoryExchange(
             self.run, self.shared, self.host, self.about, lambda what, done, of: None
         )
         return self.exchange

@@ -337,10 +337,12 @@ def test_a_full_disk_leaves_nothing_half(machines, monkeypatch):
     monkeypatch.setattr("fuzztui.base.atomic.os.write", full)
     with pytest.raises(OSError, match="No space"):
         a.sync()
-    assert list(a.shows().values()) == [b"0"]
-    assert not [p for p in a.exchange.mine.iterdir() if p.name.startswith(".part")]
+    assert a.shows() == {}
+    assert {p.name for p in a.exchange.mine.iterdir()} == {
+        ".fuzztui.json", ".lock", "crashes", "queue",
+    }  # fmt: skip
     monkeypatch.undo()
-    assert a.sync().pushed == 1
+    assert a.sync().pushed == 2
 
 
 def test_a_directory_that_is_gone_is_not_made_again(machines, shared):
@@ -432,3 +434,45 @@ def test_a_late_pass_only_pushes(machines):
     a.find(0, b"a")
     result = a.sync(pull=False)
     assert (result.pushed, result.pulled) == (1, {})
+
+
+def test_of_a_campaign_on_several_machines_each_hosts_main_is_pushed(machines):
+    hub = machines("hub")
+    hub.state.instances.clear()
+    hub.find(0, b"found on box", instance="box_main")
+    hub.find(0, b"found on bay", instance="bay_main")
+    hub.find(1, b"from bay", instance="box_main", sync="bay_main")
+    hub.find(2, b"from box's secondary", instance="box_main", sync="box_s1")
+    hub.find(3, b"of the secondary", instance="box_s1")
+    make_passive(hub.run.out / "far_main", "elsewhere")
+    hub.find(4, b"from far away", instance="box_main", sync="hub_far_main")
+    assert hub.sync().pushed == 3
+    assert sorted(hub.shows().values()) == [
+        b"found on bay",
+        b"found on box",
+        b"from box's secondary",
+    ]
+    assert hub.again().sync(hub.state).pushed == 0
+
+
+def test_what_kills_workers_is_known_by_its_content_whoever_has_it(machines, shared):
+    a, b, c = machines("a"), machines("b"), machines("c")
+    by_hand(shared, "hand", b"kills")
+    b.find(0, b"kills")
+    b.sync()
+    a.find(3, b"kills")
+    Unsafe(a.run.instance("main")).add(3)
+    assert (a.sync().pushed, a.sync().unsafe) == (1, 0)
+    assert c.sync().pulled == {}
+    assert not (c.run.out / "hand").exists()
+
+
+def test_a_later_process_tells_instances_of_earlier_ones_what_is_unsafe(machines):
+    a, b = machines("a"), machines("b")
+    a.find(0, b"kills")
+    a.sync()
+    b.sync()
+    Unsafe(a.run.instance("main")).add(0)
+    a.sync()
+    b.again().sync(b.state)
+    assert Unsafe(b.run.out / "a_main").load() == {0}

@@ -123,6 +123,7 @@ def test_a_full_disk_names_the_file(run, shared, capsys, monkeypatch):
     code, _, err = ask(capsys, "sync", run, shared)
     assert code == FAILED
     assert "No space left" in err
+    assert str(shared) in err
     assert not list(shared.glob("*/queue/*"))
 
 

@@ -55,7 +55,7 @@ OWNERS = {
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
-    mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True, hosts=True,
+    mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
     has_run=True, engine="mu2",
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
@@ -72,7 +72,8 @@ def test_every_action_has_its_method_where_its_scope_says(action):
     assert action.label
     assert action.help
     stage = "mutants" if action.queue else ""
-    now = replace(READY, stage=stage, state="finished" if action.ended else "running")
+    ended = "finished" if action.ended else "running"
+    now = replace(READY, stage=stage, state=ended, hosts=action.hosts)
     assert action.why_not(now) in ("", "only in a replay")
 
 
@@ -109,6 +110,7 @@ def test_bindings_carry_the_ids_for_keymaps():
         ({"read_only": "opened with --read-only"}, "opened with --read-only"),
         ({"state": "finished"}, "has finished"),
         ({"alive": False}, "no supervisor"),
+        ({"alive": False, "hosts": True}, "no hub"),
         ({"state": "starting"}, "still starting"),
         ({"row": False}, "no row"),
         ({"capabilities": None}, "has not reported"),

@@ -9,7 +9,7 @@ from hosted import CUT, HubLog, connected, hosted, instances_on, start
 from turnlog import midway
 
 from fuzztui.model.fold import apply
-from fuzztui.model.host_summary import host_summaries
+from fuzztui.model.host_summary import host_summaries, waiting_commands
 from fuzztui.model.selectors import tallies
 from fuzztui.model.state import State
 from fuzztui.tui.frame.banner import Banner
@@ -19,7 +19,6 @@ from fuzztui.tui.labels.hosts import (
     host_warning,
     hosts_text,
     link_cell,
-    waiting_commands,
 )
 from fuzztui.tui.labels.run_files import on_host
 from fuzztui.tui.labels.status import Status, status_of
@@ -54,7 +53,7 @@ def test_sums_by_host_and_what_is_unknown_of_a_lost_one():
     assert (of["h1"].instances, of["h1"].cpu, of["h1"].groups) == (2, 1.94, {"crash": 1})
     assert (of["h2"].execs_per_sec, of["h2"].cpu) == (-1.0, -1.0)
     assert of["h2"].execs > 0
-    assert of["h2"].where == "ann@box2:/home/ann/run2"
+    assert of["h2"].where == "ann@box2:/runs/ann/run2"
     # One cause is one group, whichever host has met it.
     assert tallies(state)["crash"].groups == 1
 
@@ -107,7 +106,7 @@ def test_a_lost_host_has_an_age_and_a_reason():
     assert hosts_text(now.hosts.values()) == ("3 hosts, 1 lost", True)
     assert host_warning(now).startswith("h2 lost 1m")
     facts = {f.name: "".join(s.text for s in f.spans) for f in host_facts(now.hosts["h2"], now)}
-    assert facts["run there"] == "ann@box2:/home/ann/run2"
+    assert facts["run there"] == "ann@box2:/runs/ann/run2"
     assert facts["clock there"] == "1h 00m ahead"
     assert "8 cores" in facts["machine"]
     assert "clock there" not in [f.name for f in host_facts(now.hosts["h1"], now)]
@@ -171,7 +170,7 @@ def test_a_command_for_a_lost_host_waits_and_others_do_not():
 def test_the_path_of_an_entry_on_its_host():
     state = folded(hosted())
     path = on_host(state.entries["h3_main/0"], state)
-    assert path.endswith("ann@box3:/home/ann/run3/out/h3_main/queue/id:000000,time:0")
+    assert path.endswith("ann@box3:/runs/ann/run3/out/h3_main/queue/id:000000,time:0")
     state.instances["h3_main"].host = ""
     assert on_host(state.entries["h3_main/0"], state) == ""
 

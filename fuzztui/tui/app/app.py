@@ -25,6 +25,7 @@ from textual.worker import WorkType
 from fuzztui.base.text import several
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fuzzfirst import can_go_on
+from fuzztui.model.host_summary import waiting_commands
 from fuzztui.model.selectors import ENDED, FindingTally, tallies
 from fuzztui.model.state import Changes, CommandStatus, State
 from fuzztui.session import Session
@@ -470,7 +471,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             troubles += instances.failure(self.status.reason, every)
         elif not self.status.over:
             troubles += filter(None, [hosts.host_warning(self.status)])
-            troubles += filter(None, [hosts.waiting_text(hosts.waiting_commands(self.campaign))])
+            troubles += filter(None, [hosts.waiting_text(waiting_commands(self.campaign))])
             bad = instances.trouble(instances.present(self.campaign.instances.values()))
             troubles += [bad] if bad else []
         return troubles
@@ -536,6 +537,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             mutators=self.status.mixture is not None or self.status.state == "empty",
             aims=self.status.aims or self.status.state == "empty",
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
+            hosts=bool(self.status.hosts),
             control=self._opening.steering is not None,
             read_only=self._opening.read_only,
             remote=self._opening.remote,

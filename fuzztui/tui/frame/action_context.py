@@ -276,7 +276,7 @@ def why_not_steer(now: ActionContext) -> str:
     if now.state in ENDED:
         return f"the campaign has {now.state}"
     if now.alive is False:
-        return "no supervisor is running"
+        return "no hub is running" if now.hosts else "no supervisor is running"
     if now.state in ("empty", "starting"):
         return "the campaign is still starting"
     return ""

@@ -335,7 +335,7 @@ def _host(event: ev.HostState) -> Described:
     parts = [_because(event.state, event.reason)]
     where = f"{event.address}:{event.run}" if event.address and event.run else event.run
     parts += [where] if where else []
-    parts += [clock] if (clock := clock_text(event.clock_s)) else []
+    parts += [clock] if (clock := clock_text(event.clock_ms / 1000)) else []
     text = "  ".join(parts)
     return Described("host", text, state_style(event.state), event.host, INSTANCES)
 

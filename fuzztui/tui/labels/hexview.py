@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.remote.mirrored import GONE, fetch, origin_of
+from fuzztui.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.tui.base.text import plain_lines
 from fuzztui.tui.labels.run_files import RunFile, settled
 
@@ -52,10 +52,12 @@ def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
     of a run on another machine is copied from there first.
     """
     preview = _load(root, relative, limit)
-    if not preview.gone or origin_of(root) is None:
+    if not preview.gone or (place := fetched_into(root)) is None:
         return preview
+    if place != root and not (copied := _load(place, relative, limit)).gone:
+        return copied
     problem = fetch(root, relative)
-    return Preview(problem=problem) if problem else _load(root, relative, limit)
+    return Preview(problem=problem) if problem else _load(place, relative, limit)
 
 
 def _load(root: Path, relative: str, limit: int) -> Preview:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fuzztui.base.text import several
 from fuzztui.model.host_summary import LOST, HostSummary
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import CommandStatus, State
+from fuzztui.model.state import CommandStatus
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import Cell, Column
@@ -32,7 +32,10 @@ def link_cell(of: HostSummary, status: Status) -> Cell:
     there = of.host
     if status.orphaned and there.state not in ("ended", "failed"):
         return f"? was {there.state or 'not connected'}", "muted"
-    text = f"{state_sign(there.state)} {there.state or 'not connected'}"
+    word = there.state or "not connected"
+    if there.state == LOST and not of.was_reached:
+        word = "not reached"
+    text = f"{state_sign(there.state)} {word}"
     style = state_style(there.state)
     if there.state == LOST:
         text += f" {format.age(status.now - there.changed_t)}"
@@ -40,7 +43,8 @@ def link_cell(of: HostSummary, status: Status) -> Cell:
         style = f"bold {style}"
     elif there.reason and of.connected:  # connected and not well: its disk is full
         style = "bold hang"
-    return text + (f": {there.reason}" if there.reason else ""), style
+    # Why a campaign has ended is in the column of the campaign.
+    return text + (f": {there.reason}" if there.reason and there.state != "ended" else ""), style
 
 
 def brief_link(of: HostSummary, status: Status) -> Cell:
@@ -48,7 +52,8 @@ def brief_link(of: HostSummary, status: Status) -> Cell:
     there = of.host
     if status.orphaned and there.state not in ("ended", "failed"):
         return f"? {there.name}", "muted"
-    age = f" lost {format.age(status.now - there.changed_t)}" if there.state == LOST else ""
+    age = f" {format.age(status.now - there.changed_t)}" if there.state == LOST else ""
+    age = f" lost{age}" if age and of.was_reached else age
     loud = "bold " if of.in_trouble else ""
     return f"{state_sign(there.state)} {there.name}{age}", loud + state_style(there.state)
 
@@ -142,13 +147,14 @@ def _urgency(of: HostSummary) -> int:
 
 
 def _campaign(of: HostSummary) -> Cell:
-    """The campaign over there; the reason if it does not run."""
+    """The campaign over there, as last reported; the reason if it does not run."""
     there = of.host
     if not there.campaign:
         return "", ""
     because = f": {there.campaign_reason}" if there.campaign_reason else ""
     phase = f", {there.stage} phase" if there.stage and there.campaign not in ENDED else ""
-    return f"{there.campaign}{phase}{because}", state_style(there.campaign)
+    style = "muted" if of.in_trouble else state_style(there.campaign)
+    return f"{there.campaign}{phase}{because}", style
 
 
 def _instances(of: HostSummary) -> Cell:
@@ -223,25 +229,10 @@ def host_warning(status: Status) -> str:
     words = [f"{of.name} {link_cell(of, status)[0].partition(' ')[2]}" for of in bad[:NAMED]]
     old = "numbers of its instances are old"
     if len(bad) == 1:
-        return f"{words[0]}  ({old})" if bad[0].host.state == LOST else words[0]
+        return f"{words[0]}  ({old})" if bad[0].host.state == LOST and bad[0].execs else words[0]
     more = f"; and {len(bad) - NAMED:,} more" if len(bad) > NAMED else ""
     every = several(len(status.hosts), "host")
     return f"{len(bad):,} of {every} are not connected:  {';  '.join(words)}{more}"
-
-
-def waiting_commands(state: State) -> list[CommandStatus]:
-    """Return the commands that wait for a host that is not connected."""
-    away = {h.name for h in list(state.hosts.values()) if h.state not in ("connected", "ended")}
-    if not away:
-        return []
-    found = []
-    for command in list(state.commands.values()):
-        if command.state != "pending" or not command.text:
-            continue
-        instance = state.instances.get(str(command.command.get("instance", "")))
-        if instance is None or instance.host in away:
-            found.append(command)
-    return found
 
 
 def waiting_text(commands: Sequence[CommandStatus]) -> str:

@@ -201,7 +201,7 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
         return f"{finding_sign(DIFFERS.category)} {words}", DIFFERS.category
     if instance.passive:
         return f"{state_sign(PASSIVE)} {instance.received:,} to import", "imported"
-    gone = lost and instance.state not in ENDED
+    gone = lost and instance.state not in ENDED and instance.state != "waiting"
     sign = "?" if gone else state_sign(instance.state)
     if pending:
         return f"{sign} {pending[0][: STATE - 3]}…", "pending"

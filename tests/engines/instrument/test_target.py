@@ -316,7 +316,7 @@ def test_observers_see_each_run(tmp_path: Path) -> None:
 
 
 def test_seeds_are_listed_in_order(tmp_path: Path) -> None:
-    for name in ("b/2", "b/10", "a", "c/d/e"):
+    for name in ("b/2", "b/10", "a", "c/d/e", "b/id:000003,gone"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     said: list[tuple[str, str]] = []

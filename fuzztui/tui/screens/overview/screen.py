@@ -79,7 +79,7 @@ class OverviewScreen(CampaignScreen):
         &.-vast Aside { display: block; }
         &.-roomy #charts { min-height: 19; }
         &.-afl InstanceStrip, &.-fleet InstanceStrip, &.-hosts InstanceStrip { display: block; }
-        &.-tall InstanceStrip { height: 2; }
+        &.-tall InstanceStrip, &.-on-hosts InstanceStrip { height: 2; }
         &.-fleet #instances, &.-fleet #hosts { height: 1fr; }
         &.-fleet EventList { height: 4; }
         &.-fleet.-short #charts { display: none; }
@@ -351,12 +351,11 @@ class OverviewScreen(CampaignScreen):
 
     def describe_row(self) -> ActionContext:
         """Return the context of the instance or host under the cursor."""
-        hosts = bool(self.host.status.hosts)
         instance = None if self._on_hosts else self.instances.current
         now = row_context(instance)
         if self._on_hosts or (instance is not None and is_passive(instance)):
             now = ActionContext(row=True)  # a passive instance cannot be steered
-        return replace(now, hosts=hosts, on_hosts=self._on_hosts)
+        return replace(now, on_hosts=self._on_hosts)
 
     def do_instance_pause(self) -> None:
         """Pause or resume one instance."""

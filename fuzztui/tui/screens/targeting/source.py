@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzztui.remote.mirrored import fetch
+from fuzztui.remote.mirrored import fetch, fetched_into
 from fuzztui.tui.base.source_excerpt import (
     CHANGED,
     MAX_BYTES,
@@ -40,7 +40,7 @@ def load(run: Path, location: str, analysis: str = "") -> SourceExcerpt:
     ``analysis``: the analysis to which the location belongs; an empty string if unknown.
     """
     file = run / "targets.json"
-    if not file.exists():
+    if fetched_into(run) == run and not file.exists():
         fetch(run, file.name)  # of a run on another machine
     try:
         known = file.stat()

@@ -1,0 +1,177 @@
+"""``fuzztui cluster``: certificates, a check of what would be used, and Dask's processes, safe."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.cpus import usable_cpus
+from fuzztui.base.text import several, visible
+from fuzztui.campaign.cluster import ClusterConfig, ClusterError, address_problem, is_loopback
+from fuzztui.campaign.cluster_file import read_cluster
+from fuzztui.campaign.extras import missing_extra
+from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
+from fuzztui.jobs.checking import Checked, check_cluster
+from fuzztui.jobs.nodes import free_port, own_address, scheduler_argv, settings, worker_argv
+from fuzztui.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_files
+
+_PORT = 8786
+
+
+def cluster_of(options: argparse.Namespace, table: Mapping[str, Any]) -> ClusterConfig | None:
+    """Where jobs run: ``--cluster``, or ``table`` of a campaign; None: nowhere.
+
+    Raises :class:`CliError`.
+    """
+    where: str = options.cluster
+    if options.cluster_tls is not None and "://" not in where:
+        raise CliError("--cluster-tls: is for --cluster tls://HOST:PORT; others have a key", USAGE)
+    if where in ("", "none"):
+        return ClusterConfig.of(table) if table and not where else None
+    if where == "local":
+        return ClusterConfig()
+    if "://" in where:
+        if wrong := address_problem(where):
+            raise CliError(f"--cluster: {wrong}", USAGE)
+        tls = options.cluster_tls
+        if tls is None and where.startswith("tls:"):
+            raise CliError(
+                f"--cluster {where}: give its certificates: --cluster-tls DIR, where DIR is what "
+                "'fuzztui cluster init' has made",
+                USAGE,
+            )
+        return ClusterConfig(scheduler=where, tls="" if tls is None else str(tls.absolute()))
+    file = Path(where)
+    if not file.exists():
+        raise CliError(
+            f"--cluster {where}: is neither an address (tls://HOST:PORT), nor local, nor a file",
+            USAGE,
+        )
+    try:
+        return read_cluster(file)
+    except ClusterError as e:
+        raise CliError(str(e), USAGE) from None
+
+
+def init(options: argparse.Namespace) -> int:
+    """Make the certificates of a new cluster."""
+    directory: Path = options.directory.absolute()
+    try:
+        make_certificates(directory)
+    except ClusterError as e:
+        raise CliError(str(e), USAGE) from None
+    print(visible(f"{directory}: {CA}, {CERT} and {KEY}, valid for {DAYS} days"))
+    print(
+        "With these files programs can be run on every machine of the cluster. Copy the directory\n"
+        "to the same path on each machine, with its modes (scp -pr, rsync -a), then:"
+    )
+    print(visible(f"  fuzztui cluster scheduler IP --tls {directory}", lines=True))
+    print(visible(f"  fuzztui cluster worker tls://IP:{_PORT} --tls {directory}", lines=True))
+    return DONE
+
+
+def scheduler(options: argparse.Namespace) -> int:
+    """Become Dask's scheduler, with TLS or on loopback."""
+    host, port = _host_and_port(options.address)
+    tls = _tls(options, host)
+    try:
+        free_port(host, port)
+    except OSError as e:
+        raise CliError(f"{host}:{port}: cannot listen there: {e.strerror}", USAGE) from None
+    address = f"{'tls' if tls else 'tcp'}://{f'[{host}]' if ':' in host else host}:{port}"
+    say(f"scheduler at {address}; workers: fuzztui cluster worker {address}{_tls_option(options)}")
+    return _become(scheduler_argv(sys.executable, host, port, tls), tls)
+
+
+def worker(options: argparse.Namespace) -> int:
+    """Become a worker of a scheduler."""
+    if wrong := address_problem(options.address):
+        raise CliError(f"ADDRESS: {wrong}", USAGE)
+    tls = None
+    if options.address.startswith("tls:"):
+        tls = _tls(options, "")
+    try:
+        here = own_address(options.address)
+    except ClusterError as e:
+        raise CliError(str(e)) from None
+    slots = options.slots or usable_cpus()
+    say(f"worker with {several(slots, 'slot')} at {here} for {options.address}")
+    return _become(worker_argv(sys.executable, options.address, here, slots, tls), tls)
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    text = text.partition("://")[2] or text
+    host, colon, port = text.rpartition(":")
+    if not colon or (":" in host and not text.startswith("[")):
+        host, port = text, str(_PORT)
+    if not port.isdigit() or int(port) > 65535 or not host:
+        raise CliError(f"{text!r} is not an address such as 10.0.0.5:8786", USAGE)
+    host = host.strip("[]")
+    if host in ("0.0.0.0", "::"):
+        raise CliError(f"{host}: give the one address that the workers reach", USAGE)
+    return host, int(port)
+
+
+def _tls(options: argparse.Namespace, host: str) -> TlsFiles | None:
+    if options.tls is None:
+        if host and is_loopback(host):
+            return None
+        raise CliError(
+            f"--tls: is missing: without certificates all who reach {host or 'the worker'} "
+            "could run programs there; make them: fuzztui cluster init DIR",
+            USAGE,
+        )
+    try:
+        return tls_files(str(options.tls.absolute()))
+    except ClusterError as e:
+        raise CliError(str(e), USAGE) from None
+
+
+def _tls_option(options: argparse.Namespace) -> str:
+    return "" if options.tls is None else f" --tls {options.tls.absolute()}"
+
+
+def _become(argv: list[str], tls: TlsFiles | None) -> int:
+    """Replace this process by Dask's."""
+    if missing := missing_extra("cluster"):
+        raise CliError(missing, USAGE)
+    sys.stderr.flush()
+    os.execve(argv[0], argv, {**os.environ, **settings(tls)})
+
+
+def check(options: argparse.Namespace) -> int:
+    """Say what a cluster would be used for jobs: versions, workers, cores, TLS; with mends."""
+    config = cluster_of(options, {})
+    if config is None and options.file is not None:
+        try:
+            config = read_cluster(options.file)
+        except ClusterError as e:
+            raise CliError(str(e), USAGE) from None
+    if config is None:
+        config = ClusterConfig()
+    found = check_cluster(config, usable_cpus(), say)
+    if options.json:
+        print(json.dumps(asdict(found), indent=1))
+    else:
+        _print(found)
+    return FAILED if found.problems else DONE
+
+
+def _print(found: Checked) -> None:
+    print(visible(f"place     {found.place}"))
+    print(visible(f"tls       {found.tls}"))
+    print(visible(f"slots     {found.slots}"))
+    for name, version in found.versions.items():
+        print(visible(f"{name.lower():<9} {version}"))
+    for row in found.workers:
+        print(visible(f"worker    {row}"))
+    for problem in found.problems:
+        print(visible(f"problem   {problem}"))
+    if not found.problems:
+        print("ready")

@@ -1,0 +1,136 @@
+"""Send the log of a host's run, and the files that it names, to a hub."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fuzztui.base.files import read_regular
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.hosts.protocol import (
+    MAX_BATCH,
+    MAX_FILE,
+    UNSAFE,
+    file_name,
+    folder_name,
+    instance_name,
+    number,
+    to_text,
+)
+from fuzztui.log.files import LogError
+from fuzztui.log.reader import LogReader
+from fuzztui.remote.protocol import ProtocolError
+from fuzztui.wire.codec import encode_record
+from fuzztui.wire.events import EntrySaved, FindingSaved, Record
+
+FOLLOW_S: Final = 0.04
+"""Seconds between two looks at the log."""
+
+RECORDS: Final = 500
+"""Records in one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The files that a hub wants."""
+
+    queues: frozenset[str]
+    """Instances whose entries it wants."""
+    outside: tuple[str, ...]
+    """What the names of instances begin with from which imported entries are not wanted: those of
+    other hosts. What came from another instance of this host is a find of this host."""
+    crashes: bool
+
+
+async def follow(
+    run_dir: RunDir,
+    body: Mapping[str, Any],
+    send: Callable[[str, dict[str, Any]], Awaitable[None]],
+) -> None:
+    """Send the records after ``after``, and then each new one, with files that they name."""
+    after, names = number(body, "after"), body.get("queues", [])
+    if not isinstance(names, list):
+        raise ProtocolError("queues is no list")
+    outside = body.get("outside", [])
+    if not isinstance(outside, list):
+        raise ProtocolError("outside is no list")
+    wanted = _Wanted(
+        frozenset(map(instance_name, names)),
+        tuple(map(str, outside)),
+        crashes=body.get("crashes") is True,
+    )
+    reader: LogReader | None = None
+    lists: dict[str, int] = {}
+    while True:
+        try:
+            if reader is None:
+                reader = await asyncio.to_thread(LogReader, run_dir.path)
+            reader.refresh()
+            records = reader.batch(after, RECORDS)
+        except (LogError, OSError):  # no log yet, or a disk that does not answer
+            reader, records = None, []
+        for lines, files, last in _batches(run_dir, records, wanted):
+            await send("records", {"lines": lines, "files": files, "last": last})
+            after = last
+        if unsafe := _unsafe(run_dir, wanted.queues, lists):
+            await send("records", {"lines": [], "files": unsafe, "last": after})
+        if len(records) < RECORDS:
+            await asyncio.sleep(FOLLOW_S)
+
+
+def _batches(
+    run_dir: RunDir, records: Iterable[Record], wanted: _Wanted
+) -> Iterable[tuple[list[str], list[dict[str, str]], int]]:
+    lines: list[str] = []
+    files: list[dict[str, str]] = []
+    size = last = 0
+    for record in records:
+        line, file = encode_record(record), _file_of(run_dir, record, wanted)
+        if file is not None:
+            files.append(file)
+            size += len(file["data"])
+        lines.append(line)
+        size += len(line)
+        last = record.seq
+        if size >= MAX_BATCH:
+            yield lines, files, last
+            lines, files, size = [], [], 0
+    if lines:
+        yield lines, files, last
+
+
+def _file_of(run_dir: RunDir, record: Record, wanted: _Wanted) -> dict[str, str] | None:
+    """The file that a record names, if the hub wants it and it still exists."""
+    event = record.event
+    match event:
+        case EntrySaved(instance=instance, sync=sync) if instance in wanted.queues:
+            if sync and sync.startswith(wanted.outside):
+                return None  # the hub has it from there
+        case FindingSaved(instance=instance) if wanted.crashes:
+            pass
+        case _:
+            return None
+    folder, _, name = event.file.rpartition("/")
+    with contextlib.suppress(OSError, ProtocolError, ValueError):
+        path = run_dir.instance(instance_name(instance)) / folder_name(folder)
+        data = read_regular(path / file_name(name), MAX_FILE + 1)
+        if len(data) <= MAX_FILE:
+            return {"path": f"{instance}/{folder}/{name}", "data": to_text(data)}
+    return None
+
+
+def _unsafe(run_dir: RunDir, queues: frozenset[str], lists: dict[str, int]) -> list[dict[str, str]]:
+    """The lists of inputs that have killed a worker, if they have changed since."""
+    changed = []
+    for name in queues:
+        path = run_dir.instance(name) / UNSAFE
+        with contextlib.suppress(OSError):
+            at = path.lstat().st_mtime_ns
+            if lists.get(name) != at:
+                lists[name] = at
+                data = read_regular(path, MAX_FILE)
+                changed.append({"path": f"{name}/{UNSAFE}", "data": to_text(data)})
+    return changed

@@ -1,0 +1,133 @@
+"""Certificates of a cluster: ``fuzztui cluster init`` makes them, everything else checks them.
+
+The key of one certificate is enough to run programs on all machines of the cluster. The key of
+the authority is therefore never written: a directory can be made anew, but not extended.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.atomic import replace_bytes
+from fuzztui.campaign.cluster import ClusterError
+from fuzztui.campaign.extras import missing_extra
+
+CA, CERT, KEY = "ca.pem", "node.pem", "node.key"
+DAYS: Final = 365
+_DAY: Final = datetime.timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """The files that each machine of a cluster needs, at the same path."""
+
+    ca: str
+    cert: str
+    key: str
+
+    def arguments(self) -> list[str]:
+        """The options of Dask's scheduler and worker."""
+        return ["--tls-ca-file", self.ca, "--tls-cert", self.cert, "--tls-key", self.key]
+
+
+def make_certificates(directory: Path) -> None:
+    """Make an authority, and one certificate for all machines. Raises :class:`ClusterError`."""
+    if missing := missing_extra("cluster"):
+        raise ClusterError(missing)
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if present := [name for name in (CA, CERT, KEY) if os.path.lexists(directory / name)]:
+            raise ClusterError(
+                f"{directory}: there is a {present[0]} already; remove it, or give another "
+                "directory. Machines that have the old certificates need the new ones then"
+            )
+        directory.chmod(0o700)
+    except OSError as e:
+        raise ClusterError(f"{directory}: {e.strerror}") from None
+
+    def name(of: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, of)])
+
+    now = datetime.datetime.now(datetime.UTC)
+
+    def certificate(of: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+        return (
+            x509.CertificateBuilder()
+            .subject_name(name(of))
+            .issuer_name(name("fuzztui cluster"))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _DAY)  # clocks of machines differ
+            .not_valid_after(now + DAYS * _DAY)
+        )
+
+    authority, node = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    usage = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    root = (
+        certificate("fuzztui cluster", authority)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(authority, hashes.SHA256())
+    )
+    leaf = (
+        certificate("fuzztui node", node)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(usage), critical=False)
+        .sign(authority, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    secret = node.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    try:
+        for file, data in (
+            (KEY, secret),
+            (CERT, leaf.public_bytes(pem)),
+            (CA, root.public_bytes(pem)),
+        ):
+            replace_bytes(directory / file, data, sync=True)  # mode 0600
+    except OSError as e:
+        raise ClusterError(f"{directory}: {e.strerror}") from None
+
+
+def tls_files(directory: str) -> TlsFiles:
+    """Return the files, after checking that other users cannot read the key.
+
+    Raises :class:`ClusterError`.
+    """
+    folder = Path(directory)
+    for name in (CA, CERT, KEY):
+        try:
+            status = (folder / name).stat()
+        except OSError as e:
+            raise ClusterError(
+                f"cluster.tls = {directory!r}: {name}: {e.strerror}; 'fuzztui cluster init "
+                f"{directory}' makes the certificates"
+            ) from None
+        if name == KEY and (status.st_mode & 0o077 or status.st_uid != os.geteuid()):
+            raise ClusterError(
+                f"cluster.tls: {folder / name} has mode {stat.S_IMODE(status.st_mode):04o} and "
+                f"owner {status.st_uid}: others could run programs with it; make it yours, then "
+                f"chmod 600 {folder / name}, or make new certificates"
+            )
+    return TlsFiles(*(str(folder / name) for name in (CA, CERT, KEY)))
+
+
+def days_left(tls: TlsFiles) -> int:
+    """Days until the certificate ends; negative: it has ended. Raises :class:`ClusterError`."""
+    from cryptography import x509
+
+    try:
+        found = x509.load_pem_x509_certificate(Path(tls.cert).read_bytes())
+    except (OSError, ValueError) as e:
+        raise ClusterError(f"cluster.tls: {tls.cert}: is not a certificate: {e}") from None
+    return (found.not_valid_after_utc - datetime.datetime.now(datetime.UTC)).days

@@ -1,0 +1,119 @@
+"""Fuzz-first with turns on a real cluster: the worklist is the supervisor's, as ever."""
+
+import os
+import signal
+
+import pytest
+from dask_cluster import Cluster, dask_process, until
+from test_first_python_run import First
+
+from fuzztui.process.identity import descendants
+from fuzztui.wire.commands import SkipMutants
+from fuzztui.wire.events import Message, MutantProgress
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    found = Cluster(tmp_path_factory.mktemp("cluster"), workers=2)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def placed(tmp_path, cluster):
+    placed = First(tmp_path)
+
+    def begin(*more, **budgets):
+        tls = os.path.dirname(cluster.tls.key)
+        placed.begin(
+            "mutants.use=parallel",
+            "mutants.cluster=true",
+            "engine.instances=2",
+            f'cluster.scheduler="{cluster.address}"',
+            f'cluster.tls="{tls}"',
+            *more,
+            **budgets,
+        )
+
+    placed.on_cluster = begin
+    yield placed
+    placed.clean_up()
+    assert until(lambda: not placed.marked(), 20)
+
+
+def on_workers(cluster, placed):
+    """The processes of engines below the workers, by instance."""
+    found = {}
+    for kept in cluster.workers:
+        for process in descendants(dask_process(kept).pid):
+            try:
+                with open(f"/proc/{process.pid}/environ", "rb") as file:
+                    env = file.read().split(b"\0")
+            except OSError:
+                continue
+            if f"FUZZTUI_RUN={placed.run}".encode() in env:
+                name = next(e for e in env if e.startswith(b"FUZZTUI_INSTANCE="))
+                found.setdefault(name.partition(b"=")[2].decode(), []).append(process)
+    return found
+
+
+def fuzzing(state):
+    """Mutants whose fuzzers execute."""
+    return [
+        state.mutants[i.mutant]
+        for i in state.instances.values()
+        if i.mutant and i.state == "running" and i.stats.execs
+    ]
+
+
+def test_turns_run_on_the_workers(placed, cluster):
+    placed.on_cluster(budget="16000 trials", per_mutant="2000 trials")
+    placed.until(lambda s: len(fuzzing(s)) >= 1, 120)
+    assert on_workers(cluster, placed)
+    state = placed.finished()
+    assert (state.state, state.stage) == ("finished", "target"), placed.stderr()
+    turns = placed.stages("done")
+    assert len(turns) >= 2
+    assert not [e for e in placed.events(Message) if e.level == "error"]
+    for key in turns:
+        assert state.instances[state.mutants[key].slot].stats.execs == 2000
+    assert any(m.state == "killed" for m in state.mutants.values())
+
+
+def test_skipping_ends_what_runs_there(placed, cluster):
+    placed.on_cluster(budget="8m", per_mutant="2m")
+    mutant = fuzzing(placed.until(fuzzing, 120))[0]
+    there = on_workers(cluster, placed)[mutant.slot]
+    assert placed.send(SkipMutants(mutant.id)).ok
+    assert until(lambda: not any(p.alive() for p in there), 30)
+    placed.until(lambda s: s.mutants[mutant.id].stage == "done", 60)
+    # The slot is the next mutant's.
+    placed.until(lambda s: any(m.id != mutant.id for m in fuzzing(s)), 120)
+
+
+def test_a_killed_worker_and_a_killed_supervisor(placed, cluster):
+    placed.on_cluster(budget="8m", per_mutant="1m")
+    placed.until(lambda s: len(fuzzing(s)) == 2, 120)
+    before = on_workers(cluster, placed)
+    dask_process(cluster.workers[0]).kill()
+    # Its turn goes on in the same directory when the worker is back.
+    placed.until(lambda s: any(i.restarts for i in s.instances.values()), 60)
+    placed.until(lambda s: len(fuzzing(s)) == 2, 120)
+    told = [e.slot for e in placed.events(MutantProgress) if e.stage == "fuzzing"]
+    assert set(on_workers(cluster, placed)) == set(before) <= set(told)
+    placed.kill_supervisor()
+    assert set(on_workers(cluster, placed)) == set(before), "the engines outlive it"
+    there = [p for processes in on_workers(cluster, placed).values() for p in processes]
+    for process in placed.marked():  # the stand-ins: what they stand for goes with them
+        if process not in there:
+            process.signal(signal.SIGKILL)
+    assert until(lambda: not on_workers(cluster, placed), 30)
+
+
+def test_a_cluster_that_does_not_answer_is_told(placed, cluster):
+    placed.on_cluster('cluster.scheduler="tls://127.0.0.1:9"')
+    state = placed.finished()
+    assert state.state == "failed"
+    assert "tls://127.0.0.1:9" in state.reason

@@ -1,0 +1,145 @@
+"""Decisions of a hub, without any host."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzztui.campaign import load
+from fuzztui.campaign.rundir import RunDir, prepare_run
+from fuzztui.cli import main
+from fuzztui.hosts import hub as module
+from fuzztui.hosts.hub import Hub
+from fuzztui.log.reader import LogReader
+from fuzztui.wire.commands import Stop
+from fuzztui.wire.events import CampaignEnded, CampaignState, Event, FindingSaved, Record
+
+CAMPAIGN = """
+[engine]
+kind = "zest"
+[target]
+function = "target_here:f"
+[hosts]
+"me@nowhere.invalid" = { instances = 1 }
+"""
+
+
+def hub_in(tmp_path: Path) -> Hub:
+    (tmp_path / "target_here.py").write_text("def f(data: bytes): ...\n")
+    (tmp_path / "c.toml").write_text(CAMPAIGN)
+    prepare_run(tmp_path / "run")
+    run = RunDir(tmp_path / "run")
+    loaded = load(tmp_path / "c.toml", [f"campaign.output={run.path}"])
+    return Hub(loaded, run, lambda _: None, lambda _: None)
+
+
+@pytest.mark.parametrize("how", ["signal", "command"])
+async def test_ranking_ends_when_the_hub_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    hub = hub_in(tmp_path)
+    ended: list[bool] = []
+
+    async def rank(*_: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr(module, "rank_once", rank)
+    monkeypatch.setattr(hub, "_campaign", replace(hub._campaign, mutants={"shard": ""}))
+    ready = asyncio.Event()
+    running = asyncio.ensure_future(hub.run(ready.set))
+    await asyncio.wait_for(ready.wait(), 5)
+    await asyncio.sleep(0.05)
+    if how == "signal":
+        hub._leave("SIGTERM")
+    else:
+        hub.router.submit(Stop(), "ann")
+    await asyncio.wait_for(running, 5)
+    assert ended == [True]
+    ends = [r.event for r in LogReader(hub._run_dir.path).records()]
+    assert any(isinstance(e, CampaignEnded) for e in ends) is (how == "command")
+
+
+async def test_new_inputs_are_shared_with_the_group(tmp_path: Path) -> None:
+    hub = hub_in(tmp_path)
+    seen: list[Event] = []
+    hub._sharing.saw = seen.append  # type: ignore[method-assign]
+    event = FindingSaved("nowhere_main", "crash", "crashes/id:000000")
+    hub.relay(Record(1, 0.0, event, "nowhere"), event)
+    assert seen == [event]
+
+
+async def test_no_budget_ends_a_campaign_that_cannot_be_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command to stop would be rejected, and the hosts would go on without a hub."""
+    hub = hub_in(tmp_path)
+    stops: list[str] = []
+    enough = module.EndReason("finished", "enough")
+    monkeypatch.setattr(module.CampaignLimits, "reached", lambda *_: enough)
+    hub.router = type("R", (), {"submit": lambda _, command, by: stops.append(by)})()  # type: ignore[assignment]
+    hub._log.writable = False
+    await hub._decide()
+    assert stops == []
+    hub._log.writable = True
+    await hub._decide()
+    assert stops == ["fuzztui"]
+
+
+@pytest.mark.slow
+def test_findings_of_hosts_are_run_here_and_coverage_says_where_it_is_known(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hub = hub_in(tmp_path)
+    hub.setup()
+    (tmp_path / "run/campaign.toml").write_text(hub._loaded.toml())
+    entry = tmp_path / "run/out/nowhere_main/queue/id:000000"
+    entry.parent.mkdir(parents=True)
+    entry.write_bytes(b"x")
+    assert main(["repro", str(tmp_path / "run"), "nowhere_main/queue/id:000000"]) == 0
+    assert main(["coverage", str(tmp_path / "run")]) == 1
+    assert "hosts" in capfd.readouterr().err
+    assert os.listdir(tmp_path / "run/out") == ["nowhere_main"]
+
+
+async def test_a_host_that_is_lost_is_not_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = hub_in(tmp_path)
+    monkeypatch.setattr(hub, "_alone", replace(hub._alone, stop_idle_s=10.0))
+    stops: list[str] = []
+    hub.router = type("R", (), {"submit": lambda _, command, by: stops.append(by)})()  # type: ignore[assignment]
+    now = [0.0]
+    monkeypatch.setattr(hub._clock, "now", lambda: now[0])
+    hub.record(CampaignState("running"))
+    (member,) = hub.members.values()
+    for heard, t in ((True, 1.0), (False, 100.0), (True, 105.0), (True, 109.0)):
+        member._link.connected, now[0] = heard, t
+        await hub._decide()
+    assert stops == []
+    now[0] = 111.0
+    await hub._decide()
+    assert stops == ["fuzztui"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "raised"),
+    [((10.0, 0), (20.0, 0), True), ((20.0, 0), (10.0, 0), False), ((10.0, 0), (0.0, 0), True),
+     ((0.0, 0), (10.0, 0), False), ((0.0, 50), (0.0, 60), True), ((10.0, 0), (10.0, 0), False)],
+)  # fmt: skip
+async def test_whether_the_budget_was_raised(
+    tmp_path: Path, was: tuple[float, int], now: tuple[float, int], raised: bool
+) -> None:
+    hub = hub_in(tmp_path)
+    hub.state.budget_s, hub.state.budget_trials = was
+    hub._campaign = replace(hub._campaign, budget_s=now[0], budget_trials=now[1])
+    hub._changed = was != now
+    assert hub.budget_raised is raised

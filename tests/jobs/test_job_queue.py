@@ -1,0 +1,183 @@
+"""The queue of a bag: states, order, and a journal that survives anything."""
+
+import json
+import random
+
+import pytest
+
+from fuzztui.jobs.queue import JobQueue, JobState, QueueError
+
+IDS = ["a", "b", "c", "d"]
+
+
+def reopened(queue, path, ids=IDS, bag="bag"):
+    queue.close()
+    return JobQueue(path, bag, ids)
+
+
+def test_jobs_are_taken_in_order_and_end_once(tmp_path):
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    a = queue.take()
+    assert (a.id, a.state, a.attempt) == ("a", JobState.RUNNING, 1)
+    assert queue.done("a", 1, {"n": 1})
+    assert not queue.done("a", 1, {"n": 2})
+    assert not queue.failed("a", 1, "late")
+    assert not queue.cancel("a")
+    assert queue.jobs["a"].result == {"n": 1}
+    assert queue.waiting() == ["b", "c", "d"]
+    assert queue.counts[JobState.DONE] == 1
+
+
+def test_a_lost_attempt_is_tried_again_first_and_its_late_result_counts_once(tmp_path):
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    queue.take(), queue.take()
+    assert queue.lost("a", 1, "the worker died", counts=True)
+    assert not queue.lost("a", 1, "told twice", counts=True)
+    again = queue.take()
+    assert (again.id, again.attempt, again.lost) == ("a", 2, 1)
+    # The first attempt was only cut off: it ends while the second runs.
+    assert not queue.failed("a", 1, "old")
+    assert queue.done("a", 1, {"from": 1})
+    assert not queue.done("a", 2, {"from": 2})
+    assert queue.jobs["a"].result == {"from": 1}
+
+
+def test_restart_continues_from_the_journal(tmp_path):
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    queue.take(), queue.take()
+    queue.done("a", 1, {"n": 1})
+    queue.cancel("d", "skipped")
+    queue.promote(["c"])
+    queue.pause()
+    queue = reopened(queue, tmp_path / "j")
+    assert queue.resumed == 2
+    assert queue.jobs["a"].result == {"n": 1}
+    assert queue.jobs["d"].why == "skipped"
+    assert queue.waiting() == ["b", "c"], "what ran waits again, before all others"
+    assert queue.take() is None, "still paused"
+    queue.pause(False)
+    assert (queue.take().attempt, queue.take().attempt) == (2, 1)
+    assert queue.take() is None
+
+
+def test_order(tmp_path):
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    assert queue.promote(["d", "x", "b", "d"]) == ["d", "b"]
+    assert queue.waiting() == ["d", "b", "a", "c"]
+    queue.reorder(["c"])
+    queue = reopened(queue, tmp_path / "j")
+    assert queue.waiting() == ["c", "d", "b", "a"]
+
+
+def test_the_journal_of_another_bag_is_begun_anew(tmp_path):
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    queue.take()
+    queue.done("a", 1, {"n": 1})
+    queue = reopened(queue, tmp_path / "j", bag="other")
+    assert queue.resumed == 0
+    assert queue.waiting() == IDS
+
+
+def test_two_processes_do_not_share_a_journal(tmp_path):
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    with pytest.raises(QueueError):
+        JobQueue(tmp_path / "j", "bag", IDS)
+    queue.close()
+
+
+def test_ids_are_unique(tmp_path):
+    with pytest.raises(QueueError):
+        JobQueue(tmp_path / "j", "bag", ["a", "a"])
+
+
+@pytest.mark.parametrize("junk", [b'{"job":"b","sta', b"\x00\xff\n", b"[]\n7\n", b'{"job":5}\n'])
+def test_torn_and_foreign_lines_are_tolerated(tmp_path, junk):
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    queue.take()
+    queue.done("a", 1, {"n": 1})
+    queue.close()
+    with (tmp_path / "j").open("ab") as file:
+        file.write(junk)
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    assert queue.take().id == "b"
+    queue.done("b", 1, {"n": 2})
+    queue = reopened(queue, tmp_path / "j")
+    assert [queue.jobs[i].result for i in "ab"] == [{"n": 1}, {"n": 2}]
+
+
+def test_cut_off_anywhere_the_journal_gives_a_prefix(tmp_path):
+    path = tmp_path / "j"
+    queue = JobQueue(path, "bag", IDS)
+    while job := queue.take():
+        queue.done(job.id, job.attempt, {"of": job.id})
+    queue.close()
+    whole = path.read_bytes()
+    for at in range(len(whole) + 1):
+        path.write_bytes(whole[:at])
+        queue = JobQueue(path, "bag", IDS)
+        complete = whole[:at].count(b'"done"')  # the word may be there without its end
+        done = [j.id for j in queue.jobs.values() if j.state == JobState.DONE]
+        assert done == IDS[: len(done)]
+        assert complete - 1 <= len(done) <= complete
+        assert all(queue.jobs[i].result == {"of": i} for i in done)
+        assert queue.waiting() == IDS[len(done) :]
+        queue.close(sync=False)
+
+
+def test_random_histories_are_the_same_after_each_restart(tmp_path):
+    rnd = random.Random(7)
+    ids = [f"j{n}" for n in range(30)]
+    queue = JobQueue(tmp_path / "j", "bag", ids)
+    results = {}
+    for step in range(600):
+        id_ = rnd.choice(ids)
+        match rnd.randrange(7):
+            case 0 | 1:
+                queue.take()
+            case 2:
+                if queue.jobs[id_].attempt and queue.done(
+                    id_, queue.jobs[id_].attempt, {"s": step}
+                ):
+                    assert id_ not in results
+                    results[id_] = {"s": step}
+            case 3:
+                queue.lost(id_, queue.jobs[id_].attempt, "", counts=True)
+            case 4:
+                queue.promote(rnd.sample(ids, 3))
+            case 5 if rnd.random() < 0.1:
+                queue.cancel(id_)
+            case 6 if rnd.random() < 0.2:
+                before = queue.waiting()
+                running = [job.id for job in queue.running()]
+                queue = reopened(queue, tmp_path / "j", ids)
+                assert queue.waiting() == running + before
+        assert sum(queue.counts.values()) == len(ids)
+        assert queue.counts[JobState.WAITING] == len(queue.waiting())
+    assert {i: j.result for i, j in queue.jobs.items() if j.result} == results
+
+
+def test_a_full_disk_leaves_a_whole_journal(tmp_path, monkeypatch):
+    queue = JobQueue(tmp_path / "j", "bag", IDS)
+    queue.take()
+
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+        def write(self, data):
+            self.file.write(data[:7])
+            raise OSError(28, "No space left on device")
+
+    file = queue._file
+    queue._file = Full(file)
+    with pytest.raises(OSError):
+        queue.done("a", 1, {"n": 1})
+    queue._file = file
+    assert queue.jobs["a"].state == JobState.RUNNING
+    assert queue.done("a", 1, {"n": 1})
+    queue.close()
+    lines = (tmp_path / "j").read_text().splitlines()
+    assert [json.loads(line).get("state") for line in lines] == [None, "running", "done"]
