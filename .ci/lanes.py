@@ -132,7 +132,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
-    "fuzztui/gcov": ("tests/e2e/test_source_gcov.py",),
+    "fuzztui/gcov": ("tests/gcov", "tests/e2e/test_source_gcov.py"),
     "fuzztui/sync": SYNC,
     "fuzztui/merge": MERGE,
     "fuzztui/report": REPORT,

@@ -12,7 +12,7 @@ from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.codec import CodecError, decode_event
 from fuzztui.wire.events import CoverageBuild, Event, LinesCovered, SourceFile
 
-FINISH_S: Final = 30.0
+FINISH_S: Final = 15.0
 """Seconds for the entries that are left when the engines have ended."""
 
 

@@ -93,6 +93,7 @@ class GcovQueue:
         self._waiting: list[Found] = []
         self.last = False
         """Whether the engines have ended."""
+        self.built = False
 
     async def run(self, parent: int) -> None:
         """Build, then measure entries until the parent is gone, or :attr:`last`."""
@@ -103,6 +104,7 @@ class GcovQueue:
         except (SupervisorError, OSError, ValueError) as e:
             _report(CoverageBuild("failed", str(e)))
             return
+        self.built = True
         state = ""
         while os.getppid() == parent and self._run_dir.out.is_dir():
             last = self.last
@@ -137,7 +139,7 @@ async def _main(queue: GcovQueue) -> None:
     job = asyncio.ensure_future(queue.run(parent))
 
     def end() -> None:
-        if queue.last:
+        if queue.last or not queue.built:
             job.cancel()
         queue.last = True
 

@@ -388,7 +388,7 @@ class SourceScreen(ListingScreen[Row, None]):
         self.run_worker(measure, group="measure")
 
     async def _measure(self, measurement: Measurement) -> None:
-        self.notify("Running the corpus again; the campaign goes on.", timeout=4)
+        self.notify("Running the corpus again.", timeout=4)
         measured, problem = await measurement.run(self._show_progress)
         self._measurement = None
         if problem:
