@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fuzztui.base.ranges import MAX_NUMBER, decode
+from fuzztui.base.ranges import MAX_NUMBER, chosen, decode
 from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.state import CoverageStep, SourceRow, State
 from fuzztui.wire.events import CoverageBuild, LinesCovered, SourceFile
@@ -20,6 +20,12 @@ MAX_FILES: Final = 5_000
 
 MAX_STEPS: Final = 500_000
 """Steps that are kept: each has at least one line that was new in its instance."""
+
+MAX_STATEMENTS: Final = 300_000
+"""Statements of all files together; of further files none are known."""
+
+MAX_FUNCTIONS: Final = 50_000
+"""Functions of one file."""
 
 MAX_NAME: Final = 4_096
 """Characters of a path."""
@@ -98,7 +104,7 @@ class CodeFunction:
 
 def functions_of(row: SourceRow) -> Iterator[CodeFunction]:
     """Yield the functions of a file; what the log contains that is none is left out."""
-    for text in row.functions:
+    for text in row.functions[:MAX_FUNCTIONS]:
         lines, _, name = text.partition(" ")
         first, _, last = lines.partition("-")
         if name and first.isdecimal() and last.isdecimal() and len(first) < 8 and len(last) < 8:
@@ -116,9 +122,11 @@ class FirstEntry:
 class FileLines:
     """The coverage of one file at one time, and which states of lines have changed."""
 
-    def __init__(self, row: SourceRow) -> None:
+    def __init__(self, row: SourceRow, most: int = MAX_NUMBER) -> None:
+        """``most``: statements that are known."""
         self.row = row
-        self.statements = frozenset(n for n in decode(row.statements) if n)
+        self.statements = frozenset(n for n in decode(row.statements, most) if n)
+        self._sorted = sorted(self.statements)
         self.functions = list(functions_of(row))
         self.first: dict[int, FirstEntry] = {}
         """By covered line: the first entry."""
@@ -147,19 +155,19 @@ class FileLines:
         every = self._branches.get(line, ())
         return sum(n not in self.taken for n in every), len(every)
 
-    def cover(self, lines: Iterable[int], first: FirstEntry) -> None:
-        """Note that an entry has covered lines."""
-        new = [n for n in lines if n in self.statements and n not in self.first]
+    def cover(self, lines: str, first: FirstEntry) -> None:
+        """Note that an entry has covered lines (:mod:`fuzztui.base.ranges`)."""
+        new = [n for n in chosen(lines, self._sorted) if n not in self.first]
         self.first.update(dict.fromkeys(new, first))
         near = {*new}
         for line in new:
             near.update(self._blocks.get(line, ()), self._decisions.get(line, ()))
         self._look(near)
 
-    def take_branches(self, indexes: Iterable[int]) -> None:
+    def take_branches(self, indexes: str) -> None:
         """Note that branches were taken."""
         lines = self.row.branches
-        new = {n for n in indexes if n < len(lines) and n not in self.taken}
+        new = {n for n in chosen(indexes, range(len(lines))) if n not in self.taken}
         self.taken |= new
         self._look({lines[n] for n in new})
 
@@ -210,7 +218,8 @@ class LineCoverage:
             self._steps = 0
         fresh = state.sources.keys() - self.files.keys()
         for path in fresh:
-            self.files[path] = FileLines(state.sources[path])
+            room = MAX_STATEMENTS - sum(len(file.statements) for file in self.files.values())
+            self.files[path] = FileLines(state.sources[path], max(0, room))
         new = keys[self._steps :]
         for key in new:
             self._add(state.covered[key])
@@ -225,8 +234,8 @@ class LineCoverage:
             file = self.files.get(path)
             if file is None or file.row.seq > int(step.key):
                 continue
-            file.cover(decode(text), first)
+            file.cover(text, first)
         for path, text in step.branches.items():
             file = self.files.get(path)
             if file is not None and file.row.seq <= int(step.key):
-                file.take_branches(decode(text))
+                file.take_branches(text)

@@ -36,6 +36,9 @@ class CodeNode:
         return self.killed / counted if counted else None
 
 
+MAX_INSIDE: Final = 1_000_000
+"""Lines of all functions of a file, which may be inside each other; others have no numbers."""
+
 _COUNTS: Final = ("covered", "frontier", "mutants", "killed", "survivors", "findings")
 
 
@@ -53,8 +56,13 @@ class FileTree:
         self._changed = set(range(len(self._ranges)))
         self._inside: dict[int, list[int]] = {}
         """By line: the numbers of the functions around it."""
+        room = MAX_INSIDE
         for number, (_, first, last) in enumerate(self._ranges):
-            for line in range(first, min(last, self._last) + 1) if number else ():
+            lines = range(first, min(last, self._last) + 1) if number else range(0)
+            room -= len(lines)
+            if room < 0:
+                break
+            for line in lines:
                 self._inside.setdefault(line, []).append(number)
         for line in statements:
             for number in self._inside.get(line, ()):

@@ -2,6 +2,7 @@
 
 import random
 
+from fuzztui.model import source_lines, source_tree
 from fuzztui.model.fold import apply
 from fuzztui.model.source_index import SourceIndex, goal_line, goal_place, location
 from fuzztui.model.state import Changes, State
@@ -121,3 +122,17 @@ def test_goals_and_findings_have_places():
     assert goal_line("a:b") is None
     assert goal_place("pkg/a.py:3:then", state) == (PATHS[0], 3)
     assert goal_place("pkg/c.py:1:else", state) is None
+
+
+def test_a_hostile_log_does_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(source_lines, "MAX_STATEMENTS", 3_000)
+    monkeypatch.setattr(source_tree, "MAX_INSIDE", 3_000)
+    state, index = State(), SourceIndex()
+    functions = ["1-2000 f"] * 500
+    events = [SourceFile("main", f"/{n}", "m", "a", "1-2000", functions) for n in range(3)]
+    events.append(LinesCovered("main", 1, {"/0": "0-999999," * 1000}))
+    apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)])
+    index.take(state, Changes(reset=True))
+    statements = [len(f.statements) for f in index.coverage.files.values()]
+    assert sorted(statements) == [0, 0, 2_000]
+    assert sum(node.statements for node in index.nodes("/0", "0", every=True)) <= 5_000
