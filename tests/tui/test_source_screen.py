@@ -9,6 +9,7 @@ from fakes import Log, running, started
 from mutated import mutated
 from sourced import PATH, sourced
 
+from fuzztui.tui.labels.events import describe
 from fuzztui.tui.screens.source.code import CHANGED, load_text
 from fuzztui.tui.screens.source.measure import MeasuredLines
 from fuzztui.wire import events as ev
@@ -311,3 +312,11 @@ def test_measured_lines_at_a_time():
     measured.at(10.0)
     assert set(file.first) == {4}
     assert measured.smallest[PATH][12].size == 2
+
+
+def test_events_about_lines_as_text():
+    found = describe(ev.LinesCovered("main", 7, {"/a/b.py": "3-5", "/a/c.py": "1"}))
+    assert (found.label, found.text) == ("lines", "#7  b.py:3-5  c.py:1")
+    assert "on import" in describe(ev.LinesCovered("main", -1, {"/x": 5})).text
+    assert "/a/b.py" in describe(ev.SourceFile("main", "/a/b.py")).text
+    assert "no gcc" in describe(ev.CoverageBuild("failed", "no gcc")).text
