@@ -7,7 +7,7 @@ import sys
 import pytest
 from fakes import Log, running, started
 from mutated import mutated
-from sourced import PATH, sourced
+from sourced import PATH, source_file, sourced
 
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.screens.source.code import CHANGED, load_text
@@ -159,6 +159,26 @@ async def test_a_changed_file_is_marked(drive):
     async with drive(sourced(sha="0123456789abcdef")) as d:
         await opened(d)
         assert "changed" in d.lines()[3] + d.lines()[2]
+
+
+async def test_a_version_that_the_campaign_loads_later_is_read_again(drive):
+    log = sourced(sha="0123456789abcdef")
+    async with drive(log) as d:
+        await opened(d)
+        assert "changed" in d.lines()[3] + d.lines()[2]
+        log.add(source_file(), dt=1.0)
+        await d.until(lambda: "changed" not in d.lines()[3] + d.lines()[2])
+        assert gutter(d, 12) == "never"  # earlier lines are of the other version
+
+
+async def test_a_line_that_the_filter_hides_is_shown_again(drive):
+    async with drive(sourced()) as d:
+        await opened(d)
+        d.screen.reveal(f"{PATH}:12")
+        await d.press("slash", *"too", "enter")
+        await d.until(lambda: len(d.screen.code.rows) == 1)
+        d.screen.reveal(f"{PATH}:12")
+        await d.until(lambda: d.screen.code.cursor == "12")
 
 
 def test_how_files_are_read(tmp_path):

@@ -71,6 +71,8 @@ class SourceScreen(ListingScreen[Row, None]):
         self._rows: dict[str, CodeNode] = {}
         self._columns = CodeColumns()
         self._text = FileText("")
+        self._sha = ""
+        """The hash with which the open file was compared; an empty string: unknown."""
         self._wanted_line = 0
         """The line to go to once the file was read; 0: none."""
         self._next_mutant = ("", 0)
@@ -136,6 +138,8 @@ class SourceScreen(ListingScreen[Row, None]):
             else:
                 lines = map(str, changed.get(file.path, ()))
                 self.code.touch((n for n in lines if n in file.rows), still=True)
+            if self._sha_of(file.path) != self._sha:  # the campaign has loaded another version
+                self._read(file.path)
         if file is None and (first := self._first_file()):
             self._open(first)
         self.show_detail()
@@ -173,13 +177,20 @@ class SourceScreen(ListingScreen[Row, None]):
         if self._file is not None and self._file.path == path:
             self._go_to_line(line)
             return
-        state = self.campaign
-        self._columns.file = OpenFile(path, self._index, state)
+        self._columns.file = OpenFile(path, self._index, self.campaign)
         self._text = FileText(path)
-        row = state.sources.get(path)
-        sha, started = ("", state.started_wall) if row is None else (row.sha, 0.0)
+        self._read(path)
+
+    def _read(self, path: str) -> None:
+        """Read a file, and compare it with the one that the campaign has loaded."""
+        self._sha = sha = self._sha_of(path)
+        started = 0.0 if sha else self.campaign.started_wall
         load: WorkType[None] = partial(self._load, partial(load_text, path, sha, started))
         self.run_worker(load, group="source", exclusive=True)
+
+    def _sha_of(self, path: str) -> str:
+        row = self.campaign.sources.get(path)
+        return "" if row is None else row.sha
 
     async def _load(self, load: Callable[[], FileText]) -> None:
         text = await in_thread(load)
@@ -221,8 +232,8 @@ class SourceScreen(ListingScreen[Row, None]):
         if not path or not line.isdecimal():
             self.notify(plain(f"{key}: the log does not contain the line"), markup=False)
             return
-        self._open(path, int(line))
         self.set_class(True, "-code")
+        self._open(path, int(line))
         self.set_focus(self.code)
         self.look()
 
@@ -407,9 +418,6 @@ class SourceScreen(ListingScreen[Row, None]):
             self._file.fill(self._text)
             self.code.load(self._file.rows)
         self.show(Changes(source=True))
-
-    def leave(self) -> None:
-        """Nothing to stop: a measurement may go on while another screen is shown."""
 
     def on_unmount(self) -> None:
         """End the measurement with the app."""
