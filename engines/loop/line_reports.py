@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from fuzztui.base import ranges
@@ -73,10 +74,10 @@ class LineReports:
                 branches[file] = ranges.encode(new)
             for number in new:
                 self._cover(file, self._unrecorded(file, edges.edges[number].line), lines)
-        for part in _parts({file: ranges.encode(new) for file, new in lines.items()}):
-            self._log.write(LinesCovered(self._log.instance, entry, part))
-        for part in _parts(branches):
-            self._log.write(LinesCovered(self._log.instance, entry, branches=part))
+        texts = {file: ranges.encode(new) for file, new in lines.items()}
+        none: dict[str, str] = {}
+        for some, others in zip_longest(_parts(texts), _parts(branches), fillvalue=none):
+            self._log.write(LinesCovered(self._log.instance, entry, some, others))
 
     def _cover(self, file: str, lines: Iterable[int], new: dict[str, set[int]]) -> None:
         """Move statements from those that no event has to ``new``."""

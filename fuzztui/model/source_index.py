@@ -38,10 +38,18 @@ class SourceIndex:
         self._kinds: dict[str, str] = {}
         """By mutant: the number of its lines that it counts in."""
         self._trees: dict[str, FileTree] = {}
+        self._sources: frozenset[str] = frozenset()
+        self._places: dict[str, str] = {}
+        """By path of mutants: the file of the target that they are shown in."""
 
     def take(self, state: State, changes: Changes) -> dict[str, set[int]]:
         """Take what has changed. Returns the lines that have, by file."""
         changed: dict[str, set[int]] = {}
+        if changes.source and self._sources != state.sources.keys():
+            # Mutants may have been made in a copy of a file that is known only now.
+            changes = changes if not self._kinds else changes | Changes(reset=True)
+            self._sources = frozenset(state.sources)
+            self._places.clear()
         if changes.reset:
             changed = {path: set() for path in self._trees}
             for kept in (self.mutants, self.findings, self.goals, self._kinds, self._trees):
@@ -76,9 +84,10 @@ class SourceIndex:
             changed.setdefault(path, set()).add(line)
 
     def _take_mutant(self, mutant: Mutant, changed: dict[str, set[int]]) -> None:
-        path, line, id = mutant.path, mutant.line, mutant.id
-        if not path:
+        line, id = mutant.line, mutant.id
+        if not mutant.path:
             return
+        path = self.place(mutant.path, mutant.file)
         self._names[path] = mutant.file
         tree = self._tree(path, changed)
         changed.setdefault(path, set()).add(line)
@@ -122,6 +131,20 @@ class SourceIndex:
                 tree.add(line, self._kinds[id], 1)
         for line, keys in self.findings.get(path, _NO_LINES).items():
             tree.add(line, "findings", len(keys))
+
+    def place(self, path: str, name: str = "") -> str:
+        """Return the file of the target for a path: fuzz-first makes mutants in a copy of it.
+
+        ``name``: the name of the file in its source directory; an empty string: as before.
+        """
+        if path not in self._places:
+            found: list[str] = []
+            if name and path not in self._sources:
+                found = [p for p in self._sources if p.endswith(f"/{name}")]
+            if not name:
+                return path
+            self._places[path] = found[0] if len(found) == 1 else path
+        return self._places[path]
 
     def paths(self) -> list[str]:
         """Return the files of which anything is known."""

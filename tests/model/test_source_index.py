@@ -136,3 +136,18 @@ def test_a_hostile_log_does_not_fill_the_memory(monkeypatch):
     statements = [len(f.statements) for f in index.coverage.files.values()]
     assert sorted(statements) == [0, 0, 2_000]
     assert sum(node.statements for node in index.nodes("/0", "0", every=True)) <= 5_000
+
+
+def test_mutants_of_a_copy_are_on_the_lines_of_the_target():
+    state, index = State(), SourceIndex()
+    copy = "/run/mutants/work/tree/pkg/a.py"
+    row = {"id": "m", "line": 3, "before": "a", "after": "b"}
+    found = MutantsFound("main", "m", "pkg/a.py", copy, [row])
+    index.take(state, apply(state, [Record(1, 1.0, found)]))
+    assert index.paths() == [copy]
+    source = SourceFile("main", PATHS[0], "m", "a", "1-9")
+    changed = index.take(state, apply(state, [Record(2, 2.0, source)]))
+    assert index.paths() == [PATHS[0]]
+    assert index.mutants_at(PATHS[0], 3) == ["m"]
+    assert index.place(copy) == PATHS[0]
+    assert 3 in changed[PATHS[0]]

@@ -140,6 +140,8 @@ class SourceScreen(ListingScreen[Row, None]):
                 self.code.touch((n for n in lines if n in file.rows), still=True)
             if self._sha_of(file.path) != self._sha:  # the campaign has loaded another version
                 self._read(file.path)
+            if (place := self._index.place(file.path)) != file.path:
+                self._open(place)  # the file was a copy that fuzz-first has made
         if file is None and (first := self._first_file()):
             self._open(first)
         self.show_detail()
@@ -233,7 +235,7 @@ class SourceScreen(ListingScreen[Row, None]):
             self.notify(plain(f"{key}: the log does not contain the line"), markup=False)
             return
         self.set_class(True, "-code")
-        self._open(path, int(line))
+        self._open(self._index.place(path), int(line))
         self.set_focus(self.code)
         self.look()
 
