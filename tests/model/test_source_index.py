@@ -91,7 +91,7 @@ def test_changes_one_by_one_are_as_all_at_once():
 
 def test_names_have_no_common_folders():
     state, index = State(), SourceIndex()
-    paths = ["/srv/u/pkg/a.py", "/srv/u/pkg/sub/b.py"]
+    paths = ["/p/u/pkg/a.py", "/p/u/pkg/sub/b.py"]
     events = [SourceFile("main", p, "m", "a", "1") for p in paths]
     apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)])
     index.take(state, Changes(reset=True))
