@@ -237,7 +237,7 @@ class Hub:
     def _begin(self) -> None:
         """Record the start of the campaign, or of another hub."""
         campaign, state = self._campaign, self.state
-        fresh = state.state == "empty"
+        fresh, over = state.state == "empty", state.state in ENDED
         if not fresh and any(h.campaign not in ENDED for h in state.hosts.values()):
             self._clock.count_gap()  # hosts have continued
         if self._changed and not fresh:
@@ -262,7 +262,13 @@ class Hub:
         if state.state not in ("running", "paused"):
             self.record(CampaignState("starting", "" if fresh else "resumed"))
         for name, known in state.hosts.items():
-            if known.campaign in ENDED and (known.campaign != "finished" or self._changed):
+            # A user who has stopped one host wants that also after the hub was started again.
+            again = over or self._changed or known.campaign == "failed"
+            if (
+                known.campaign in ENDED
+                and again
+                and (self._changed or known.campaign != "finished")
+            ):
                 self.record(HostState(name, "connecting"))  # started again
         gone = [h for h in state.hosts.values() if h.name not in self.members]
         for host in (h for h in gone if h.campaign not in ENDED):

@@ -243,12 +243,16 @@ class HostRouter:
         """Return the hosts that a command is about, or why there are none."""
         state = self._context.state
         name: str = getattr(command, "instance", "")
+        if name in self._context.hosts and command.for_all:
+            return self._over(name) or [name]
         if name:
             found = state.instances.get(name)
             if found is None or not found.host:
                 there = ", ".join(i.id for i in state.instances.values() if i.host)
+                named = f"; hosts are {', '.join(self._context.hosts)}" if command.for_all else ""
                 return (
                     f"there is no instance {name!r}; the instances are {there or 'not known yet'}"
+                    f"{named}"
                 )
             return self._over(found.host) or [found.host]
         if not command.for_all and len([i for i in state.instances.values() if i.host]) > 1:
@@ -269,7 +273,7 @@ class HostRouter:
         request: dict[str, Any] = {
             "n": int(command_id[1:]),
             "id": f"{self._log}.{command_id}",
-            "command": encode_command(sent.command),
+            "command": encode_command(_over_there(sent.command, host)),
             "by": sent.by,
             "patience": PATIENCE_S,
         }
@@ -323,6 +327,14 @@ class HostRouter:
         del self._sent[command_id]
         if not sent.done.done():
             sent.done.set_result(_combined(sent.answers, sent.command))
+
+
+def _over_there(command: Any, host: str) -> Command:
+    """Return a command as the host gets it: there, one about the host is for all instances."""
+    named: Command = command
+    if getattr(command, "instance", "") == host:
+        named = replace(command, instance="")
+    return named
 
 
 def _combined(answers: Sequence[CommandAnswer], command: Command) -> CommandAnswer:

@@ -228,3 +228,17 @@ def test_stop_ends_the_campaign_and_counts_hosts_that_have_ended() -> None:
         assert (await ticket.answer).result == APPLIED
 
     routed(test)
+
+
+def test_a_host_can_be_named_in_the_place_of_an_instance() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        ticket = router.submit(Stop("b"), "ann")
+        ((host, request),) = context.sent
+        assert (host, request["command"]) == ("b", {"c": "stop"})
+        assert context.stopped_by == ""  # the campaign continues on the others
+        router.replied("b", reply(request))
+        assert (await ticket.answer).result == APPLIED
+        refused = router.submit(SkipEntry(1, "b"), "ann")
+        assert (await refused.answer).result == REJECTED
+
+    routed(test)
