@@ -27,6 +27,8 @@ import psutil
 from lab.options import parse
 from lab.rows import Rows
 
+HUB = "bench"
+
 TARGET = """
 def f(data):
     text = data.decode("latin-1")
@@ -73,6 +75,7 @@ async def _play(where: Path, recording: Path, count: int) -> None:
     for number in range(1, count + 1):
         run = where / f"h{number}"
         (run / "supervisor").mkdir(parents=True)
+        (run / "supervisor" / "hub").write_text(HUB)
         writers[f"h{number}"] = LogWriter(run / "log")
 
         async def serve(
@@ -148,6 +151,8 @@ def hub(where: Path, count: int) -> None:
     async def start(self: Any) -> None:  # the hosts' campaigns run already
         pass
 
+    # The hosts' runs were made before the hub's log, after which it is named.
+    Hub.log_name = HUB  # type: ignore[assignment, method-assign]
     member.HostMember._open = open_  # type: ignore[method-assign]
     member.HostMember._start = start  # type: ignore[method-assign]
     sys.argv = ["hub", str(where / "hub")]
