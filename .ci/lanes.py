@@ -30,7 +30,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # ---------------------------------------------------------------- tests of one feature
 AFL = ("tests/afl", "tests/triage", "tests/e2e/test_afl_*.py", "tests/e2e/test_first_afl.py")
-FUZZFIRST = ("tests/fuzzfirst", "tests/property/test_first_*.py", "tests/e2e/test_first_*.py")
+FUZZFIRST = (
+    "tests/fuzzfirst", "tests/property/test_first_*.py", "tests/e2e/test_first_*.py",
+    "tests/e2e/test_source_gcov.py",
+)  # fmt: skip
 ORACLE = ("tests/oracle", "tests/e2e/test_*_oracle.py")
 MINIMISE = ("tests/minimise", "tests/e2e/test_engine_minimise.py")
 MU2 = (
@@ -51,6 +54,7 @@ TARGETING = (
 )  # fmt: skip
 PYTHON = (
     "tests/engines", "tests/inprocess", "tests/e2e/test_engine_*.py",
+    "tests/e2e/test_source_lines.py",
     "tests/e2e/test_stopping_targets.py", "tests/property/test_same_values.py",
 )  # fmt: skip
 """What all in-process engines have in common."""
@@ -128,6 +132,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
+    "fuzztui/gcov": ("tests/gcov", "tests/e2e/test_source_gcov.py"),
     "fuzztui/sync": SYNC,
     "fuzztui/merge": MERGE,
     "fuzztui/scaffold": (

@@ -29,6 +29,7 @@ from fuzztui.wire.events import (
     GoalsUncovered,
     InputShown,
     InstanceHello,
+    LinesCovered,
     Message,
     MutantRuns,
     MutantsFound,
@@ -37,6 +38,7 @@ from fuzztui.wire.events import (
     MutationStats,
     Record,
     RecordsLost,
+    SourceFile,
     TargetingStats,
     Unknown,
 )
@@ -60,6 +62,8 @@ _OF_ENGINES = (
     MutationStats,
     TargetingStats,
     GoalsUncovered,
+    SourceFile,
+    LinesCovered,
     CommandApplied,
     CommandRejected,
     Message,
@@ -156,6 +160,8 @@ def _subjects(event: Event) -> set[Hashable]:
             return {event.id}
         case FindingDescribed():
             return {event.file}
+        case SourceFile():
+            return {event.path}
         case MutantRuns():
             return {*event.runs}
         case MutantsFound():

@@ -21,6 +21,7 @@ from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.screen import OverviewScreen
+from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 from fuzztui.wire.commands import COMMAND_NAMES
 from fuzztui.wire.mixture import Mixture
@@ -33,6 +34,7 @@ SCREENS = (
     LogScreen,
     MutatorsScreen,
     TypesScreen,
+    SourceScreen,
 )
 OWNERS = {
     "app": FuzzApp,
@@ -49,10 +51,12 @@ OWNERS = {
     "log": LogScreen,
     "mutators": MutatorsScreen,
     "types": TypesScreen,
+    "source": SourceScreen,
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
     mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
+    has_run=True, engine="mu2",
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 

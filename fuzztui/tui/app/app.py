@@ -1,4 +1,4 @@
-"""The application: one state, seven screens, one registry of actions.
+"""The application: one state, eight screens, one registry of actions.
 
 Changes arrive through the :class:`~fuzztui.tui.app.feed.Feed`; every key calls
 :meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
@@ -66,6 +66,7 @@ from fuzztui.tui.screens.log.screen import LogScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
+from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 
 EVERYTHING = Changes(campaign=True, reset=True)
@@ -136,6 +137,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         "log": LogScreen,
         "mutators": MutatorsScreen,
         "types": TypesScreen,
+        "source": SourceScreen,
     }
     DEFAULT_MODE = "overview"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
@@ -541,6 +543,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             remote=self._opening.remote,
             undo=self.why_not_undo(),
             watched=self.watched,
+            has_run=self.run_dir is not None,
             alive=self._alive,
             keys=self._config.keys,
             paused_replay=self.player is not None and not self.player.playing,

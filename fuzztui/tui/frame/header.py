@@ -27,6 +27,7 @@ TABS = (
 MUTATORS = ("mutators", "6", "Mutators")
 TYPES = ("types", "7", "Types")
 """Screens that only campaigns with text mutators or type targeting have."""
+SOURCE = ("source", "8", "Source")
 SHORT = {"mutators": "Mutr"}
 """Titles in a narrow terminal that are not the first four letters: "Muta" is Mutants."""
 
@@ -135,7 +136,7 @@ class Header(StatusCanvas):
         short, tight = width < 76, width < 100
         there = ((MUTATORS, self._status.mixture is not None), (TYPES, self._status.aims))
         more = [tab for tab, known in there if known or self._tab == tab[0]]
-        for tab, key, title in (*TABS, *more):
+        for tab, key, title in (*TABS, *more, SOURCE):
             text = SHORT.get(tab, title[:4]) if short else title
             here = tab == self._tab
             tabs.append(TextSpan(f"{key} ", "muted", tab))
