@@ -4,9 +4,9 @@
 
 First a real campaign of four zest instances is run and its log kept. Then each of N hosts gets a
 run whose log is that recording: its first half at once, then event by event at the times at which
-it was written, again from the start when it is over; all of them are served by the real server (``hosts/serve.py``) in one process
-over Unix sockets, in place of ssh, whose processes are not the hub's. The real hub relays them. The
-CPU time is the hub's process alone, after a warm-up.
+it was written, again from the start when it is over. All of them are served by the real server
+(``hosts/serve.py``) in one process over Unix sockets, in place of ssh, whose processes are not the
+hub's. The real hub relays them. The CPU time is the hub's process alone, after a warm-up.
 """
 
 from __future__ import annotations
