@@ -52,6 +52,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
     ),
     "look": (
         CommandHelp(
+            "runs",
+            (("[DIR...]", "list the runs here, and those under way elsewhere"),),
+            ("runs", "runs ~/campaigns --size", "runs --json"),
+        ),
+        CommandHelp(
             "attach",
             (("[RUN]", "show a campaign; [USER@]HOST:RUN: over ssh"),),
             ("attach runs/tomllib-mu2", "attach user@box:runs/tomllib-mu2"),

@@ -26,6 +26,7 @@ from fuzztui.cli.running_options import (
     add_replay,
     add_run,
     add_run_project,
+    add_runs,
     add_status,
     add_watch,
 )
@@ -101,6 +102,7 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
 
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "run": add_run_project,
+    "runs": add_runs,
     "attach": add_attach,
     "watch": add_watch,
     "status": add_status,
