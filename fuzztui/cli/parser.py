@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +18,7 @@ from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
 from fuzztui.cli.host_options import HOSTS_WORDS, add_hosts
 from fuzztui.cli.input_options import add_minimise, add_repro
 from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
+from fuzztui.cli.output import at_terminal
 from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_export, add_metrics
 from fuzztui.cli.project_options import add_check, add_config, add_samples, add_schema, add_themes
 from fuzztui.cli.report_options import add_compare, add_report
@@ -75,10 +77,22 @@ def parse(argv: list[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
+    if not argv and _at_terminal():
+        return argparse.Namespace(command=_home)
     parser.set_defaults(command=add_run(parser))
     if argv and _WORD.fullmatch(argv[0]):
         _refuse_word(parser, argv[0], argv[1:])
     return parser.parse_args(argv or ["--help"])
+
+
+def _at_terminal() -> bool:
+    return at_terminal() and sys.stdin is not None and sys.stdin.isatty()
+
+
+def _home(options: argparse.Namespace) -> int:
+    from fuzztui.cli import home
+
+    return home.home(options, can_init="init" in _COMMANDS)
 
 
 def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from fuzztui.model.host_summary import TROUBLE
 from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.new_groups import target_groups
-from fuzztui.model.selectors import standing_name, throughput, totals
+from fuzztui.model.selectors import ENDED, standing_name, throughput, totals
 from fuzztui.model.state import State
 
 UNREADABLE: Final = "unreadable"
@@ -120,6 +120,17 @@ def sparkline_of(state: State, points: int = POINTS) -> list[float]:
     for name in ("edges", "killed", "corpus"):
         series = state.series.get(name)
         if series is not None and series.times and state.t > 0:
-            moments = [state.t * (n + 1) / points for n in range(points)]
-            return [float(series.at(t)) if t >= series.times[0] else -1.0 for t in moments]
+            end = state.t if state.state in ENDED else _stable_end(state.t)
+            moments = [end * (n + 1) / points for n in range(points)]
+            moments = [min(t, state.t) for t in moments if t - end / points < state.t]
+            values = [float(series.at(t)) if t >= series.times[0] else -1.0 for t in moments]
+            return values + [-1.0] * (points - len(values))
     return []
+
+
+def _stable_end(t: float) -> float:
+    """Return the end of a time axis for a campaign that grows: its cells change rarely."""
+    end = 60.0
+    while end < t and end < 1e15:
+        end *= 1.5
+    return end

@@ -4,6 +4,7 @@ import json
 import random
 
 import pytest
+from home_runs import make_run
 from random_logs import random_log
 
 from fuzztui.home import look as look_module
@@ -19,7 +20,7 @@ from fuzztui.remote.lock import RunLock
 from fuzztui.wire.events import Stats
 
 
-def test_an_ended_run_is_read_once(make_run, tmp_path, monkeypatch):
+def test_an_ended_run_is_read_once(tmp_path, monkeypatch):
     look = RunLook(make_run(tmp_path / "r", finds=2))
     assert look.look(1.0) and look.state is None
     of = look.summary
@@ -30,7 +31,7 @@ def test_an_ended_run_is_read_once(make_run, tmp_path, monkeypatch):
     assert look.look(1.0) and look.summary is of
 
 
-def test_a_run_with_a_supervisor_is_followed(make_run, tmp_path):
+def test_a_run_with_a_supervisor_is_followed(tmp_path):
     run = make_run(tmp_path / "r", state="")
     lock = RunLock(run)
     look = RunLook(run)
@@ -45,7 +46,7 @@ def test_a_run_with_a_supervisor_is_followed(make_run, tmp_path):
     assert look.state is None, "nothing is left open"
 
 
-def test_a_log_that_cannot_be_read_is_a_row(make_run, tmp_path):
+def test_a_log_that_cannot_be_read_is_a_row(tmp_path):
     run = make_run(tmp_path / "r")
     (run / "log" / SEALED).unlink()
     (run / "log" / SEALED).mkdir()
@@ -54,7 +55,7 @@ def test_a_log_that_cannot_be_read_is_a_row(make_run, tmp_path):
     assert str(run) not in look.summary.reason
 
 
-def test_damage_is_named(make_run, tmp_path):
+def test_damage_is_named(tmp_path):
     run = make_run(tmp_path / "r", stats=40)
     data = bytearray((run / "log" / SEALED).read_bytes())
     data[len(data) // 2] ^= 4
@@ -64,7 +65,7 @@ def test_damage_is_named(make_run, tmp_path):
     assert "bytes" in look.summary.damage
 
 
-def test_summaries_are_kept_until_the_log_changes(make_run, tmp_path, monkeypatch):
+def test_summaries_are_kept_until_the_log_changes(tmp_path, monkeypatch):
     run = make_run(tmp_path / "runs" / "r", finds=1)
 
     def listed():
@@ -90,7 +91,7 @@ def test_summaries_are_kept_until_the_log_changes(make_run, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("bad", [None, 7, {}, {"log": 1}, {"summary": [1]}, "x"])
-def test_a_kept_row_of_any_form_is_read_again(make_run, tmp_path, bad):
+def test_a_kept_row_of_any_form_is_read_again(tmp_path, bad):
     run = make_run(tmp_path / "r")
     kept = KeptSummaries()
     look = RunLook(run)
@@ -107,7 +108,7 @@ def test_a_kept_row_of_any_form_is_read_again(make_run, tmp_path, bad):
     assert kept.get(run) is None
 
 
-def test_a_deleted_run_is_dropped(make_run, tmp_path):
+def test_a_deleted_run_is_dropped(tmp_path):
     run = make_run(tmp_path / "runs" / "r")
     runs = RunList([tmp_path / "runs"])
     runs.find()
