@@ -143,8 +143,8 @@ def run_object(look: RunLook, size: int | None = None) -> dict[str, Any]:
         "score": _or_none(of.score),
         "edges": _or_none(of.edges),
         "edges_total": _or_none(of.edges_total),
-        "causes": len(of.causes),
-        "new_causes": of.new_causes(last_look(look.run)),
+        "groups": len(of.groups),
+        "new_groups": of.new_groups(last_look(look.run)),
         "hosts": [*of.hosts],
         "lost_hosts": [*of.lost],
         "damage": of.damage,
@@ -160,8 +160,8 @@ def _or_none(figure: float) -> float | None:
 
 # ----------------------------------------------------------------------- text
 
-_TITLES = ("state", "run", "engine", "age", "execs", "exec/s", "score", "edges", "causes")
-_RIGHT = frozenset({"age", "execs", "exec/s", "score", "edges", "causes", "size"})
+_TITLES = ("state", "run", "engine", "age", "execs", "exec/s", "score", "edges", "groups")
+_RIGHT = frozenset({"age", "execs", "exec/s", "score", "edges", "groups", "size"})
 
 
 def table(looks: Sequence[RunLook], sizes: dict[Path, int]) -> list[str]:
@@ -179,7 +179,7 @@ def _cells(row: Sequence[str], titles: Sequence[str], widths: Sequence[int]) -> 
 
 def _row(look: RunLook, sizes: dict[Path, int]) -> list[str]:
     of = look.summary
-    new = of.new_causes(last_look(look.run))
+    new = of.new_groups(last_look(look.run))
     row = [
         visible(of.state[:20]) or "?",
         visible(short_path(look.run))[:MAX_PATH],
@@ -189,7 +189,7 @@ def _row(look: RunLook, sizes: dict[Path, int]) -> list[str]:
         format.rate(of.execs_per_sec),
         format.score(of.score) if of.score >= 0 else format.NONE,
         format.count(of.edges),
-        f"{len(of.causes)}" + (f" ({new} new)" if new else ""),
+        f"{len(of.groups)}" + (f" ({new} new)" if new else ""),
     ]
     return [*row, format.size(sizes[look.run])] if sizes else row
 

@@ -75,7 +75,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         description=DESCRIPTION,
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
+        usage="fuzztui\n       fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
     if not argv and _at_terminal():
         return argparse.Namespace(command=_home)

@@ -26,12 +26,15 @@ class RunList:
         """The outcome of the last search."""
 
     def find(self) -> None:
-        """Search the directories again; runs that are gone are dropped."""
+        """Search the directories again; deleted runs are dropped.
+
+        One that was under way elsewhere stays when it has ended: the user may resume it.
+        """
         self.found = find_runs(self._places)
         here = {run.resolve(): run for run in self.found.runs}
         here |= {run: run for run in supervised_runs() if run not in here and is_run(run)}
         for real in [*self._looks]:
-            if real not in here:
+            if real not in here and not is_run(real):
                 self._looks.pop(real).close()
         for real, run in here.items():
             if real not in self._looks:

@@ -104,10 +104,10 @@ class RunLook:
 
 
 def reason_of(error: LogError | OSError, run: Path) -> str:
-    """Return why a log cannot be read, without the path of the run."""
+    """Return why a log cannot be read; paths in the run are relative to it."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    text = str(error).removeprefix(f"{run}").removeprefix("/log").removeprefix(": ")
+    text = str(error).replace(f"{run}/", "")
     return text[:MAX_TEXT] or type(error).__name__
 
 

@@ -19,7 +19,7 @@ UNREADABLE: Final = "unreadable"
 POINTS: Final = 24
 """Values of a sparkline."""
 
-MAX_CAUSES: Final = 1000
+MAX_GROUPS: Final = 1000
 MAX_TEXT: Final = 300
 """Characters of a text of the log that are kept."""
 
@@ -49,7 +49,7 @@ class RunSummary:
     """The mutation score from 0 to 1; -1: the campaign has no mutants."""
     edges: int = -1
     edges_total: int = -1
-    causes: Sequence[int] = ()
+    groups: Sequence[int] = ()
     """The number of the record of each group's first finding."""
     spark: Sequence[float] = ()
     """Edges (or kills, or entries) over campaign time, at equal distances; -1: not known yet."""
@@ -66,14 +66,14 @@ class RunSummary:
         """Whether the campaign is running or can go on at once."""
         return self.state in _UNDER_WAY
 
-    def new_causes(self, look: tuple[float, int]) -> int:
+    def new_groups(self, look: tuple[float, int]) -> int:
         """Return the number of groups of findings after a user's last look.
 
         ``look``: Unix time of the campaign's start, and the number of a record.
         """
         start, seq = look
         return (
-            sum(first > seq for first in self.causes) if start == self.started else len(self.causes)
+            sum(first > seq for first in self.groups) if start == self.started else len(self.groups)
         )
 
 
@@ -106,7 +106,7 @@ def summary_of(
         score=-1.0 if score is None else score,
         edges=t.stats.edges,
         edges_total=t.stats.edges_total,
-        causes=groups[-MAX_CAUSES:],
+        groups=groups[-MAX_GROUPS:],
         spark=sparkline_of(state),
         hosts=[host[:MAX_TEXT] for host in state.hosts],
         lost=[host[:MAX_TEXT] for host, of in state.hosts.items() if of.state in TROUBLE],

@@ -41,17 +41,17 @@ def listed(capsys, *argv):
     return code, json.loads(out), err
 
 
-def test_runs_are_listed_newest_first_with_new_causes(tmp_path, capsys):
+def test_runs_are_listed_newest_first_with_new_groups(tmp_path, capsys):
     old, new = run_at(tmp_path / "runs/old", 1e9), run_at(tmp_path / "runs/new", 2e9)
     code, found, err = listed(capsys, "--json", "--size")
     assert (code, err) == (DONE, "")
     assert [row["run"] for row in found["runs"]] == [str(new), str(old)] and found["complete"]
     row = found["runs"][1]
-    assert (row["state"], row["execs"], row["edges"], row["causes"]) == ("finished", 1234, 10, 1)
-    assert row["new_causes"] == 1 and row["score"] is None and not row["supervised"]
+    assert (row["state"], row["execs"], row["edges"], row["groups"]) == ("finished", 1234, 10, 1)
+    assert row["new_groups"] == 1 and row["score"] is None and not row["supervised"]
     assert row["bytes"] > 0
     remember_look(old, (1e9, 99))
-    assert [row["new_causes"] for row in listed(capsys, "--json")[1]["runs"]] == [1, 0]
+    assert [row["new_groups"] for row in listed(capsys, "--json")[1]["runs"]] == [1, 0]
 
 
 def test_nothing_of_a_run_reaches_the_terminal_as_it_is(tmp_path, capsys):

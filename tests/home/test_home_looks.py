@@ -7,6 +7,7 @@ import pytest
 from home_runs import make_run
 from random_logs import random_log
 
+from fuzztui.home import listing
 from fuzztui.home import look as look_module
 from fuzztui.home.kept import KeptSummaries, cache_file
 from fuzztui.home.listing import RunList
@@ -25,7 +26,7 @@ def test_an_ended_run_is_read_once(tmp_path, monkeypatch):
     assert look.look(1.0) and look.state is None
     of = look.summary
     assert (of.state, of.execs, of.edges, of.edges_total) == ("finished", 300, 30, 99)
-    assert len(of.causes) == 2 and of.started == 1e9 and of.score == -1
+    assert len(of.groups) == 2 and of.started == 1e9 and of.score == -1
     assert len(of.spark) == POINTS and of.spark[-1] == 30
     monkeypatch.setattr(look_module, "Session", None)  # would fail
     assert look.look(1.0) and look.summary is of
@@ -81,7 +82,7 @@ def test_summaries_are_kept_until_the_log_changes(tmp_path, monkeypatch):
     before, first = listed()
     assert before == [False]
     before, again = listed()
-    assert before == [True] and (again.execs, [*again.causes]) == (first.execs, [*first.causes])
+    assert before == [True] and (again.execs, [*again.groups]) == (first.execs, [*first.groups])
     (run / "log" / SEALED).touch()
     assert listed()[0] == [False]
     kept = cache_file()
@@ -128,11 +129,11 @@ def test_running_ones_come_first_and_then_the_newest(tmp_path):
     assert ordered == ["running", "paused", "new", "old", "bad"]
 
 
-def test_causes_are_new_after_the_last_look_at_this_campaign():
-    of = RunSummary("running", started=5.0, causes=[3, 8, 12])
-    assert of.new_causes((0.0, 0)) == 3
-    assert of.new_causes((5.0, 8)) == 1
-    assert of.new_causes((4.0, 8)) == 3, "of another campaign in this directory"
+def test_groups_are_new_after_the_last_look_at_this_campaign():
+    of = RunSummary("running", started=5.0, groups=[3, 8, 12])
+    assert of.new_groups((0.0, 0)) == 3
+    assert of.new_groups((5.0, 8)) == 1
+    assert of.new_groups((4.0, 8)) == 3, "of another campaign in this directory"
 
 
 def test_no_log_makes_a_summary_fail():
@@ -141,3 +142,16 @@ def test_no_log_makes_a_summary_fail():
         apply(state, random_log(seed))
         of = summary_of(state, supervised=random.Random(seed).random() < 0.5)
         assert len(of.spark) in (0, POINTS) and isinstance(of.state, str)
+
+
+def test_one_that_was_under_way_elsewhere_stays_when_it_ends(tmp_path, monkeypatch):
+    run = make_run(tmp_path / "r", state="")
+    monkeypatch.setattr(listing, "supervised_runs", lambda: [run])
+    runs = RunList([tmp_path / "runs"])
+    runs.find()
+    monkeypatch.setattr(listing, "supervised_runs", list)
+    runs.find()
+    assert [look.run for look in runs.looks] == [run]
+    run.rename(tmp_path / "gone")
+    runs.find()
+    assert runs.looks == []

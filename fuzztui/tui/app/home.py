@@ -116,7 +116,7 @@ class HomeHeader(Canvas):
         left.append(TextSpan(several(runs, "run")))
         left.append(TextSpan(f"  {live} under way", "running" if live else "muted"))
         if new:
-            left.append(TextSpan(f"  {several(new, 'new cause')}", "bold crash"))
+            left.append(TextSpan(f"  {several(new, 'new group')}", "bold crash"))
         reading = f"reading {several(unread, 'log')}…" if unread else ""
         return [spread(left, [TextSpan(reading, "muted")], width)]
 
@@ -152,8 +152,7 @@ KEYS: Final = (
     ("T", "T", "Theme", "Show the next theme"),
 )  # fmt: skip
 PANE_KEYS: Final = (
-    ("1", "1", "Open", ""), ("2", "2", "Open", ""), ("3", "3", "Open", ""), ("4", "4", "Open", ""),
-    ("v", "v", "Table", ""),
+    ("", "1-4", "Open", ""), ("v", "v", "Table", ""), ("T", "T", "Theme", ""),
 )  # fmt: skip
 """The keys: as Textual calls them, as they are shown, label, and help."""
 
@@ -330,7 +329,7 @@ class HomeApp(ThemedApp):
     def _row(self, look: RunLook) -> RunRow:
         of = look.summary
         age = max(0.0, self._opening.wall() - of.started)
-        new = of.new_causes(self._opening.last_look(look.run)) if of.causes else 0
+        new = of.new_groups(self._opening.last_look(look.run)) if of.groups else 0
         return RunRow(
             look.run,
             _short(look.run),

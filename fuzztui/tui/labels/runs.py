@@ -32,7 +32,7 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         "rate": "executions a second: now, or on average over an ended campaign",
         "score": "mutation score: killed mutants of all; empty without mutants",
         "edges": "edges of the target that were covered",
-        "causes": "groups of findings; +N: since your last look at the Findings screen",
+        "groups": "groups of findings; +N: since your last look at the Findings screen",
         "course": "edges (or kills, or entries) over campaign time",
     }
 )
@@ -72,8 +72,8 @@ def columns() -> Sequence[Column[RunRow]]:
                descending=True),
         Column("edges", "edges", lambda r: (format.count(r.summary.edges), "edge"),
                lambda r: r.summary.edges, "right", min=6, needs=100, descending=True),
-        Column("causes", "causes", _causes, lambda r: (r.new, len(r.summary.causes)), "right",
-               min=6, descending=True, number=lambda r: len(r.summary.causes)),
+        Column("groups", "groups", _groups, lambda r: (r.new, len(r.summary.groups)), "right",
+               min=6, descending=True, number=lambda r: len(r.summary.groups)),
         Column("course", "course", lambda r: (course(r.summary), "edge"), min=24, max=24,
                needs=110),
     )  # fmt: skip
@@ -92,8 +92,8 @@ def _score(row: RunRow) -> Cell:
     return (format.score(score) if score >= 0 else "", "killed")
 
 
-def _causes(row: RunRow) -> Cell:
-    known = len(row.summary.causes)
+def _groups(row: RunRow) -> Cell:
+    known = len(row.summary.groups)
     return (f"{known:,} +{row.new:,}", "crash") if row.new else (f"{known:,}", "")
 
 
@@ -105,8 +105,8 @@ def course(summary: RunSummary) -> str:
 def detail(row: RunRow) -> list[Line]:
     """Return two lines about one run: what it fuzzes, and what is wrong with it."""
     of = row.summary
-    what = f"{of.name or '?'}: {of.target}" if of.target else of.name
-    first = [TextSpan(plain(what, 300), "bold"), TextSpan(f"  {plain(str(row.path))}", "muted")]
+    what = f"{of.name}: {of.target}" if of.target else of.name
+    first = [TextSpan(plain(what, 300), "bold"), TextSpan(f"  {plain(row.shown)}", "muted")]
     wrong = [
         of.reason,
         row.trouble,

@@ -96,19 +96,19 @@ class PaneHead(Canvas):
         line: list[TextSpan] = []
         for value, label, style in figures:
             line += [TextSpan(value, f"bold {style}".strip()), TextSpan(f" {label}  ", "muted")]
-        causes = [TextSpan(f"{len(of.causes):,}", "bold"), TextSpan(" causes", "muted")]
+        groups = [TextSpan(f"{len(of.groups):,}", "bold"), TextSpan(" groups", "muted")]
         if row.new:
-            causes.append(TextSpan(f"  {row.new:,} new", "bold crash"))
+            groups.append(TextSpan(f"  {row.new:,} new", "bold crash"))
         lost = f"not connected: {', '.join(of.lost)}" if of.lost else ""
         wrong = row.trouble or lost or of.damage
         if wrong:
-            causes.append(TextSpan(f"  {plain(wrong, 200)}", "pending"))
+            groups.append(TextSpan(f"  {plain(wrong, 200)}", "pending"))
         head = [
             TextSpan(f"{self._number} ", "bold primary"),
-            TextSpan(plain(of.name or row.shown, 60), "bold"),
+            TextSpan(plain(row.path.name, 60), "bold"),
             TextSpan(f"  {plain(of.engine, 20)}  {plain(of.state, 20)}  {row.age}", "muted"),
         ]
-        return [head, line, causes]
+        return [head, line, groups]
 
 
 class GrowthChart(Chart):
