@@ -9,10 +9,10 @@ alternating order:
 * ``one``: four instances here, under an ordinary supervisor;
 * ``two``: two hosts with two instances each, under a hub.
 
-Reported: edges (and kills of mu2) of ``two`` over ``one``; bytes that passed the links; seconds
-from an entry of one host's main to its import by the other's; and seconds from a command to its
-answer, here and at the hub (median and 95th percentile). Bytes count after the first third: fuzztui
-and the campaign are sent before.
+Reported: edges, killed mutants, executions and mutants' turns (of fuzz-first) of ``two`` over
+``one``; bytes that passed the links; seconds from an entry of one host's main to its import by the
+other's; and seconds from a command to its answer, here and at the hub (median and 95th percentile).
+Bytes count after the first third: fuzztui and the campaign are sent before.
 """
 
 from __future__ import annotations
@@ -35,6 +35,16 @@ from lab.rows import Rows
 PYTHON = "/usr/bin/python3"
 """The interpreter that hosts use by default: the same one here."""
 
+SAMPLES = ["tomllib-zest", "tomllib-mu2", "slips-fuzzfirst"]
+
+FUZZ_FIRST = (
+    "mutants.use=parallel",
+    "mutants.per_mutant=5s",
+    "mutants.share=0.9",
+    "stop.crashes=0",
+)
+"""Keys for samples of fuzz-first: as many mutants at a time as instances."""
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
@@ -56,6 +66,8 @@ def campaign(
         "--set",
         f"campaign.output={directory / name}",
     ]
+    if sample.endswith("fuzzfirst"):
+        argv += [word for key in FUZZ_FIRST for word in ("--set", key)]
     if hosts:
         for host in hosts:
             argv += ["--host", f"{host}*2"]
@@ -84,7 +96,8 @@ def result(state: Any) -> dict[str, float]:
 
     stats = totals(state).stats
     kills = sum(m.state == "killed" for m in state.mutants.values())
-    return {"edges": stats.edges, "kills": kills, "execs": stats.execs}
+    turns = sum(m.stage == "done" for m in state.mutants.values())
+    return {"edges": stats.edges, "kills": kills, "execs": stats.execs, "turns": turns}
 
 
 def travelled(run: Path) -> dict[str, list[float]]:
@@ -146,7 +159,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--commands", type=int, default=50)
-    parser.add_argument("--samples", nargs="+", default=["tomllib-zest", "tomllib-mu2"])
+    parser.add_argument("--samples", nargs="+", default=SAMPLES)
     options = parse(parser, "hosts", seconds=5.0, repeat=1, commands=3, samples=["tomllib-zest"])
     os.environ.setdefault("FUZZTUI_TESTS_SHARED", tempfile.mkdtemp())
     from host_lab import Hosts  # type: ignore[import-not-found]
@@ -185,8 +198,8 @@ def main() -> None:
                     print(json.dumps(row), flush=True)
                 ratios = {
                     key: round(reached["two"][key] / reached["one"][key], 4)
-                    for key in ("edges", "kills", "execs")
-                    if reached["one"][key]
+                    for key in ("edges", "kills", "execs", "turns")
+                    if reached["one"][key] > 0
                 }
                 print(
                     json.dumps({"sample": sample, "turn": turn, "two over one": ratios}), flush=True

@@ -32,6 +32,11 @@ _OPTIONS: Final = (
 )
 
 
+def users_ssh() -> str:
+    """Return the ssh command as messages show it, for the user to try."""
+    return os.environ.get(COMMAND, "").strip() or "ssh"
+
+
 def ssh_command(address: str, script: str) -> list[str]:
     """Return the command that runs a script of ``sh`` on a host.
 

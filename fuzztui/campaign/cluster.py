@@ -114,7 +114,7 @@ def address_problem(address: str) -> str:
         return f"{address!r} is not an address with its protocol, such as tls://10.0.0.5:8786"
     if found["protocol"] == "tcp" and not is_loopback(found["host"]):
         return (
-            f"{address!r} is refused: without TLS anybody who reaches that port can run programs "
+            f"{address!r} is refused: without TLS all who reach that port can run programs "
             "there; use tls:// and the certificates of 'fuzztui cluster init'"
         )
     return ""

@@ -61,6 +61,8 @@ def parse_host(text: str) -> tuple[str, int | None]:
         return text, None
     if not (count.isascii() and count.isdigit() and len(count) <= _DIGITS):
         raise ValueError(f"{count!r} is not a number of instances; write user@box*8")
+    if not int(count):
+        raise ValueError("a host needs at least one instance; write user@box*1, or leave it out")
     return address, int(count)
 
 

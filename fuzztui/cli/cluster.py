@@ -18,7 +18,7 @@ from fuzztui.campaign.cluster_file import read_cluster
 from fuzztui.campaign.extras import missing_extra
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.jobs.checking import Checked, check_cluster
-from fuzztui.jobs.nodes import own_address, scheduler_argv, settings, worker_argv
+from fuzztui.jobs.nodes import free_port, own_address, scheduler_argv, settings, worker_argv
 from fuzztui.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_files
 
 _PORT = 8786
@@ -68,7 +68,7 @@ def init(options: argparse.Namespace) -> int:
         raise CliError(str(e), USAGE) from None
     print(visible(f"{directory}: {CA}, {CERT} and {KEY}, valid for {DAYS} days"))
     print(
-        "Whoever has them can run programs on every machine of the cluster. Copy the directory\n"
+        "With these files programs can be run on every machine of the cluster. Copy the directory\n"
         "to the same path on each machine, with its modes (scp -pr, rsync -a), then:"
     )
     print(visible(f"  fuzztui cluster scheduler IP --tls {directory}", lines=True))
@@ -80,6 +80,10 @@ def scheduler(options: argparse.Namespace) -> int:
     """Become Dask's scheduler, with TLS or on loopback."""
     host, port = _host_and_port(options.address)
     tls = _tls(options, host)
+    try:
+        free_port(host, port)
+    except OSError as e:
+        raise CliError(f"{host}:{port}: cannot listen there: {e.strerror}", USAGE) from None
     address = f"{'tls' if tls else 'tcp'}://{f'[{host}]' if ':' in host else host}:{port}"
     say(f"scheduler at {address}; workers: fuzztui cluster worker {address}{_tls_option(options)}")
     return _become(scheduler_argv(sys.executable, host, port, tls), tls)
@@ -119,7 +123,7 @@ def _tls(options: argparse.Namespace, host: str) -> TlsFiles | None:
         if host and is_loopback(host):
             return None
         raise CliError(
-            f"--tls: is missing: without certificates anybody who reaches {host or 'the worker'} "
+            f"--tls: is missing: without certificates all who reach {host or 'the worker'} "
             "could run programs there; make them: fuzztui cluster init DIR",
             USAGE,
         )

@@ -6,7 +6,7 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,7 +20,16 @@ from fuzztui.cli.input_options import add_minimise, add_repro
 from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
 from fuzztui.cli.output import at_terminal
 from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_export, add_metrics
-from fuzztui.cli.project_options import add_check, add_config, add_samples, add_schema, add_themes
+from fuzztui.cli.project_options import (
+    add_check,
+    add_completion,
+    add_config,
+    add_doctor,
+    add_init,
+    add_samples,
+    add_schema,
+    add_themes,
+)
 from fuzztui.cli.report_options import add_compare, add_report
 from fuzztui.cli.running_options import (
     add_attach,
@@ -57,19 +66,22 @@ class _Parser(argparse.ArgumentParser):
 def parse(argv: list[str]) -> argparse.Namespace:
     """Parse the arguments; ``options.command`` is the function that carries out the command."""
     if argv and (name := _FORMER.get(argv[0], argv[0])) in _COMMANDS:
-        rest = argv[1:]
-        prog, add = f"fuzztui {name}", _COMMANDS[name]
-        if rest and rest[0] in (words := _WORDS.get(name, {})):
-            prog, add, rest = f"{prog} {rest[0]}", words[rest[0]], rest[1:]
-        parser = _Parser(
-            prog=prog,
-            description=described(name),
-            epilog=examples(name),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        parser.set_defaults(command=add(parser))
+        rest, word = argv[1:], ""
+        if rest and rest[0] in _WORDS.get(name, {}):
+            word, *rest = rest
+        parser = _command_parser(name, word)
         # Intermixed parsing rejects arguments that begin with a dash, even after "--".
         return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
+    if not argv and _at_terminal():
+        return argparse.Namespace(command=_home)
+    parser = _file_parser()
+    if argv and _WORD.fullmatch(argv[0]):
+        _refuse_word(parser, argv[0], argv[1:])
+    return parser.parse_args(argv or ["--help"])
+
+
+def _file_parser() -> _Parser:
+    """Return the parser of ``fuzztui FILE``."""
     parser = _Parser(
         prog="fuzztui",
         description=DESCRIPTION,
@@ -77,12 +89,57 @@ def parse(argv: list[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="fuzztui\n       fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
-    if not argv and _at_terminal():
-        return argparse.Namespace(command=_home)
     parser.set_defaults(command=add_run(parser))
-    if argv and _WORD.fullmatch(argv[0]):
-        _refuse_word(parser, argv[0], argv[1:])
-    return parser.parse_args(argv or ["--help"])
+    return parser
+
+
+def _command_parser(name: str, word: str = "") -> _Parser:
+    """Return the parser of a command; ``word``: its second word, if that has its own options."""
+    parser = _Parser(
+        prog=f"fuzztui {name} {word}".rstrip(),
+        description=described(name),
+        epilog=examples(name),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = _WORDS[name][word] if word else _COMMANDS[name]
+    parser.set_defaults(command=add(parser))
+    return parser
+
+
+def parsers() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """Yield all parsers with the command and its second word; of ``fuzztui FILE`` both are ""."""
+    yield "", "", _file_parser()
+    for name in _COMMANDS:
+        for word in _WORDS.get(name, {}) or [""]:
+            yield name, word, _command_parser(name, word)
+
+
+def _add_help(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui help``; return the command."""
+    parser.add_argument(
+        "topic",
+        metavar="COMMAND",
+        nargs="?",
+        choices=list(_COMMANDS),
+        help="the command to explain",
+    )
+    parser.add_argument("word", metavar="WORD", nargs="?", help="its second word: corpus why")
+
+    def show(options: argparse.Namespace) -> int:
+        words = [word for word in (options.topic, options.word) if word]
+        if options.word and options.word not in _WORDS.get(options.topic, {}):
+            words = words[:1]
+        parse([*words, "--help"])
+        raise AssertionError("--help ends the process")
+
+    return show
+
+
+def _add_man(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui man``; return the command."""
+    from fuzztui.cli import man
+
+    return lambda options: man.print_page(parsers())
 
 
 def _at_terminal() -> bool:
@@ -115,6 +172,7 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
 
 
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
+    "init": add_init,
     "run": add_run_project,
     "runs": add_runs,
     "attach": add_attach,
@@ -143,11 +201,15 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "repro": add_repro,
     "minimise": add_minimise,
     "check": add_check,
+    "doctor": add_doctor,
     "hosts": add_hosts,
     "samples": add_samples,
     "schema": add_schema,
     "themes": add_themes,
     "config": add_config,
+    "completion": add_completion,
+    "help": _add_help,
+    "man": _add_man,
 }
 
 

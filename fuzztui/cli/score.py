@@ -65,6 +65,8 @@ def score(options: argparse.Namespace) -> int:
     narrowed = [*options.overrides]
     campaign = python_campaign(run / "campaign.toml", narrowed)
     cluster = cluster_of(options, campaign.cluster)
+    if options.parts and cluster is None:
+        raise CliError("--parts is for --cluster, or a campaign with [cluster]", USAGE)
     code = code_changes(options)
     if code is not None:
         every = found(campaign).mutants.values()

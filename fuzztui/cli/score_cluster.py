@@ -72,7 +72,7 @@ def score_on_cluster(
     try:
         place = open_place(config, jobs, say)
     except ClusterError as e:
-        raise CliError(str(e), USAGE) from None
+        raise CliError(f"{e} (--cluster none scores on this machine)", USAGE) from None
     try:
         folder = run.supervisor / "jobs"
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -220,7 +220,7 @@ class _ClusterScore:
 
 
 def _remove_old(folder: Path) -> None:
-    """Remove journals of scores that nobody has continued, all but the newest."""
+    """Remove journals of scores that were not continued, all but the newest."""
     journals = sorted(folder.glob("score-*.jsonl"), key=_stamp_time)
     for journal in journals[:-_KEPT]:
         journal.unlink(missing_ok=True)

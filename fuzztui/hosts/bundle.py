@@ -26,6 +26,7 @@ from typing import Any, Final
 
 import fuzztui
 from fuzztui.base.bounds import loads
+from fuzztui.base.ssh import users_ssh
 from fuzztui.base.text import visible
 from fuzztui.hosts import boot
 from fuzztui.hosts.place import HostError, HostPlace
@@ -266,7 +267,7 @@ async def _boot(opened: HostProcess, place: HostPlace) -> None:
                 raise _failure(place, fields)
     raise HostError(
         f"the host answered {visible(word[:100])!r} in place of fuzztui's stub",
-        f"look at what `ssh {place.address} true` prints",
+        f"look at what `{users_ssh()} {place.address} true` prints",
     )
 
 

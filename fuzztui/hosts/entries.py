@@ -60,11 +60,14 @@ class GaplessQueue:
         """Write an entry, and empty files for the ids that were left out. Raises OSError."""
         number = entry_id(name)
         for gap in range(max(self._next, number - _MAX_GAP), number):
-            replace_bytes(
-                self._queue / entry_name(gap, PLACEHOLDER.lstrip(",")), b"", self._directory
-            )
+            replace_bytes(self._placeholder(gap), b"", self._directory)
         replace_bytes(self._queue / name, data, self._directory)
+        if 0 <= number < self._next:  # two files of one id: afl-fuzz would count wrong
+            self._placeholder(number).unlink(missing_ok=True)
         self._next = max(self._next, number + 1)
+
+    def _placeholder(self, number: int) -> Path:
+        return self._queue / entry_name(number, PLACEHOLDER.lstrip(","))
 
 
 def highest_ids(run_dir: RunDir, instances: Iterable[str]) -> dict[str, int]:

@@ -40,6 +40,8 @@ MAX_LOCAL = 100
 MAX_FILES = 500
 """Files in one message."""
 
+REPORT_S: Final = 1.0
+
 _FIRST: Final = 64 << 10
 _LEAST: Final = 16 << 10
 """Bytes after which the first message is sent, and the smallest."""
@@ -75,13 +77,21 @@ class HostExchange:
         self._woken: dict[str, asyncio.Event] = {main: asyncio.Event() for main in self._mains}
         self.sent_bytes = self.sent_files = 0
 
-    def load(self) -> None:
-        """Read the contents that an earlier hub has stored. Blocking."""
-        for main in self._mains:
-            for name in self._entries(main):
-                self._add(main, name)
-                if (data := self._read(main, name)) is not None:
-                    self._has(main, _digest(data))
+    def load(self, progress: Callable[[str], None]) -> None:
+        """Read the contents that an earlier hub has stored. Blocking.
+
+        ``progress``: called with a text each second.
+        """
+        rows = [(main, name) for main in self._mains for name in self._entries(main)]
+        began = due = time.monotonic()
+        for done, (main, name) in enumerate(rows):
+            self._add(main, name)
+            if (data := self._read(main, name)) is not None:
+                self._has(main, _digest(data))
+            if (now := time.monotonic()) > due + REPORT_S:
+                due, left = now, (now - began) * (len(rows) - done) / (done + 1)
+                text = f"reading entries of hosts: {done:,} of {len(rows):,}, {left:.0f} s left"
+                progress(text)
         for source in self._found_here():
             for name in self._entries(source):
                 self._add(source, name)

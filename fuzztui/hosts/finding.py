@@ -42,6 +42,10 @@ def find_run(given: str) -> Path:
             return candidate.parent
     if path.is_dir():
         return _latest([path])
+    named = [run for place in PLACES for run in _runs_in(home / place)]
+    if found := [run for run in named if run.name.startswith(f"{given}-")]:
+        alive = [run for run in found if running(run) is not None]
+        return _one(alive) if alive else max(found, key=lambda run: (run / "log").stat().st_mtime)
     raise NoRun(f"{path}: there is no such run directory{_instead()}")
 
 

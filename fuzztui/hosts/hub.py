@@ -102,8 +102,8 @@ class Hub:
                 "raise campaign.budget (or the stop condition) to continue"
             )
         # Each host spends its own budget; the hub only ends what no host can see alone.
-        alone = replace(campaign, budget_s=0.0, budget_trials=0)
-        self._limits = CampaignLimits(alone, running_time(self.state))
+        self._alone = replace(campaign, budget_s=0.0, budget_trials=0)
+        self._limits = CampaignLimits(self._alone, running_time(self.state))
         self._tasks = Tasks(self.record)
         self._over = asyncio.Event()
         self._end_reason: EndReason | None = None
@@ -162,8 +162,7 @@ class Hub:
                 write_spec(spec, campaign, self._run_dir.instance("main"))
             except OSError as e:
                 raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
-        self._progress("reading the entries of an earlier hub")
-        self.exchange.load()
+        self.exchange.load(self._progress)
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Run the campaign until it has ended on all hosts, after :meth:`setup`.
@@ -238,7 +237,7 @@ class Hub:
     def _begin(self) -> None:
         """Record the start of the campaign, or of another hub."""
         campaign, state = self._campaign, self.state
-        fresh = state.state == "empty"
+        fresh, over = state.state == "empty", state.state in ENDED
         if not fresh and any(h.campaign not in ENDED for h in state.hosts.values()):
             self._clock.count_gap()  # hosts have continued
         if self._changed and not fresh:
@@ -263,7 +262,13 @@ class Hub:
         if state.state not in ("running", "paused"):
             self.record(CampaignState("starting", "" if fresh else "resumed"))
         for name, known in state.hosts.items():
-            if known.campaign in ENDED and (known.campaign != "finished" or self._changed):
+            # A user who has stopped one host wants that also after the hub was started again.
+            again = over or self._changed or known.campaign == "failed"
+            if (
+                known.campaign in ENDED
+                and again
+                and (self._changed or known.campaign != "finished")
+            ):
                 self.record(HostState(name, "connecting"))  # started again
         gone = [h for h in state.hosts.values() if h.name not in self.members]
         for host in (h for h in gone if h.campaign not in ENDED):
@@ -288,6 +293,13 @@ class Hub:
     def leaving(self) -> bool:
         """Whether the campaign, or the hub, is being ended."""
         return self._left or self._end_reason is not None
+
+    @property
+    def budget_raised(self) -> bool:
+        """Whether hosts may run with a smaller budget of an earlier hub."""
+        old, new = (self.state.budget_s, self.state.budget_trials), self._campaign
+        pairs = ((old[0], new.budget_s), (old[1], new.budget_trials))
+        return self._changed and any(was and (not now or now > was) for was, now in pairs)
 
     @property
     def writable(self) -> bool:
@@ -348,7 +360,11 @@ class Hub:
             self.record(CampaignState("running"))
         elif living == {"paused"} and state.state in ("starting", "running"):
             self.record(CampaignState("paused"))
-        reason = self._limits.reached(state, running_time(state, self._clock.now()))
+        running = running_time(state, self._clock.now())
+        if any(m.is_living and not m.is_heard for m in self.members.values()):
+            # What it finds is not known here: it does not count as a time without news.
+            self._limits = CampaignLimits(self._alone, running)
+        reason = self._limits.reached(state, running)
         if reason and self.writable:  # else no command can be given; the state stays
             self._stop(reason)
             self.router.submit(Stop(), "fuzztui")

@@ -14,8 +14,10 @@ from fuzztui.remote.access import account
 from fuzztui.remote.client import ControlClient, RemoteError
 from fuzztui.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.remote.protocol import ProtocolError
+from fuzztui.wire.finding_kinds import FOLDERS
 
 _FOLDERS: Final = ("out", "minimised", "mutants")
+_MAX_RESUMED: Final = 1000
 _FILES: Final = ("campaign.toml", "targets.json")
 
 
@@ -34,7 +36,8 @@ def read_file(run: Path, relative: Any) -> bytes:
     try:
         data = _read(run, name)
     except FileNotFoundError:
-        data = _read_fetched(run, name)
+        moved = _moved(run, name)
+        data = _read(run, moved) if moved else _read_fetched(run, name)
     if len(data) > MAX_FILE:
         raise ProtocolError(f"the file is larger than {MAX_FILE >> 20} MiB")
     return data
@@ -45,6 +48,23 @@ def _read(root: Path, name: PurePosixPath) -> bytes:
     if not path.is_relative_to(root.resolve()):
         raise ProtocolError("the file is outside the run")
     return read_regular(path, MAX_FILE + 1)
+
+
+def _moved(run: Path, name: PurePosixPath) -> PurePosixPath | None:
+    """Where a finding is since afl-fuzz was resumed, which renames ``crashes`` to ``crashes.DATE``.
+
+    None: nowhere, as far as is known.
+    """
+    folder = name.parent
+    if folder.name not in FOLDERS:
+        return None
+    try:
+        names = os.listdir(run / folder.parent)  # noqa: PTH208 - names only
+    except OSError:
+        return None
+    dated = sorted((n for n in names if n.startswith(f"{folder.name}.")), reverse=True)
+    places = (folder.parent / n / name.name for n in dated[:_MAX_RESUMED])
+    return next((place for place in places if os.path.lexists(run / place)), None)
 
 
 def _read_fetched(run: Path, name: PurePosixPath) -> bytes:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final, Protocol
 
-from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import real, whole
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
-from fuzztui.hosts.entries import GaplessQueue
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
 from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import NAME, UNSAFE, file_name, folder_name, instance_name, to_bytes
+from fuzztui.hosts.protocol import (
+    NAME,
+    PING_S,
+    to_bytes,
+)
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
+from fuzztui.hosts.storing import FULL_S, HostInputs
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.model.passive import OURS
@@ -50,14 +51,14 @@ READ_S: Final = 15.0
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
 
-NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
-"""Errors that end when the user makes room, or mounts the disk again."""
-
-FULL_S: Final = 0.5
-"""Seconds between two attempts to store what has come while the disk here is full."""
-
 EXCHANGE_S: Final = 30.0
 """Seconds until entries are sent again to a host that could not store them (its disk is full)."""
+
+AGAIN_S: Final = 300.0
+"""Seconds until the campaign on a host is started again that ran and cannot be started now."""
+
+ATTEMPTS: Final = 12
+"""Such attempts, after which the host is given up."""
 
 COMPARED: Final = 10_000
 """Latest relayed records of a host that are compared with its log after a reboot."""
@@ -84,6 +85,10 @@ class MemberContext(Protocol):
     @property
     def leaving(self) -> bool:
         """Whether the campaign, or the hub, is being ended."""
+
+    @property
+    def budget_raised(self) -> bool:
+        """Whether hosts may run with a smaller budget of an earlier hub."""
 
     @property
     def writable(self) -> bool:
@@ -122,16 +127,20 @@ class HostMember:
         self._failure = ""
         self._over = asyncio.Event()
         """Set when the campaign over there has ended, or the host was given up."""
-        self._queue: GaplessQueue | None = None
-        self._refused = 0
-        """Records and files that are not this host's: only the first is reported."""
+        self._inputs = HostInputs(run_dir, place.name, self._main, context.record)
         self._known_upto = -1
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
+        self._log_upto = 0
+        """The last record of that log when it was connected to."""
         self._read_upto = 0
         """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
+        self._is_raised = context.budget_raised
+        """Whether the campaign over there is started again when its budget is used up."""
         self._starting = False
+        self._attempts = 0
+        """Failed attempts to start the campaign since it last ran."""
         self._steerable = False
         """Whether a supervisor runs over there, as far as is known, and the link to it is up."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -146,6 +155,16 @@ class HostMember:
     def campaign_state(self) -> str:
         """The state of the campaign over there; empty: not known yet."""
         return "failed" if self._failure else self._known.campaign
+
+    @property
+    def is_living(self) -> bool:
+        """Whether the campaign over there has not ended, as far as is known."""
+        return self.campaign_state not in ENDED
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether what happens over there is known."""
+        return self._link.connected and self._read_upto >= self._log_upto
 
     @property
     def end_reason(self) -> str:
@@ -207,7 +226,8 @@ class HostMember:
             return None
         after = await self._position(hello)
         self._record("connected", "", hello)
-        self._known_upto, self._dead_pongs, self._read_upto = -1, 0, after
+        self._known_upto, self._dead_pongs = -1, 0
+        self._read_upto, self._log_upto = after, hello.last
         if hello.running is None:
             if hello.last > after:
                 self._known_upto = hello.last
@@ -222,18 +242,22 @@ class HostMember:
 
     async def arrived(self, batch: Batch) -> None:
         """Store files, then log the records that name them."""
-        stored = await self._stored(batch.files)
+        stored = await self._inputs.store(batch.files)
         while not self._context.writable:  # what is not taken stays in the log over there
             await asyncio.sleep(FULL_S)
         for record in batch.records:
             self._take(record)
-        for record in batch.records:
-            event = record.event
-            if isinstance(event, EntrySaved) and event.instance == self._main:
-                name = event.file.rpartition("/")[2]
-                if (data := stored.get(f"{self._main}/queue/{name}")) is not None:
-                    self._context.exchange.found(self._main, name, data)
-        if self.campaign_state in ENDED:
+        events = (r.event for r in batch.records)
+        named = {f"{e.instance}/{e.file}" for e in events if isinstance(e, EntrySaved)}
+        for path, data in stored.items():
+            instance, _, name = path.partition("/queue/")
+            if instance == self._main and path in named:
+                self._context.exchange.found(self._main, name, data)
+        if self._is_raised and self.campaign_state == "finished":
+            self._is_raised = False
+            self._record("connecting", "the budget was raised")
+            self._spawn(self._start())
+        elif self.campaign_state in ENDED:
             self._over.set()
         if batch.records:
             self._read_upto = batch.records[-1].seq
@@ -346,15 +370,25 @@ class HostMember:
                 hub=self._context.log_name,
             )
             if error := answer.get("error"):
-                self.failed(str(error)[:1000])
+                self._not_started(str(error)[:1000])
             else:
-                self._dead_pongs = 0
+                self._dead_pongs = self._attempts = 0
+                self._is_raised = False
                 self._record("connected", "")
                 self._supervised()
         except HostError as e:
-            self.failed(str(e))
+            self._not_started(str(e))
         finally:
             self._starting = False
+
+    def _not_started(self, reason: str) -> None:
+        """Give a host up; but try again if it has run before: its disk may be full for a while."""
+        self._attempts += 1
+        if not self._known.campaign or self._attempts > ATTEMPTS:
+            self.failed(reason)
+            return
+        self._dead_pongs = DEAD_PONGS - int(AGAIN_S / PING_S)
+        self._record("connected", f"cannot be started again now: {reason}")
 
     def _supervised(self) -> None:
         self._steerable = True
@@ -375,79 +409,30 @@ class HostMember:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _stored(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Store files. While there is no room, wait: records are taken with their files only."""
-        told = False
-        while True:
-            try:
-                return await asyncio.to_thread(self._store, files)
-            except OSError as e:
-                if not told:
-                    text = (
-                        f"{self._name}: files cannot be stored here: {e.strerror}; what the host "
-                        "has recorded waits there"
-                    )
-                    self._context.record(Message("error", text))
-                told = True
-            await asyncio.sleep(FULL_S)
-
-    def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Store files of the host's instances below ``out/``. Returns those that were stored.
-
-        Raises OSError if this machine has no room.
-        """
-        stored = {}
-        for path, data in files.items():
-            try:
-                target = self._target(path)
-                if target.parent.name == "queue":
-                    if self._queue is None:
-                        self._queue = GaplessQueue(target.parent.parent)
-                    self._queue.store(target.name, data)
-                else:
-                    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    replace_bytes(target, data, self._run_dir.out)
-                stored[path] = data
-            except (ProtocolError, OSError) as e:
-                if isinstance(e, OSError) and e.errno in NO_ROOM:
-                    raise
-                self._refuse(f"{path[:200]!r}: {e}")
-        return stored
-
-    def _target(self, path: str) -> Path:
-        instance, _, rest = path.partition("/")
-        instance = instance_name(self._named(instance))
-        directory = self._run_dir.instance(instance)
-        if rest == UNSAFE:
-            return directory / UNSAFE
-        folder, _, name = rest.partition("/")
-        if folder == "queue" and instance != self._main:
-            raise ProtocolError("not an entry of the main instance")
-        return directory / folder_name(folder) / file_name(name)
-
-    def _named(self, instance: str) -> str:
-        """Return the name here of an instance over there: it begins with the host's."""
-        return instance if instance.startswith(f"{self._name}_") else f"{self._name}_{instance}"
-
     def _take(self, record: Record) -> None:
         if record.seq <= self._known.seq:
             return  # it was taken already
         if problem := self._problem(record.event):
-            self._refuse(f"record {record.seq}: {problem}")
+            self._inputs.refuse(f"record {record.seq}: {problem}")
             return
         event: Any = self._context.router.translate(self._name, record.event)
         if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
             return  # it contains what the hub has sent
         if instance := getattr(event, "instance", ""):
-            if instance in OURS and self._named(instance) not in self._context.state.instances:
-                passive = PassiveInstance(self._named(instance), f"{instance} on {self._name}")
+            if (
+                instance in OURS
+                and self._inputs.named(instance) not in self._context.state.instances
+            ):
+                passive = PassiveInstance(
+                    self._inputs.named(instance), f"{instance} on {self._name}"
+                )
                 self._context.record(passive)
-            event = replace(event, instance=self._named(instance))
+            event = replace(event, instance=self._inputs.named(instance))
         if isinstance(event, InstanceHello):
             event = replace(event, directory="")  # not one of this machine
         sync = getattr(event, "sync", "")
         if sync and not self._is_sent(sync):
-            event = replace(event, sync=self._named(sync))
+            event = replace(event, sync=self._inputs.named(sync))
         if event is not None:
             self._context.relay(Record(record.seq, record.t, event, self._name), event)
 
@@ -456,7 +441,7 @@ class HostMember:
         if isinstance(event, HostState):
             return "a host knows nothing of hosts"
         instance = getattr(event, "instance", "")
-        if instance and not NAME.fullmatch(self._named(instance)):
+        if instance and not NAME.fullmatch(self._inputs.named(instance)):
             return "no name of an instance"
         if isinstance(event, EntrySaved | FindingSaved | FindingDescribed):
             parts = event.file.split("/")
@@ -467,12 +452,6 @@ class HostMember:
     def _is_sent(self, instance: str) -> bool:
         """Whether an instance over there is another host's, or the hub's."""
         return instance.startswith(self._outside)
-
-    def _refuse(self, what: str) -> None:
-        self._refused += 1
-        if self._refused == 1:
-            text = f"{self._name} sent what was left out (only the first is named): {what}"
-            self._context.record(Message("warning", text))
 
     def _record(self, state: str, reason: str, hello: Hello | None = None) -> None:
         known = self._known

@@ -33,6 +33,9 @@ PATIENCE_S = 600.0
 """Seconds for which a host's supervisor keeps a request open; its log answers later, too."""
 
 
+UNSURE_S = 30.0
+"""Seconds before the loss of a connection was noticed in which a command may not have arrived."""
+
 _OWN = re.compile(r"c[0-9]{1,18}")
 """What ids in the hub's own log look like."""
 
@@ -115,16 +118,38 @@ class HostRouter:
         return Ticket(command_id, self._take(command_id, command, by, about))
 
     def resume(self) -> None:
-        """Send the commands again that an earlier hub left without a result."""
+        """Send the commands again that an earlier hub left without a result.
+
+        Also those that one host has applied while another one was lost: the first result of a
+        command is its result. A host executes a command that comes again once.
+        """
         for command_id, status in list(self._context.state.commands.items()):
-            if status.state != "pending" or not command_id.startswith("c"):
+            if not _OWN.fullmatch(command_id):
                 continue
+            about = _About(status.undoes, status.step)
             try:
                 command = decode_command(status.command)
             except CodecError as e:
-                self._context.record(CommandRejected(command_id, "", str(e)))
+                if status.state == "pending":
+                    self._context.record(CommandRejected(command_id, "", str(e)))
                 continue
-            self._take(command_id, command, status.by, _About(status.undoes, status.step))
+            if status.state == "pending":
+                self._take(command_id, command, status.by, about)
+            elif missed := self._missed(command, status.t):
+                done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
+                self._sent[command_id] = _Sent(command, status.by, about, done, missed)
+
+    def _missed(self, command: Command, t: float) -> set[str]:
+        """The hosts that may not have got a command for all, which was given at time ``t``."""
+        state = self._context.state
+        if command.name in self._context.handlers or command.problem or not command.for_all:
+            return set()
+        instance: str = getattr(command, "instance", "")
+        if instance or command.name == "stop":  # it is over: the campaign was started again
+            return set()
+        hosts = (state.hosts[name] for name in self._context.hosts if name in state.hosts)
+        last = {h.name: h.changed_t if h.state == "lost" else state.t for h in hosts}
+        return {name for name, since in last.items() if t >= since - UNSURE_S}
 
     def connected(self, host: str) -> None:
         """Send what a host has not answered, because it was not connected."""
@@ -218,12 +243,16 @@ class HostRouter:
         """Return the hosts that a command is about, or why there are none."""
         state = self._context.state
         name: str = getattr(command, "instance", "")
+        if name in self._context.hosts and command.for_all:
+            return self._over(name) or [name]
         if name:
             found = state.instances.get(name)
             if found is None or not found.host:
                 there = ", ".join(i.id for i in state.instances.values() if i.host)
+                named = f"; hosts are {', '.join(self._context.hosts)}" if command.for_all else ""
                 return (
                     f"there is no instance {name!r}; the instances are {there or 'not known yet'}"
+                    f"{named}"
                 )
             return self._over(found.host) or [found.host]
         if not command.for_all and len([i for i in state.instances.values() if i.host]) > 1:
@@ -244,7 +273,7 @@ class HostRouter:
         request: dict[str, Any] = {
             "n": int(command_id[1:]),
             "id": f"{self._log}.{command_id}",
-            "command": encode_command(sent.command),
+            "command": encode_command(_over_there(sent.command, host)),
             "by": sent.by,
             "patience": PATIENCE_S,
         }
@@ -298,6 +327,14 @@ class HostRouter:
         del self._sent[command_id]
         if not sent.done.done():
             sent.done.set_result(_combined(sent.answers, sent.command))
+
+
+def _over_there(command: Any, host: str) -> Command:
+    """Return a command as the host gets it: there, one about the host is for all instances."""
+    named: Command = command
+    if getattr(command, "instance", "") == host:
+        named = replace(command, instance="")
+    return named
 
 
 def _combined(answers: Sequence[CommandAnswer], command: Command) -> CommandAnswer:

@@ -144,6 +144,9 @@ def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, 
     engine["instances"] = place.instances
     if campaign.mutants and len(campaign.hosts) > 1:  # each host fuzzes others first
         tables["mutants"]["shard"] = f"{index + 1}/{len(campaign.hosts)}"
+    if len(campaign.hosts) > 1:  # whether nothing new comes from anywhere, the hub alone knows
+        for key in ("idle", "edges"):
+            tables.get("stop", {}).pop(key, None)
     there = ["main", *(f"s{i}" for i in range(1, place.instances))]
     if options := engine.get("options"):
         engine["options"] = {name: words for name, words in options.items() if name in there}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fuzztui.base.ssh import ssh_command
+from fuzztui.base.ssh import ssh_command, users_ssh
 from fuzztui.base.text import visible
 from fuzztui.campaign.places import address_problem
 from fuzztui.hosts.place import HostError
@@ -33,20 +33,21 @@ _MEANINGS: Final = (
     (
         ("permission denied", "too many authentication failures"),
         "the host refuses your key",
-        "make `ssh {address} true` work without a password: ssh-add, ssh-copy-id {address}, or "
+        "make `{ssh} {address} true` work without a password: ssh-add, ssh-copy-id {address}, or "
         "IdentityFile in your ssh config",
         True,
     ),
     (
         ("remote host identification has changed", "host key for"),
         "the host's key has changed",
-        "if that is expected, remove the old key with ssh-keygen -R, then run `ssh {address} true`",
+        "if that is expected, remove the old key with ssh-keygen -R; then run "
+        "`{ssh} {address} true`",
         True,
     ),
     (
         ("host key verification failed", "no matching host key"),
         "the host's key is unknown",
-        "run `ssh {address} true` once and compare the key that ssh shows",
+        "run `{ssh} {address} true` once and compare the key that ssh shows",
         True,
     ),
     (
@@ -64,7 +65,7 @@ _MEANINGS: Final = (
     (
         ("timed out", "no route to host", "network is unreachable", "not responding"),
         "the host does not answer",
-        "look whether the host runs and the network reaches it: `ssh {address} true`",
+        "look whether the host runs and the network reaches it: `{ssh} {address} true`",
         False,
     ),
     (
@@ -82,10 +83,17 @@ def complaint(address: str, status: int | None, stderr: str, python: str = "") -
     ``status``: its exit status, None: it was ended because nothing came in time. ``stderr``: the
     end of what it printed. ``python``: the interpreter that was started.
     """
-    said = _last_lines(stderr)
+    said, ssh = _last_lines(stderr), users_ssh()
     tail = f": {said}" if said else ""
     lower = stderr.lower()
-    if status in (_NOT_FOUND, _NOT_EXECUTABLE):
+    if status == _NOT_EXECUTABLE:
+        return HostError(
+            f"{python} cannot be executed on the host{tail}",
+            f"make it executable for your account there, or name another interpreter: [hosts] "
+            f'"{address}" = {{ python = "/path/to/python3" }}',
+            lasting=True,
+        )
+    if status == _NOT_FOUND:
         return HostError(
             f"{python} cannot be run on the host{tail}",
             f'install Python 3.11 or newer there, or name it: [hosts] "{address}" = '
@@ -94,18 +102,19 @@ def complaint(address: str, status: int | None, stderr: str, python: str = "") -
         )
     for words, reason, advice, lasting in _MEANINGS:
         if status in (_FAILED, None) and any(word in lower for word in words):
-            return HostError(f"{reason}{tail}", advice.format(address=address), lasting=lasting)
+            told = advice.format(address=address, ssh=ssh)
+            return HostError(f"{reason}{tail}", told, lasting=lasting)
     if status is None:
         return HostError(
             f"the host did not start Python in time{tail}",
-            f"look at what `ssh {address} {python} --version` does; a slow or waiting start-up "
+            f"look at what `{ssh} {address} {python} --version` does; a slow or waiting start-up "
             "file of the shell is the usual reason",
         )
     if status == _FAILED:
-        return HostError(f"ssh failed{tail}", f"`ssh {address} true` shows the whole message")
+        return HostError(f"ssh failed{tail}", f"`{ssh} {address} true` shows the whole message")
     return HostError(
         f"the command on the host ended with exit status {status}{tail}",
-        f"look at what `ssh {address} {python} --version` prints",
+        f"look at what `{ssh} {address} {python} --version` prints",
     )
 
 

@@ -119,7 +119,7 @@ class Bag:
             changed = queue.done(*ticket, outcome.result)
             self._cancel_attempts(ticket.job)  # a later attempt that runs at the same time
         elif outcome.cancelled:
-            # Wanted: the job has ended already. Else somebody else cancelled it.
+            # On request: the job has ended already. Otherwise another client cancelled it.
             changed = queue.lost(*ticket, outcome.why, counts=False)
         elif not outcome.lost:
             changed = queue.failed(*ticket, outcome.why)

@@ -49,26 +49,25 @@ def carry_out(
         folder = Path(tempfile.mkdtemp(prefix="fuzztui-job-"))
     except OSError as e:
         return {**answer, "why": f"no temporary directory: {e.strerror}"}
-    process = None
+    process = stderr = None
     try:
         for name, text in request["files"].items():
             (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
-        with (folder / ".stderr").open("wb") as stderr:
-            process = subprocess.Popen(
-                [python, "-I", "-S", "-c", request["guard"], *argv],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                cwd=folder,
-                env={**os.environ, **request["env"], "FUZZTUI_JOB": str(folder)},
-                start_new_session=True,
-            )
+        stderr = (folder / ".stderr").open("w+b")  # the guard may remove the directory
+        process = subprocess.Popen(
+            [python, "-I", "-S", "-c", request["guard"], *argv],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=folder,
+            env={**os.environ, **request["env"], "FUZZTUI_JOB": str(folder)},
+            start_new_session=True,
+        )
         how, why, result = _relay(process, say, stopped, request["max_result"])
         answer.update(how=how, why=why, result=result, status=_end(process))
-        with (folder / ".stderr").open("rb") as stderr:
-            size = stderr.seek(0, os.SEEK_END)
-            stderr.seek(max(0, size - _MAX_STDERR))
-            answer["stderr"] = stderr.read().decode(errors="replace")
+        size = stderr.seek(0, os.SEEK_END)
+        stderr.seek(max(0, size - _MAX_STDERR))
+        answer["stderr"] = stderr.read().decode(errors="replace")
     except OSError as e:
         answer["why"] = f"{e.filename or argv[0]}: {e.strerror or e}"
     finally:
@@ -76,6 +75,8 @@ def carry_out(
             _end(process)
             if process.stdout is not None:
                 process.stdout.close()
+        if stderr is not None:
+            stderr.close()
         shutil.rmtree(folder, ignore_errors=True)
     return answer
 

@@ -39,7 +39,7 @@ class ByValue:
         return self._function(*args, **kwargs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Whoever unpickles this gets the function itself."""
+        """Unpickling gives the function itself."""
         return cloudpickle.loads, (self._code,)
 
 

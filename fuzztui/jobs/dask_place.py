@@ -163,9 +163,15 @@ class DaskPlace:
             self._stopping[ticket] = (time.monotonic() + _CANCEL_S, why)
             began = ticket in self._began
         with contextlib.suppress(Exception, asyncio.CancelledError):
-            if not began:  # it waits at the scheduler: nobody would look at the event
-                answered(partial(future.cancel, force=True), 5.0)
             answered(distributed.Event(self._event(ticket), client=self._client).set, 5.0)
+            if not began and not self._is_running(future.key):
+                # It waits at the scheduler, where no job looks at the event.
+                answered(partial(future.cancel, force=True), 5.0)
+
+    def _is_running(self, key: Any) -> bool:
+        """Whether a worker has the task: its first message may be on the way."""
+        found: Any = answered(self._client.processing, 5.0)
+        return any(key in keys for keys in found.values())
 
     def _done(self, ticket: JobTicket, future: distributed.Future) -> None:
         """Called in Dask's thread for callbacks, once for each future."""

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -19,6 +20,8 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LOOK_MS = 500
 _KILL_S = 10.0
 """Seconds after which processes that do not die (in uninterruptible sleep) are given up."""
+FOLDER = "FUZZTUI_JOB"
+"""Environment variable: the directory of the job, which is removed if the pipe has closed."""
 CUT = 75
 """Exit status after the pipe has closed (EX_TEMPFAIL)."""
 
@@ -80,6 +83,7 @@ def _start(argv: list[str]) -> int:
 
 def main(argv: list[str]) -> int:
     """Run the command; return the exit status of the guard."""
+    cut = False
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
     try:
@@ -92,11 +96,16 @@ def main(argv: list[str]) -> int:
             ready = dict(poll.poll(_LOOK_MS))
             if fd in ready:
                 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                cut = 0 in dict(poll.poll(0)) and not os.read(0, 4096)
                 return 128 - status if status < 0 else status
             if 0 in ready and not os.read(0, 4096):
+                cut = True
                 return CUT
     finally:
         kill_descendants()
+        if cut and (folder := os.environ.get(FOLDER)):
+            # The process that would remove the directory of the job may be dead.
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

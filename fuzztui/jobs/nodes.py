@@ -21,6 +21,7 @@ from typing import Final
 
 from fuzztui.base.files import read_tail, temporary_directory
 from fuzztui.campaign.cluster import ClusterError
+from fuzztui.jobs.guard import FOLDER
 from fuzztui.jobs.request import guard_source
 from fuzztui.jobs.tls import TlsFiles
 
@@ -31,13 +32,14 @@ _DEATH_S: Final = 60
 """Seconds after which a worker that finds no scheduler ends; it is started again."""
 
 SETTINGS: Final = {
-    # The dashboard's server also runs with --no-dashboard, and would answer anybody.
+    # The dashboard's server also runs with --no-dashboard, and would answer any client.
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
     "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
     # The queue of the bag counts attempts.
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0",
     "DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING": "False",
+    "DASK_LOGGING__DISTRIBUTED": "warning",
 }
 """Settings of Dask by environment variable, which count before configuration files."""
 _ENCRYPTED: Final = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
@@ -88,6 +90,15 @@ def own_address(scheduler: str) -> str:
             return str(probe.getsockname()[0])
     except (OSError, ValueError) as e:
         raise ClusterError(f"{scheduler}: there is no way to that address: {e}") from None
+
+
+def free_port(address: str, port: int = 0) -> int:
+    """Return ``port``, or any free port if 0, after binding it once. Raises OSError."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((address, port))
+        return int(probe.getsockname()[1])
 
 
 class KeptProcess:
@@ -143,7 +154,7 @@ class KeptProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._stderr,
-            env={**os.environ, **self._env},
+            env={**os.environ, **self._env, FOLDER: ""},  # there is no directory to remove
             start_new_session=True,
         )
         while process.poll() is None and not self._over.wait(0.1):
@@ -165,14 +176,12 @@ class OwnScheduler:
         """Start it. Raises :class:`ClusterError` if it does not come up."""
         if tls is None and not address.startswith("127."):
             raise ClusterError(f"a scheduler at {address} needs certificates (cluster.tls)")
-        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
-            try:
-                probe.bind((address, 0))
-            except OSError as e:
-                raise ClusterError(
-                    f"cluster.address = {address!r} is not an address of this machine: {e.strerror}"
-                ) from None
-            port = probe.getsockname()[1]  # fixed, so that workers find it again
+        try:
+            port = free_port(address)  # fixed, so that workers find it again
+        except OSError as e:
+            raise ClusterError(
+                f"cluster.address = {address!r} is not an address of this machine: {e.strerror}"
+            ) from None
         self._folder = temporary_directory("fuzztui-dask-")  # written to at each start
         file = Path(self._folder.name, "scheduler.json")
         argv = scheduler_argv(sys.executable, address, port, tls, file)

@@ -71,7 +71,7 @@ class StandIn:
         self._request = request_of(argv, files={"request.json": text})
         self._ticket = JobTicket(f"{self._directory.name}-{os.getpid()}", 1)
         self._stop_at = 0.0
-        """When the job is cancelled; 0: nobody has asked for its end."""
+        """When the job is cancelled; 0: there was no request to stop."""
 
     def run(self) -> JobOutcome:
         """Run the engine to its end."""

@@ -1,6 +1,6 @@
 """Certificates of a cluster: ``fuzztui cluster init`` makes them, everything else checks them.
 
-Whoever has the key of one certificate can run programs on all machines of the cluster. The key of
+The key of one certificate is enough to run programs on all machines of the cluster. The key of
 the authority is therefore never written: a directory can be made anew, but not extended.
 """
 
@@ -100,7 +100,7 @@ def make_certificates(directory: Path) -> None:
 
 
 def tls_files(directory: str) -> TlsFiles:
-    """Return the files, after checking that nobody else can read the key.
+    """Return the files, after checking that other users cannot read the key.
 
     Raises :class:`ClusterError`.
     """

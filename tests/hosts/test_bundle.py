@@ -124,7 +124,7 @@ async def test_a_host_that_ends_before_it_starts(monkeypatch, tmp_path):
         (255, "ssh: connect to host box port 22: Connection timed out", "network", False),
         (255, "", "shows the whole message", False),
         (127, "sh: 1: exec: python3: not found", "Python 3.11", True),
-        (126, "sh: 1: exec: /etc: Permission denied", "Python 3.11", True),
+        (126, "sh: 1: exec: /etc: Permission denied", "executable", True),
         (2, "Unknown option: -I", "--version", False),
         (None, "", "in time", False),
     ],

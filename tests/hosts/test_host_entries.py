@@ -24,3 +24,12 @@ def test_they_are_passive_instances(tmp_path):
     run = RunDir(tmp_path / "run")
     store_entries(run, [("a_main", "id:000001,x", b"1"), ("b_main", "id:000001,x", b"1")])
     assert [e.instance for e in PassiveDirectories(run.out).look(())] == ["a_main", "b_main"]
+
+
+def test_an_entry_that_comes_late_takes_its_place(tmp_path):
+    prepare_run(tmp_path / "run")
+    run = RunDir(tmp_path / "run")
+    for number in (2, 1, 2):
+        store_entries(run, [("a_main", f"id:{number:06d},op:x", b"%d" % number)])
+    names = sorted(p.name for p in (run.instance("a_main") / "queue").iterdir())
+    assert names == ["id:000000,gone", "id:000001,op:x", "id:000002,op:x"]

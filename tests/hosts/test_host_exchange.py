@@ -53,11 +53,17 @@ class Hub:
     def found(self, number: int, data: bytes, main: str = "a_main") -> None:
         self.exchange.found(main, self.store(main, number, data), data)
 
-    async def serve(self, main: str, link: Link, seconds: float = 0.05) -> None:
-        """Serve a host for some time."""
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self.exchange.serve(main, link)  # type: ignore[arg-type]
+    async def serve(self, main: str, link: Link, count: int) -> None:
+        """Serve a host until it has got so many entries, and a little longer."""
+        serving = asyncio.ensure_future(self.exchange.serve(main, link))  # type: ignore[arg-type]
+        try:
+            async with asyncio.timeout(20):
+                while len(link.got) < count and not serving.done():
+                    await asyncio.sleep(0.005)
+            await asyncio.sleep(0.02)
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
 
 
 @pytest.fixture
@@ -79,33 +85,36 @@ async def test_what_is_found_while_a_host_is_compared_reaches_it(
 
     monkeypatch.setattr(hub.exchange, "_missing", slow)
     link = Link()
-    await hub.serve("b_main", link)
+    await hub.serve("b_main", link, 2)
     assert [data for _, _, data in link.got] == [b"zero", b"one"]
 
 
-async def test_only_what_a_host_lacks_is_sent(hub: Hub) -> None:
+async def test_only_what_a_host_lacks_is_sent(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         hub.store("a_main", number, b"%d" % number)
     hub.store("b_main", 5, b"2")  # the same content
-    hub.exchange.load()
+    texts: list[str] = []
+    monkeypatch.setattr(module, "REPORT_S", -1.0)
+    hub.exchange.load(texts.append)
+    assert len(texts) == 4
     link = Link()
     link.have = {"a_main": 0}
-    await hub.serve("b_main", link)
+    await hub.serve("b_main", link, 1)
     assert [name for _, name, _ in link.got] == ["id:000001,op:x"]
     hub.found(3, b"three")
     again = Link()
     again.have = {"a_main": 1}
-    await hub.serve("b_main", again)
+    await hub.serve("b_main", again, 1)
     assert [data for _, _, data in again.got] == [b"three"]
 
 
 async def test_nothing_is_kept_in_memory_for_a_host_that_is_lost(hub: Hub) -> None:
-    await hub.serve("b_main", Link())
+    await hub.serve("b_main", Link(), 0)
     for number in range(100):
         hub.found(number, b"%d" % number)
     assert hub.exchange._waiting == {}
     link = Link()
-    await hub.serve("b_main", link)
+    await hub.serve("b_main", link, 100)
     assert len(link.got) == 100
 
 
@@ -118,7 +127,7 @@ async def test_a_host_that_cannot_store_gets_all_when_it_can(hub: Hub) -> None:
     assert len(hub.told) == 1
     assert "b: " in hub.told[0]
     link.error = ""
-    await hub.serve("b_main", link)
+    await hub.serve("b_main", link, 1)
     assert [data for _, _, data in link.got] == [b"zero"]
 
 
@@ -128,7 +137,7 @@ async def test_directories_of_the_hub_travel_and_odd_files_do_not(hub: Hub) -> N
     hub.store("laptop", 2, b"")
     (hub.run.instance("laptop") / "queue/id:000003,op:x").symlink_to("/etc/passwd")
     link = Link()
-    serving = asyncio.ensure_future(hub.serve("b_main", link, 0.3))
+    serving = asyncio.ensure_future(hub.serve("b_main", link, 1))
     await asyncio.sleep(0.02)
     for _ in range(2):
         hub.exchange.look()
@@ -144,7 +153,7 @@ async def test_the_first_messages_are_small(hub: Hub) -> None:
     for number in range(40):
         hub.found(number, bytes([number]) * 40_000)
     link = Link()
-    await hub.serve("b_main", link, 1.0)
+    await hub.serve("b_main", link, 40)
     assert len(link.got) == 40
     assert link.messages[0] < 150_000 < max(link.messages)
 

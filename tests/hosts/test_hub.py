@@ -12,8 +12,9 @@ import pytest
 from host_lab import Hosts
 from hub_lab import HubCampaign
 
+from fuzztui.base.files import PLACEHOLDER
 from fuzztui.remote.lock import running
-from fuzztui.wire.events import CommandApplied, CommandIssued, HostState
+from fuzztui.wire.events import CommandApplied, CommandIssued, HostState, PassiveInstance
 
 pytestmark = pytest.mark.slow
 
@@ -65,9 +66,14 @@ def test_finds_of_a_main_reach_the_main_of_another_host(campaign: HubCampaign) -
         where = f"{campaign.over_there}/out/{host}_main/.synced"
         return campaign.hosts[host].run(f"ls {where}", check=False).stdout
 
-    state = campaign.until(lambda s: "h1_main" in peers("h2") and "h2_main" in peers("h1"))
-    name = "out/h1_main/queue"
-    there = campaign.hosts["h2"].run(f"ls {campaign.over_there}/{name}").stdout.split()
+    def entries() -> list[str]:  # without those that only keep an id: h2 has their content
+        queue = f"{campaign.over_there}/out/h1_main/queue"
+        names = campaign.hosts["h2"].run(f"ls -A {queue}", check=False).stdout.split()
+        return [name for name in names if not name.endswith(PLACEHOLDER)]
+
+    campaign.until(lambda s: entries() and "h1_main" in peers("h2") and "h2_main" in peers("h1"))
+    there = entries()
+    state = campaign.state()
     own = {e.file.rpartition("/")[2] for e in state.entries.values() if e.instance == "h1_main"}
     assert there and set(there) <= own
     assert not any(n.startswith(".") for n in there)
@@ -158,7 +164,9 @@ def test_a_log_that_lost_its_end_in_a_power_cut_is_followed_from_there(
         if record.host == "h1":
             kinds[record.host_seq] = type(record.event)
     for record in campaign.log_of(host):
-        assert kinds.get(record.seq, type(record.event)) is type(record.event)
+        # Neither what the hub has sent, nor what is still under way.
+        if not isinstance(record.event, PassiveInstance) and record.seq <= max(kinds):
+            assert kinds.get(record.seq) is type(record.event)
 
 
 def test_a_supervisor_that_died_is_started_again(campaign: HubCampaign) -> None:

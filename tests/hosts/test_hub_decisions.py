@@ -17,7 +17,7 @@ from fuzztui.hosts import hub as module
 from fuzztui.hosts.hub import Hub
 from fuzztui.log.reader import LogReader
 from fuzztui.wire.commands import Stop
-from fuzztui.wire.events import CampaignEnded, Event, FindingSaved, Record
+from fuzztui.wire.events import CampaignEnded, CampaignState, Event, FindingSaved, Record
 
 CAMPAIGN = """
 [engine]
@@ -83,7 +83,8 @@ async def test_no_budget_ends_a_campaign_that_cannot_be_told(
     """The command to stop would be rejected, and the hosts would go on without a hub."""
     hub = hub_in(tmp_path)
     stops: list[str] = []
-    monkeypatch.setattr(hub._limits, "reached", lambda *_: module.EndReason("finished", "enough"))
+    enough = module.EndReason("finished", "enough")
+    monkeypatch.setattr(module.CampaignLimits, "reached", lambda *_: enough)
     hub.router = type("R", (), {"submit": lambda _, command, by: stops.append(by)})()  # type: ignore[assignment]
     hub._log.writable = False
     await hub._decide()
@@ -107,3 +108,38 @@ def test_findings_of_hosts_are_run_here_and_coverage_says_where_it_is_known(
     assert main(["coverage", str(tmp_path / "run")]) == 1
     assert "hosts" in capfd.readouterr().err
     assert os.listdir(tmp_path / "run/out") == ["nowhere_main"]
+
+
+async def test_a_host_that_is_lost_is_not_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = hub_in(tmp_path)
+    monkeypatch.setattr(hub, "_alone", replace(hub._alone, stop_idle_s=10.0))
+    stops: list[str] = []
+    hub.router = type("R", (), {"submit": lambda _, command, by: stops.append(by)})()  # type: ignore[assignment]
+    now = [0.0]
+    monkeypatch.setattr(hub._clock, "now", lambda: now[0])
+    hub.record(CampaignState("running"))
+    (member,) = hub.members.values()
+    for heard, t in ((True, 1.0), (False, 100.0), (True, 105.0), (True, 109.0)):
+        member._link.connected, now[0] = heard, t
+        await hub._decide()
+    assert stops == []
+    now[0] = 111.0
+    await hub._decide()
+    assert stops == ["fuzztui"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "raised"),
+    [((10.0, 0), (20.0, 0), True), ((20.0, 0), (10.0, 0), False), ((10.0, 0), (0.0, 0), True),
+     ((0.0, 0), (10.0, 0), False), ((0.0, 50), (0.0, 60), True), ((10.0, 0), (10.0, 0), False)],
+)  # fmt: skip
+async def test_whether_the_budget_was_raised(
+    tmp_path: Path, was: tuple[float, int], now: tuple[float, int], raised: bool
+) -> None:
+    hub = hub_in(tmp_path)
+    hub.state.budget_s, hub.state.budget_trials = was
+    hub._campaign = replace(hub._campaign, budget_s=now[0], budget_trials=now[1])
+    hub._changed = was != now
+    assert hub.budget_raised is raised

@@ -35,7 +35,7 @@ def test_a_program_is_built_once_and_fuzzed_on_all_hosts(tmp_path: Path, hosts: 
         copy(source, tmp_path / name)
     text = (SAMPLES / "crashy-afl.toml").read_text().replace("instances = 2", "")
     text = text.replace('name = "crashy"', "")
-    campaign = HubCampaign(tmp_path, hosts, "afl", text.replace('"1m"', '"20s"'))
+    campaign = HubCampaign(tmp_path, hosts, "afl", text.replace('"1m"', '"40s"'))
     campaign.fuzztui(campaign.file, "--headless", code=10)
     state = campaign.state()
     assert state.state == "finished"

@@ -11,6 +11,7 @@ import pytest
 
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts import member as module
+from fuzztui.hosts import storing
 from fuzztui.hosts.link import Batch, Hello, LinkLost
 from fuzztui.hosts.member import HostMember
 from fuzztui.hosts.place import HostPlace
@@ -18,6 +19,8 @@ from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (
+    CampaignEnded,
+    CampaignState,
     CommandIssued,
     EntrySaved,
     Event,
@@ -53,6 +56,7 @@ class Hub:
         self.hosts = ["a", "b"]
         self.leaving = False
         self.writable = True
+        self.budget_raised = False
         self.log_name = "log"
         self.events: list[Event] = []
         self.records: list[Record] = []
@@ -103,18 +107,29 @@ def test_entries_of_the_main_are_stored_and_passed_on(
     assert len(list((tmp_path / "out/a_main/queue").iterdir())) == 4
 
 
+def test_entries_are_passed_on_by_their_ids(member: HostMember, hub: Hub, tmp_path: Path) -> None:
+    names = [f"id:{number:06d},op:x" for number in (2, 0, 1)]
+    take(
+        member,
+        *(EntrySaved("a_main", int(n[3:9]), f"queue/{n}") for n in names),
+        files={f"a_main/queue/{n}": n.encode() for n in (*names, "id:000009,not_recorded")},
+    )
+    assert [name for _, name, _ in hub.exchange.passed] == sorted(names)
+
+
 async def test_nothing_is_taken_while_the_disk_here_is_full(
     member: HostMember, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FULL_S", 0.01)
-    write, full = module.replace_bytes, [True]
+    monkeypatch.setattr(storing, "FULL_S", 0.01)
+    write, full = storing.replace_bytes, [True]
 
     def replace_bytes(path: Path, *rest: Any) -> None:
         if full:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         write(path, *rest)
 
-    monkeypatch.setattr(module, "replace_bytes", replace_bytes)
+    monkeypatch.setattr(storing, "replace_bytes", replace_bytes)
     file = "crashes/id:000000,sig:06"
     records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
     taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
@@ -282,3 +297,59 @@ async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
         await member._position(hello(3, "two"))
     assert hub.state.hosts["a"].seq == 3
     assert await member._position(hello(0, "two")) == 0  # the log over there was deleted
+
+
+@pytest.mark.parametrize("ran", [True, False])
+async def test_a_host_that_ran_and_cannot_be_started_now_is_tried_again(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, ran: bool
+) -> None:
+    monkeypatch.setattr(module, "ATTEMPTS", 2)
+    asked: list[str] = []
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        asked.append(what)
+        return {"error": "No space left on device"}
+
+    async def ship(*_: Any) -> None:
+        pass
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    monkeypatch.setattr(module, "ship", ship)
+    cargo = type("Cargo", (), {"campaign_text": ""})
+    monkeypatch.setattr(member, "_shipment", cargo)
+    if ran:
+        take_ = CampaignState("running")
+        hub.relay(Record(1, 1.0, take_, "a"), take_)
+    await member._start()
+    assert (member.campaign_state == "failed") is not ran
+    if ran:
+        for _ in range(round(module.AGAIN_S / module.PING_S) - 1):
+            member.pong(None, "", 0)
+        await asyncio.sleep(0)
+        assert len(asked) == 1
+        member.pong(None, "", 0)
+        await asyncio.gather(*member._tasks)
+        assert len(asked) == 2
+        await member._start()
+        assert member.campaign_state == "failed"
+
+
+@pytest.mark.parametrize("raised", [True, False])
+async def test_a_host_that_ran_while_the_budget_was_raised_goes_on(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: bool
+) -> None:
+    hub.budget_raised = raised
+    (tmp_path / "out").mkdir()
+    loaded: Any = None
+    member = HostMember(hub, loaded, RunDir(tmp_path), HostPlace("a", "a", 2), 0)  # type: ignore[arg-type]
+    starts: list[str] = []
+
+    async def start() -> None:
+        starts.append(member.campaign_state)
+
+    monkeypatch.setattr(member, "_start", start)
+    for seq in (1, 2):
+        await member.arrived(Batch([Record(seq, 1.0, CampaignEnded("finished", "budget"))]))
+        await asyncio.sleep(0)
+        assert member._over.is_set() is (seq == 2 or not raised)
+    assert starts == ([""] if raised else [])

@@ -13,7 +13,8 @@ from fuzztui.hosts.routing import HostRouter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT
-from fuzztui.wire.commands import Pause, SkipEntry, SkipMutants, Stop
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import Pause, SetMixture, SkipEntry, SkipMutants, Stop
 from fuzztui.wire.events import (
     CampaignEnded,
     CommandApplied,
@@ -151,6 +152,25 @@ def test_events_of_a_host_get_the_ids_of_this_log() -> None:
     routed(test)
 
 
+def test_a_new_hub_sends_to_lost_hosts_what_others_have_applied() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        old, new = f"c{context.state.seq + 1}", "c900"
+        context.record(CommandIssued(old, encode_command(SetMixture(0.1, 0.8, 0.1)), "ann"))
+        context.record(CommandApplied(old, "a_main"))
+        context._add(Record(1, 100.0, HostState("a", "connected")))
+        context._add(Record(1, 100.0, HostState("b", "lost")))
+        for id_, command in ((new, Pause()), ("c901", Stop()), ("c902", Pause("a_main"))):
+            context._add(Record(1, 200.0, CommandIssued(id_, encode_command(command), "ann")))
+            context.relay("a", CommandApplied(id_, "a_main"))
+        context._add(Record(1, 900.0, Message("info", "much later")))
+        router.resume()
+        for host in ("a", "b"):
+            router.connected(host)
+        assert [(host, r["id"]) for host, r in context.sent] == [("b", f"log.{new}")]
+
+    routed(test)
+
+
 def test_an_undo_names_the_commands_as_each_log_has_them() -> None:
     async def test(context: Context, router: HostRouter) -> None:
         router.submit(Pause(), "ann", undoes=["c3", "a:c5", "a:other.c6"], step="p")
@@ -206,5 +226,19 @@ def test_stop_ends_the_campaign_and_counts_hosts_that_have_ended() -> None:
         assert [host for host, _ in context.sent] == ["a"]
         router.host_ended("a")
         assert (await ticket.answer).result == APPLIED
+
+    routed(test)
+
+
+def test_a_host_can_be_named_in_the_place_of_an_instance() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        ticket = router.submit(Stop("b"), "ann")
+        ((host, request),) = context.sent
+        assert (host, request["command"]) == ("b", {"c": "stop"})
+        assert context.stopped_by == ""  # the campaign continues on the others
+        router.replied("b", reply(request))
+        assert (await ticket.answer).result == APPLIED
+        refused = router.submit(SkipEntry(1, "b"), "ann")
+        assert (await refused.answer).result == REJECTED
 
     routed(test)

@@ -288,6 +288,15 @@ def test_trials_are_shared_in_proportion(project):
     assert project.arrive(cargo).campaign.budget_trials == 429
 
 
+@pytest.mark.parametrize(("hosts", "seconds"), [(["a", "b"], 0), (["a"], 3600)])
+def test_whether_nothing_new_comes_is_the_hubs_decision(project, hosts, seconds):
+    project.make("pkg/__init__.py", "pkg/parse.py")
+    rest = '[stop]\nidle = "1h"\nedges = "1h"\ncrashes = 3'
+    loaded = project.load(PYTHON.format(target="", engine="", rest=rest, kind="zest"), hosts=hosts)
+    there = project.arrive(shipment(loaded, loaded.campaign.hosts[0], 0)).campaign
+    assert (there.stop_idle_s, there.stop_edges_s, there.stop_crashes) == (seconds, seconds, 3)
+
+
 def test_a_budget_of_time_is_each_hosts_own(project):
     loaded = project.python(rest='[campaign]\nbudget = "1h"')
     assert project.arrive(shipment(loaded, BOX, 0)).campaign.budget_s == 3600

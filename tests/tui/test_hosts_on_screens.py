@@ -230,8 +230,8 @@ async def test_the_table_of_hosts_and_the_instances_of_one(drive):
         assert d.app.focused is d.screen.hosts
         assert [d.screen.hosts.source.key(n) for n in range(4)] == ["h1", "h2", "h3", "h4"]
         assert not d.screen.instances.display
-        await d.press("P")  # a host cannot be paused
-        assert d.world.supervisor.commands == []
+        await d.press("P")  # all instances of the host
+        assert d.world.supervisor.commands == [Pause("h1")]
         await d.press("down", "enter")
         assert d.app.focused is d.screen.instances
         assert {row.host for row in map(d.screen.instances.source.row, ("h2_main", "h2_s1"))}

@@ -203,8 +203,9 @@ class Action:
         """Return the label now: a key that switches something on and off has two."""
         if self.id == "campaign.pause" and now.state == "paused":
             return "Resume"
-        if self.id == "instance.pause" and now.instance_state == "paused":
-            return "Resume instance"
+        if self.id == "instance.pause":
+            what = "host" if now.on_hosts else "instance"
+            return f"{'Resume' if now.instance_state == 'paused' else 'Pause'} {what}"
         if self.id == "table.mark" and now.marked:
             return f"{now.marked:,} marked"
         if self.id == "replay.play" and now.mode == "replay":
@@ -291,7 +292,8 @@ def why_not_undo(now: ActionContext) -> str:
 
 def why_not_steer_instance(now: ActionContext) -> str:
     """Why the instance under the cursor cannot be steered."""
-    return why_not_pause(now) or ("" if now.instance else "no instance under the cursor")
+    what = "no host that runs" if now.on_hosts else "no instance"
+    return why_not_pause(now) or ("" if now.instance else f"{what} under the cursor")
 
 
 def why_not_skip_current(now: ActionContext) -> str:

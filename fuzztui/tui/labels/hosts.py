@@ -222,10 +222,13 @@ def hosts_strip(hosts: Iterable[HostSummary], status: Status) -> Line:
 
 
 def host_warning(status: Status) -> str:
-    """Return the hosts that are lost or were given up, with reasons; empty if there are none."""
+    """Return the hosts that are lost, given up or cannot write, with reasons; "" if none is."""
     bad = [of for of in status.hosts.values() if of.in_trouble]
     if not bad:
-        return ""
+        full = [of for of in status.hosts.values() if of.host.state == "connected"]
+        words = [f"{of.name}: {plain(of.host.reason)}" for of in full if of.host.reason]
+        more = f";  and {len(words) - NAMED:,} more" if len(words) > NAMED else ""
+        return f"{';  '.join(words[:NAMED])}{more}"
     words = [f"{of.name} {link_cell(of, status)[0].partition(' ')[2]}" for of in bad[:NAMED]]
     old = "numbers of its instances are old"
     if len(bad) == 1:

@@ -353,19 +353,26 @@ class OverviewScreen(CampaignScreen):
         """Return the context of the instance or host under the cursor."""
         instance = None if self._on_hosts else self.instances.current
         now = row_context(instance)
-        if self._on_hosts or (instance is not None and is_passive(instance)):
+        if self._on_hosts:
+            # A host can be named in the place of an instance, for all of its instances.
+            there = self.hosts.current
+            campaign = there.host.campaign if there is not None else ""
+            name = there.name if there is not None and campaign in ("running", "paused") else ""
+            capabilities: frozenset[str] = frozenset()
+            now = ActionContext(
+                row=True, instance=name, instance_state=campaign, capabilities=capabilities
+            )
+        elif instance is not None and is_passive(instance):
             now = ActionContext(row=True)  # a passive instance cannot be steered
         return replace(now, on_hosts=self._on_hosts)
 
     def do_instance_pause(self) -> None:
-        """Pause or resume one instance."""
-        instance = self.instances.current
-        if instance is None or self._on_hosts:
-            return
-        if instance.state == "paused":
-            self.host.steer(Resume(instance.id), f"resume {instance.id}")
-        else:
-            self.host.steer(Pause(instance.id), f"pause {instance.id}")
+        """Pause or resume one instance, or all instances of a host."""
+        row = self.describe_row()
+        if row.instance and row.instance_state == "paused":
+            self.host.steer(Resume(row.instance), f"resume {row.instance}")
+        elif row.instance:
+            self.host.steer(Pause(row.instance), f"pause {row.instance}")
 
     def do_overview_copy_next(self) -> None:
         """Copy the next command line of the closing card."""

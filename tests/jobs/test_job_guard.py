@@ -96,15 +96,21 @@ def test_the_process_that_carries_a_job_out_is_killed(tmp_path):
         "from fuzztui.jobs.request import request_of\n"
         "carry_out(request_of([sys.executable, '-c', sys.argv[1]]), print, lambda: '')"
     )
-    env = {**os.environ, "PIDS": str(tmp_path / "pids")}
+    (tmp_path / "tmp").mkdir()
+    env = {**os.environ, "PIDS": str(tmp_path / "pids"), "TMPDIR": str(tmp_path / "tmp")}
     carrier = subprocess.Popen([sys.executable, "-uc", code, TREE], stdout=subprocess.PIPE, env=env)
     assert b"ready" in carrier.stdout.readline()
     found = pids(tmp_path / "pids")
     assert all(p.alive() for p in found)
+    assert list((tmp_path / "tmp").iterdir())
     carrier.kill()
     carrier.wait()
     carrier.stdout.close()
     assert gone(found)
+    until = time.monotonic() + 10
+    while list((tmp_path / "tmp").iterdir()) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not list((tmp_path / "tmp").iterdir()), "the guard removes the directory of the job"
 
 
 def test_processes_that_outlive_the_command_are_ended(tmp_path):

@@ -1,0 +1,95 @@
+"""Inputs of a host, in the hub's run: nothing outside the host's own directories."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.atomic import replace_bytes
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.hosts.entries import GaplessQueue, entry_id
+from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
+from fuzztui.remote.protocol import ProtocolError
+from fuzztui.wire.events import Event, Message
+
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""Errors that end when the user makes room, or mounts the disk again."""
+
+FULL_S: Final = 0.5
+"""Seconds between two attempts to store what has come while the disk here is full."""
+
+
+class HostInputs:
+    """Stores the files that a host sends. ``main``: the host's main instance."""
+
+    def __init__(
+        self, run_dir: RunDir, host: str, main: str, record: Callable[[Event], None]
+    ) -> None:
+        self._run_dir, self._host, self._main, self._record = run_dir, host, main, record
+        self._queue: GaplessQueue | None = None
+        self._refused = 0
+
+    async def store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store files. While there is no room, wait: records are taken with their files only."""
+        told = False
+        while True:
+            try:
+                return await asyncio.to_thread(self._store, files)
+            except OSError as e:
+                if not told:
+                    text = (
+                        f"{self._host}: files cannot be stored here: {e.strerror}; what the host "
+                        "has recorded waits there"
+                    )
+                    self._record(Message("error", text))
+                told = True
+            await asyncio.sleep(FULL_S)
+
+    def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Store files of the host's instances below ``out/``. Returns those that were stored.
+
+        Raises OSError if this machine has no room.
+        """
+        stored = {}
+        # By id, as far as they come together: engines import the next id only.
+        for path, data in sorted(files.items(), key=lambda file: entry_id(Path(file[0]).name)):
+            try:
+                target = self._target(path)
+                if target.parent.name == "queue":
+                    if self._queue is None:
+                        self._queue = GaplessQueue(target.parent.parent)
+                    self._queue.store(target.name, data)
+                else:
+                    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    replace_bytes(target, data, self._run_dir.out)
+                stored[path] = data
+            except (ProtocolError, OSError) as e:
+                if isinstance(e, OSError) and e.errno in NO_ROOM:
+                    raise
+                self.refuse(f"{path[:200]!r}: {e}")
+        return stored
+
+    def _target(self, path: str) -> Path:
+        instance, _, rest = path.partition("/")
+        instance = instance_name(self.named(instance))
+        directory = self._run_dir.instance(instance)
+        if rest == UNSAFE:
+            return directory / UNSAFE
+        folder, _, name = rest.partition("/")
+        if folder == "queue" and instance != self._main:
+            raise ProtocolError("not an entry of the main instance")
+        return directory / folder_name(folder) / file_name(name)
+
+    def named(self, instance: str) -> str:
+        """Return the name here of an instance over there: it begins with the host's."""
+        return instance if instance.startswith(f"{self._host}_") else f"{self._host}_{instance}"
+
+    def refuse(self, what: str) -> None:
+        """Report what is not this host's: only the first one, as there may be many."""
+        self._refused += 1
+        if self._refused == 1:
+            text = f"{self._host} sent what was left out (only the first is named): {what}"
+            self._record(Message("warning", text))
