@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -71,7 +72,8 @@ def _open(run: Path, *, ended: bool) -> None:
 
 def _init() -> None:
     """Run ``fuzztui init`` on this terminal."""
-    subprocess.run([*_FUZZTUI, "init"], check=False)
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C ends init only
+        subprocess.run([*_FUZZTUI, "init"], check=False)
     _goes_on()
 
 

@@ -190,6 +190,19 @@ async def test_stop_asks_first_and_only_what_runs(runs):
         assert not isinstance(app.screen, ConfirmScreen)
 
 
+async def test_a_sample_is_started_as_a_new_run(runs):
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, NewScreen))
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: app.started)
+        assert app.started == [["a-zest.toml", "--new"]]
+
+
 async def test_resume_starts_the_runs_own_file(runs):
     (runs / "cut/campaign.toml").touch()
     app = home(runs)

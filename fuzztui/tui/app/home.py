@@ -503,7 +503,9 @@ class HomeApp(ThemedApp):
                 self.exit()
             elif answer is not None:
                 where = f"in {Path.cwd() / 'runs'}"
-                self._confirm("Start a sample", f"Start {answer} {where}?", "Start", [answer])
+                self._confirm(
+                    "Start a sample", f"Start {answer} {where}?", "Start", [answer, "--new"]
+                )
 
         self.push_screen(NewScreen(samples, first), answered)
 
