@@ -19,6 +19,9 @@ MAX_PANES = 4
 
 _TWO_CHARTS_ROWS = 17
 """Rows of a pane from which it has two charts."""
+_CHART_S = 10.0
+"""Seconds of campaign time between two drawings of a chart: each one changes a cell of each row,
+which is most of what is sent to the terminal."""
 _WIDE, _TALL = 100, 34
 """Cells and rows of a terminal for two panes in a row, and for two rows of panes."""
 
@@ -127,6 +130,11 @@ class RunPane(Vertical):
     RunPane Chart { min-height: 3; }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._drawn: tuple[object, ...] = ()
+        self._drawn_t = 0.0
+
     def compose(self) -> ComposeResult:
         """Yield the widgets."""
         yield PaneHead()
@@ -134,8 +142,13 @@ class RunPane(Vertical):
         yield RateChart()
 
     def show(self, number: int, content: PaneContent) -> None:
-        """Show a run."""
+        """Show a run; its charts are drawn again only from time to time."""
         self.query_one(PaneHead).show(number, content.row)
+        drawn = (content.row.path, content.row.summary.state, self.size)
+        every = max(_CHART_S, content.now / 100)
+        if drawn == self._drawn and 0 <= content.now - self._drawn_t < every:
+            return
+        self._drawn, self._drawn_t = drawn, content.now
         view = View(content.now)
         self.query_one(GrowthChart).show(content.growth, view)
         second = self.query_one(RateChart)
