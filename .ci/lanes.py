@@ -121,6 +121,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
     "fuzztui/cli": COMMANDS + CORPUS + SYNC + MERGE,
+    "fuzztui/home": ("tests/home", *COMMANDS),
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
     # Capabilities.

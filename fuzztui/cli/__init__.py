@@ -54,7 +54,7 @@ def _run(argv: list[str]) -> int:
     options = parse(argv)
     damage.forget()
     try:
-        with on_this_machine(options, argv[0]):
+        with on_this_machine(options, argv[0] if argv else ""):
             return damage.finish(int(options.command(options)))
     except CliError as failure:
         say(str(failure))

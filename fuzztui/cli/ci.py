@@ -27,13 +27,13 @@ from fuzztui.cli.ci_judging import CiJudge
 from fuzztui.cli.gates import Baseline, read_baseline
 from fuzztui.cli.headless import follow
 from fuzztui.cli.mutants import AFL, found, python_campaign
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import FAILED, USAGE, CliError, duration, say
 from fuzztui.cli.run import load_file, start_campaign
 from fuzztui.cli.runs import standing
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.cli.score import ask_score, judged
 from fuzztui.cli.since import code_changes, in_scopes, tree
+from fuzztui.home.finding import is_run
 from fuzztui.inprocess.replay import Replayed, replay, replayed_files
 from fuzztui.model.cover import CoverInput, greedy_cover
 from fuzztui.model.fold import apply

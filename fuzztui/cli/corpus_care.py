@@ -11,13 +11,13 @@ from fuzztui.base.files import temporary_directory
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.corpus_running import KILLS, Care, why_out
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.runs import find_run
 from fuzztui.corpus.choose import Choice, Kills, choose, covered_by, missing_again
 from fuzztui.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.corpus.measure import Measured
 from fuzztui.export.corpus import name_of
+from fuzztui.home.finding import is_run
 
 _SHOWN = 5
 

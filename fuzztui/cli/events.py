@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fuzztui.base.suggest import meant, near
 from fuzztui.base.text import visible
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.runs import find_run, no_records, open_session
+from fuzztui.home.finding import is_run
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.model.hosts import host_of

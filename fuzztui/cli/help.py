@@ -62,6 +62,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
     ),
     "look": (
         CommandHelp(
+            "runs",
+            (("[DIR...]", "list the runs here, and those under way elsewhere"),),
+            ("runs", "runs ~/campaigns --size", "runs --json"),
+        ),
+        CommandHelp(
             "attach",
             (("[RUN]", "show a campaign; [USER@]HOST:RUN: over ssh"),),
             ("attach runs/tomllib-mu2", "attach user@box:runs/tomllib-mu2"),
@@ -346,6 +351,7 @@ DESCRIPTION = f"""\
 A terminal monitor and controller for fuzz campaigns.
 
 {_grouped()}
+fuzztui alone, on a terminal, shows the home screen: runs here and elsewhere.
 fuzztui COMMAND --help explains one command, with examples. RUN is a run
 directory (runs/NAME), or a campaign file: the newest of its runs."""
 

@@ -16,10 +16,10 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.cli import damage
 from fuzztui.cli.mutants import own_campaign
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, no_records, standing
+from fuzztui.home.finding import is_run
 from fuzztui.log.files import LogError
 from fuzztui.merge.merged_files import write_files
 from fuzztui.merge.merged_log import write_log

@@ -19,7 +19,6 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, summary_line
 from fuzztui.cli.mutants_export import write_report
 from fuzztui.cli.mutants_rank import rank_mutants
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import (
     DAMAGED,
     DONE,
@@ -42,6 +41,7 @@ from fuzztui.cli.worklist import (
     worklist_rows,
     worklist_table,
 )
+from fuzztui.home.finding import is_run
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
 from fuzztui.model.mutants import mutants_summary, survivors

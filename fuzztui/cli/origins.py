@@ -22,17 +22,9 @@ from fuzztui.base.atomic import replace_text
 from fuzztui.base.files import read_json
 from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.cli.output import USAGE, CliError, say, still_run
+from fuzztui.home.finding import is_run
 from fuzztui.remote.address import supervised_runs
 from fuzztui.remote.lock import running
-
-
-def is_run(path: Path) -> bool:
-    """Whether a directory looks like a run of fuzztui (``log/`` alone is not sufficient)."""
-    log = path / "log"
-    try:
-        return log.is_dir() and ((path / "supervisor").is_dir() or any(log.glob("*.jsonl*")))
-    except OSError:
-        return False
 
 
 def has_begun(run: Path) -> bool:

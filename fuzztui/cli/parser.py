@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +18,7 @@ from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
 from fuzztui.cli.host_options import HOSTS_WORDS, add_hosts
 from fuzztui.cli.input_options import add_minimise, add_repro
 from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
+from fuzztui.cli.output import at_terminal
 from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_export, add_metrics
 from fuzztui.cli.project_options import (
     add_check,
@@ -35,6 +37,7 @@ from fuzztui.cli.running_options import (
     add_replay,
     add_run,
     add_run_project,
+    add_runs,
     add_status,
     add_watch,
 )
@@ -69,6 +72,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
         parser = _command_parser(name, word)
         # Intermixed parsing rejects arguments that begin with a dash, even after "--".
         return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
+    if not argv and _at_terminal():
+        return argparse.Namespace(command=_home)
     parser = _file_parser()
     if argv and _WORD.fullmatch(argv[0]):
         _refuse_word(parser, argv[0], argv[1:])
@@ -82,7 +87,7 @@ def _file_parser() -> _Parser:
         description=DESCRIPTION,
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
+        usage="fuzztui\n       fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
     parser.set_defaults(command=add_run(parser))
     return parser
@@ -137,6 +142,16 @@ def _add_man(parser: argparse.ArgumentParser) -> Run:
     return lambda options: man.print_page(parsers())
 
 
+def _at_terminal() -> bool:
+    return at_terminal() and sys.stdin is not None and sys.stdin.isatty()
+
+
+def _home(options: argparse.Namespace) -> int:
+    from fuzztui.cli import home
+
+    return home.home(options, can_init="init" in _COMMANDS)
+
+
 def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) -> None:
     """Exit with a suggestion if ``word`` is neither a command nor a file."""
     from fuzztui.cli.ctl import ACTIONS
@@ -159,6 +174,7 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "init": add_init,
     "run": add_run_project,
+    "runs": add_runs,
     "attach": add_attach,
     "watch": add_watch,
     "status": add_status,

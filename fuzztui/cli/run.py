@@ -19,12 +19,13 @@ from fuzztui.campaign.schema import HOSTS
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.headless import exit_code, follow
-from fuzztui.cli.origins import another, has_begun, is_run, newest, refuse_other_run, remember
+from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
+from fuzztui.home.finding import is_run
 from fuzztui.merge.parts import inner_parts
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running

@@ -87,6 +87,23 @@ def add_watch(parser: argparse.ArgumentParser) -> Run:
     return watch.watch
 
 
+def add_runs(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui runs``; return the command."""
+    from fuzztui.cli import list_runs
+
+    parser.add_argument(
+        "directories",
+        metavar="DIR",
+        type=Path,
+        nargs="*",
+        help="directories that are searched for runs, five levels deep; default: ./runs. Campaigns "
+        "that you have under way elsewhere on this machine are always listed",
+    )
+    parser.add_argument("--size", action="store_true", help="also the room on disk of each run")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return list_runs.runs
+
+
 def add_status(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui status``; return the command."""
     from fuzztui.cli import status

@@ -12,14 +12,15 @@ from fuzztui.base.suggest import meant, near
 from fuzztui.base.text import several
 from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.cli import damage
-from fuzztui.cli.origins import has_begun, is_run, newest, refuse_other_run
+from fuzztui.cli.origins import has_begun, newest, refuse_other_run
 from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.remote_runs import spec_of
 from fuzztui.cli.samples import named
+from fuzztui.home.finding import is_run
 from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.model.host_summary import LOST, NO_HUB, TROUBLE
-from fuzztui.model.selectors import ENDED, wall_time
+from fuzztui.model.selectors import ENDED, standing_name, wall_time
 from fuzztui.model.state import State
 from fuzztui.model.stats import PASSIVE
 from fuzztui.remote.address import supervised_runs
@@ -172,10 +173,7 @@ class RunStatus:
     @property
     def state_name(self) -> str:
         """The state's name; ``interrupted`` if the supervisor ended before the campaign."""
-        started = self.state.state != "empty" or self.state.seq  # the first records may be lost
-        if self.pid is None and not self.is_past and started and self.state.state not in ENDED:
-            return "interrupted"
-        return self.state.state
+        return standing_name(self.state, supervised=self.pid is not None or self.is_past)
 
 
 def standing(run: Path) -> RunStatus:

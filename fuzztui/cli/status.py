@@ -16,7 +16,6 @@ from fuzztui.base.text import ago, brief, several
 from fuzztui.cli.host_lines import host_lines, host_rows
 from fuzztui.cli.mutant_lines import found_rows, status_rows
 from fuzztui.cli.mutators import mixture_rows
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import (
     DONE,
     NOT_RUNNING,
@@ -28,6 +27,7 @@ from fuzztui.cli.output import (
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
+from fuzztui.home.finding import is_run
 from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS

@@ -14,12 +14,12 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import Unfit
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter, Waiting
 from fuzztui.cli.run import unfit
 from fuzztui.cli.samples import named
 from fuzztui.cli.since import code_changes, nothing_changed
+from fuzztui.home.finding import is_run
 from fuzztui.inprocess.ask import ready, unknown_aliases
 from fuzztui.targeting.analysis import (
     AnalysedGoal,

@@ -18,8 +18,8 @@ from typing import BinaryIO
 
 from fuzztui.base.files import temporary_directory
 from fuzztui.cli import damage
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say
+from fuzztui.home.finding import is_run
 from fuzztui.watch.directories import Trees, WatchError
 
 PATIENCE_S = 10.0

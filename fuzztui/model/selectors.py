@@ -27,6 +27,14 @@ ENDED = frozenset({"finished", "stopped", "failed"})
 """States of a campaign, or of an instance, that has come to its end."""
 
 
+def standing_name(state: State, *, supervised: bool) -> str:
+    """Return the state's name; ``interrupted`` if the supervisor ended before the campaign."""
+    started = state.state != "empty" or state.seq  # the first records may be lost
+    if not supervised and started and state.state not in ENDED:
+        return "interrupted"
+    return state.state
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Numbers of the whole campaign, by the rules that :class:`Stats` declares.

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from fuzztui.report.compared import RunComparison
     from fuzztui.session import Session
     from fuzztui.tui.app.app import Opening
+    from fuzztui.tui.app.home import HomeApp, HomeOpening
     from fuzztui.tui.base.themed import ThemedApp
     from fuzztui.tui.base.themes import ThemeFile
 
-__all__ = ["run_app", "run_compare"]
+__all__ = ["run_app", "run_compare", "run_home"]
 
 _App = TypeVar("_App", bound="ThemedApp")
 
@@ -138,6 +139,42 @@ def run_compare(of: RunComparison, theme: str | None = None) -> int:
         print(f"fuzztui: {report_failure(app.failure)}", file=sys.stderr)
         return 1
     return app.return_code or 0
+
+
+@short_pauses()
+def run_home(opening: HomeOpening, theme: str | None = None) -> tuple[int, HomeApp | None]:
+    """Show the home screen until the user leaves, or has chosen something.
+
+    Returns an exit status for the shell, and the application, which has the choice; None: an error.
+    """
+    if not _at_terminal("see `fuzztui --help`, and `fuzztui runs`"):
+        return 2, None
+    from textual.theme import BUILTIN_THEMES
+
+    from fuzztui.tui.app.config import config_path, load_config
+    from fuzztui.tui.app.failure import report_failure
+    from fuzztui.tui.app.home import HomeApp
+    from fuzztui.tui.base.remembered import remember
+    from fuzztui.tui.base.themes import load_themes
+    from fuzztui.tui.frame.keymap import textual_keymap
+
+    themes, _ = load_themes()
+    config, _ = load_config(config_path(), {*themes, *BUILTIN_THEMES}, [])
+    chosen, _ = _chosen_theme(theme, config.file.theme, themes)
+    if chosen is None:
+        return 2, None
+    opening = replace(opening, remember=lambda name: remember(name, config.file.theme))
+
+    def make(name: str) -> HomeApp:
+        app = HomeApp(opening, themes.values(), name)
+        app.set_keymap(textual_keymap(config.keys))
+        return app
+
+    app = _draw(make, chosen)
+    if app.failure is not None:
+        print(f"fuzztui: {report_failure(app.failure)}", file=sys.stderr)
+        return 1, None
+    return app.return_code or 0, app
 
 
 def _at_terminal(instead: str) -> bool:

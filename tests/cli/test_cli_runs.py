@@ -9,9 +9,9 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.cli import main
-from fuzztui.cli.origins import is_run
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.runs import find_run
+from fuzztui.home.finding import is_run
 from fuzztui.log.writer import LogWriter
 from fuzztui.wire.events import (
     CampaignEnded,

@@ -41,6 +41,34 @@ def test_start_look_leave_rejoin_stop(home, terminal):
     assert home.processes() == []
 
 
+def test_the_home_screen_opens_stops_and_resumes_a_run(home, terminal):
+    home.detach()
+    # Keys act on the first run: none of another campaign of this user may be in the list.
+    apart = (
+        "import sys, pathlib; from fuzztui.home import listing; from fuzztui.cli import main;"
+        f"listing.supervised_runs = lambda: [pathlib.Path({str(home.run)!r})]; sys.exit(main([]))"
+    )
+    screen = terminal(command=[sys.executable, "-c", apart])
+    screen.wait("1 under way")
+    screen.keys("Enter")
+    screen.wait(lambda text: "Overview" in text and "running" in text.lower())
+    screen.keys("q")
+    screen.wait("1 under way")
+    screen.keys("x")
+    screen.wait("Stop the campaign")
+    screen.keys("y")
+    eventually(lambda: home.status()["state"] == "stopped")
+    screen.wait("0 under way")
+    screen.keys("r")
+    screen.wait("Resume the campaign")
+    screen.keys("y")
+    eventually(lambda: home.status()["state"] == "running")
+    screen.wait("running")
+    screen.keys("q")
+    screen.wait("exit=0")
+    assert home.status()["state"] == "running"
+
+
 def test_two_terminals_see_one_campaign(home, terminal):
     home.detach()
     one = terminal("attach", str(home.run))

@@ -12,6 +12,7 @@ import fuzztui.tui
 from fuzztui import session as session_module
 from fuzztui.cli import damage, main, parser
 from fuzztui.cli.output import DAMAGED, DONE, NOT_RUNNING, USAGE
+from fuzztui.home import listing
 from fuzztui.log import checkpoints as checkpoints_module
 from fuzztui.log import writer as writer_module
 from fuzztui.log.checkpoints import CheckpointWriter
@@ -185,6 +186,8 @@ def test_an_empty_log_was_never_begun_only_if_nothing_says_otherwise(run, capsys
 
 COMMANDS = {
     "attach": ["attach", "RUN"],
+    "runs": ["runs", "RUN"],
+    "runs --json": ["runs", "RUN", "--json"],
     "status": ["status", "RUN"],
     "ctl": ["ctl", "RUN", "mixture", "--adaptive"],
     "mutants": ["mutants", "list", "RUN"],
@@ -252,6 +255,8 @@ def test_no_command_is_silent_about_damage(whole, run, capsys, monkeypatch, name
         return DONE
 
     monkeypatch.setattr(fuzztui.tui, "run_app", screen)
+    monkeypatch.setattr(listing, "supervised_runs", list)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(run.parent / "cache"))
     paths = {"RUN": str(run), "WHOLE": str(whole), "SHARED": str(run.parent / "shared")}
     argv = [paths.get(word, word) for word in COMMANDS[name]]
     sound, _, err = ask(capsys, *argv)

@@ -1,0 +1,1 @@
+"""The runs of a user on this machine: finding them, and one row about each."""

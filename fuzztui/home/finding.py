@@ -1,0 +1,75 @@
+"""Find run directories below some directories, within bounds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MAX_RUNS: Final = 2000
+MAX_DIRECTORIES: Final = 20_000
+"""Directories that are listed in one search."""
+MAX_DEPTH: Final = 5
+"""Levels below a given directory that are searched."""
+
+
+def is_run(path: Path) -> bool:
+    """Whether a directory looks like a run of fuzztui (``log/`` alone is not sufficient)."""
+    log = path / "log"
+    try:
+        return log.is_dir() and ((path / "supervisor").is_dir() or any(log.glob("*.jsonl*")))
+    except OSError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRuns:
+    """The runs that were found, and what was left out."""
+
+    runs: list[Path]
+    """Absolute, each run once."""
+    unread: list[tuple[Path, str]]
+    """Directories that cannot be listed, and why."""
+    cut: bool = False
+    """Whether the search has ended at a limit."""
+
+
+def find_runs(places: Iterable[Path]) -> FoundRuns:
+    """Find the runs that ``places`` are, or that are below them.
+
+    The search enters no run, no hidden directory and no symbolic link below a place.
+    """
+    found: dict[Path, Path] = {}
+    unread: list[tuple[Path, str]] = []
+    left = MAX_DIRECTORIES
+    waiting = [(place.absolute(), 0) for place in places]
+    waiting.reverse()
+    while waiting:
+        path, depth = waiting.pop()
+        if is_run(path):
+            found.setdefault(path.resolve(), path)
+            if len(found) >= MAX_RUNS:
+                return FoundRuns([*found.values()], unread, cut=True)
+            continue
+        if depth > MAX_DEPTH:
+            continue
+        if left <= 0:
+            return FoundRuns([*found.values()], unread, cut=True)
+        left -= 1
+        try:
+            with os.scandir(path) as entries:
+                below = sorted(e.name for e in entries if _is_entered(e))
+        except OSError as e:
+            unread.append((path, e.strerror or str(e)))
+            continue
+        waiting += [(path / name, depth + 1) for name in reversed(below)]
+    return FoundRuns([*found.values()], unread)
+
+
+def _is_entered(entry: os.DirEntry[str]) -> bool:
+    try:
+        return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False

@@ -1,0 +1,179 @@
+"""Several live runs side by side: each one's numbers and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from textual.app import ComposeResult
+from textual.containers import Grid, Vertical
+
+from fuzztui.model.state import State
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
+from fuzztui.tui.base.chart import Chart, ChartContent, Curve, View
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.runs import RunRow
+
+MAX_PANES = 4
+
+_TWO_CHARTS_ROWS = 17
+"""Rows of a pane from which it has two charts."""
+_CHART_S = 10.0
+"""Seconds of campaign time between two drawings of a chart: each one changes a cell of each row,
+which is most of what is sent to the terminal."""
+_WIDE, _TALL = 100, 34
+"""Cells and rows of a terminal for two panes in a row, and for two rows of panes."""
+
+_GROWING = (("killed", "Mutants killed", "killed"), ("edges", "Edges", "edge"),
+            ("corpus", "Corpus", "corpus"))  # fmt: skip
+
+
+def room_for(width: int, height: int) -> int:
+    """Return how many panes fit a terminal."""
+    if width >= _WIDE and height >= _TALL:
+        return MAX_PANES
+    return 2
+
+
+@dataclass(frozen=True, slots=True)
+class PaneContent:
+    """What one pane shows, copied from the state by the thread that reads the log."""
+
+    row: RunRow
+    now: float = 0.0
+    growth: ChartContent = field(default_factory=ChartContent)
+    rate: ChartContent = field(default_factory=ChartContent)
+
+
+def pane_content(row: RunRow, state: State) -> PaneContent:
+    """Return what the pane of a run shows."""
+    there = state.series
+    name, title, style = next((r for r in _GROWING if r[0] in there), _GROWING[-1])
+    return PaneContent(
+        row,
+        state.t,
+        ChartContent(title, [_curve(state, name, style)], _count, from_zero=True),
+        ChartContent("Exec/s", [_curve(state, "rate", "rate", mean=True)], from_zero=True),
+    )
+
+
+def _curve(state: State, name: str, style: str, *, mean: bool = False) -> Curve:
+    series = state.series.get(name)
+    times, values = ([], []) if series is None else (list(series.times), list(series.values))
+    return Curve("", style, times, values, "mean" if mean else "last")
+
+
+def _count(value: float) -> str:
+    return format.count(round(value))
+
+
+class PaneHead(Canvas):
+    """Name, state and numbers of a run."""
+
+    DEFAULT_CSS = "PaneHead { height: 3; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._row: RunRow | None = None
+        self._number = 0
+
+    def show(self, number: int, row: RunRow) -> None:
+        """Show a row; ``number``: the key that opens it."""
+        if (number, row) != (self._number, self._row):
+            self._number, self._row = number, row
+            self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Draw three lines."""
+        row = self._row
+        if row is None:
+            return []
+        of = row.summary
+        figures = [
+            (format.count(of.execs), "execs", ""),
+            (format.rate(of.execs_per_sec), "exec/s", "rate"),
+            *([(format.score(of.score), "score", "killed")] if of.score >= 0 else []),
+            (format.count(of.edges), "edges", "edge"),
+        ]
+        line: list[TextSpan] = []
+        for value, label, style in figures:
+            line += [TextSpan(value, f"bold {style}".strip()), TextSpan(f" {label}  ", "muted")]
+        groups = [TextSpan(f"{len(of.groups):,}", "bold"), TextSpan(" groups", "muted")]
+        if row.new:
+            groups.append(TextSpan(f"  {row.new:,} new", "bold crash"))
+        lost = f"not connected: {', '.join(of.lost)}" if of.lost else ""
+        wrong = row.trouble or lost or of.damage
+        if wrong:
+            groups.append(TextSpan(f"  {plain(wrong, 200)}", "pending"))
+        head = [
+            TextSpan(f"{self._number} ", "bold primary"),
+            TextSpan(plain(row.path.name, 60), "bold"),
+            TextSpan(f"  {plain(of.engine, 20)}  {plain(of.state, 20)}  {row.age}", "muted"),
+        ]
+        return [head, line, groups]
+
+
+class GrowthChart(Chart):
+    """What a run covers, kills or saves."""
+
+
+class RateChart(Chart):
+    """The speed of a run."""
+
+
+class RunPane(Vertical):
+    """One run."""
+
+    DEFAULT_CSS = """
+    RunPane { padding: 0 1; border-top: solid $rule; }
+    RunPane Chart { min-height: 3; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._drawn: tuple[object, ...] = ()
+        self._drawn_t = 0.0
+
+    def compose(self) -> ComposeResult:
+        """Yield the widgets."""
+        yield PaneHead()
+        yield GrowthChart()
+        yield RateChart()
+
+    def show(self, number: int, content: PaneContent) -> None:
+        """Show a run; its charts are drawn again only from time to time."""
+        self.query_one(PaneHead).show(number, content.row)
+        drawn = (content.row.path, content.row.summary.state, self.size)
+        every = max(_CHART_S, content.now / 100)
+        if drawn == self._drawn and 0 <= content.now - self._drawn_t < every:
+            return
+        self._drawn, self._drawn_t = drawn, content.now
+        view = View(content.now)
+        self.query_one(GrowthChart).show(content.growth, view)
+        second = self.query_one(RateChart)
+        second.display = self.size.height >= _TWO_CHARTS_ROWS
+        second.show(content.rate, view)
+
+
+class RunPanes(Grid):
+    """Two to four panes; with two, one below the other in a narrow terminal."""
+
+    DEFAULT_CSS = "RunPanes { height: 1fr; }"
+
+    def compose(self) -> ComposeResult:
+        """Yield all panes; those without a run are hidden."""
+        for _ in range(MAX_PANES):
+            yield RunPane()
+
+    def show(self, contents: Sequence[PaneContent]) -> None:
+        """Show runs, as many as fit."""
+        contents = contents[: room_for(*self.app.size)]
+        wide = self.app.size.width >= _WIDE
+        columns = 2 if wide and len(contents) > 1 else 1
+        self.styles.grid_size_columns = columns
+        self.styles.grid_size_rows = max(1, -(-len(contents) // columns))
+        for n, pane in enumerate(self.query(RunPane)):
+            pane.display = n < len(contents)
+            if n < len(contents):
+                pane.show(n + 1, contents[n])

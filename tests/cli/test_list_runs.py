@@ -1,0 +1,90 @@
+"""``fuzztui runs``: a table, an object, and what is said about runs that are not well."""
+
+import json
+
+import pytest
+
+from fuzztui.cli import main
+from fuzztui.cli.output import DAMAGED, DONE, USAGE
+from fuzztui.home import listing
+from fuzztui.log.files import SEALED
+from fuzztui.log.writer import LogWriter
+from fuzztui.tui.base.last_looks import remember_look
+from fuzztui.wire.events import CampaignEnded, CampaignStarted, FindingSaved, Stats
+
+EVIL = "e[/x]\x1b[2J\u202e"
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch, tmp_path):
+    monkeypatch.setattr(listing, "supervised_runs", list)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+def run_at(path, wall, state="finished"):
+    (path / "supervisor").mkdir(parents=True)
+    (path / "log").mkdir()
+    writer = LogWriter(path / "log")
+    writer.append(CampaignStarted(EVIL, EVIL, "lib:f", 7, instances=["main"], wall=wall), 0.0)
+    writer.append(Stats("main", 1234, 50.0, 3, edges=10, edges_total=99), 1.0)
+    writer.append(FindingSaved("main", "crash", "crashes/id:0"), 2.0)
+    writer.append(CampaignEnded(state, EVIL), 3.0)
+    writer.close(at_rest=True)
+    return path
+
+
+def listed(capsys, *argv):
+    code = main(["runs", *argv])
+    out, err = capsys.readouterr()
+    return code, json.loads(out), err
+
+
+def test_runs_are_listed_newest_first_with_new_groups(tmp_path, capsys):
+    old, new = run_at(tmp_path / "runs/old", 1e9), run_at(tmp_path / "runs/new", 2e9)
+    code, found, err = listed(capsys, "--json", "--size")
+    assert (code, err) == (DONE, "")
+    assert [row["run"] for row in found["runs"]] == [str(new), str(old)] and found["complete"]
+    row = found["runs"][1]
+    assert (row["state"], row["execs"], row["edges"], row["groups"]) == ("finished", 1234, 10, 1)
+    assert row["new_groups"] == 1 and row["score"] is None and not row["supervised"]
+    assert row["bytes"] > 0
+    remember_look(old, (1e9, 99))
+    assert [row["new_groups"] for row in listed(capsys, "--json")[1]["runs"]] == [1, 0]
+
+
+def test_nothing_of_a_run_reaches_the_terminal_as_it_is(tmp_path, capsys):
+    run_at(tmp_path / f"runs/{EVIL.replace('/', '_')}", 1e9, "failed")
+    assert main(["runs", "--size"]) == DONE
+    out, err = capsys.readouterr()
+    assert all(ch.isprintable() or ch == "\n" for ch in out + err)
+    assert out.count("\n") == 2 and "failed" in out and err.startswith("fuzztui: runs/")
+
+
+def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(tmp_path, capsys):
+    bad, good = run_at(tmp_path / "runs/bad", 1e9), run_at(tmp_path / "runs/good", 1e9)
+    (bad / "log" / SEALED).write_bytes(b"\x1f\x8b" + b"x" * 99)
+    code, found, err = listed(capsys, "--json")
+    assert code == DAMAGED and "runs/bad" in err and "runs/good" not in err
+    assert {row["run"] for row in found["runs"]} == {str(bad), str(good)}
+    assert len(found["problems"]) == 1 and str(bad) in found["problems"][0]
+
+
+def test_no_runs_and_wrong_directories(tmp_path, capsys):
+    code, found, err = listed(capsys, "--json")
+    assert (code, found["runs"], err) == (DONE, [], "")
+    assert main(["runs"]) == DONE
+    out, err = capsys.readouterr()
+    assert not out and "fuzztui CAMPAIGN.toml" in err
+    assert main(["runs", "missing"]) == USAGE
+    (tmp_path / "file").touch()
+    assert main(["runs", "file"]) == USAGE
+    assert "missing: " in (err := capsys.readouterr().err) and "file: " in err
+
+
+def test_a_run_under_way_elsewhere_is_listed_too(tmp_path, capsys, monkeypatch):
+    here, other = run_at(tmp_path / "runs/r", 1e9), run_at(tmp_path / "else/x", 1e9)
+    monkeypatch.setattr(listing, "supervised_runs", lambda: [other, here, tmp_path / "gone"])
+    rows = listed(capsys, "--json")[1]["runs"]
+    assert {row["run"] for row in rows} == {str(here), str(other)}

@@ -1,0 +1,157 @@
+"""What a look at a run gives, what is read again, and what is kept."""
+
+import json
+import random
+
+import pytest
+from home_runs import make_run
+from random_logs import random_log
+
+from fuzztui.home import listing
+from fuzztui.home import look as look_module
+from fuzztui.home.kept import KeptSummaries, cache_file
+from fuzztui.home.listing import RunList
+from fuzztui.home.look import RunLook
+from fuzztui.home.summary import POINTS, UNREADABLE, RunSummary, order, summary_of
+from fuzztui.log.files import SEALED
+from fuzztui.log.writer import LogWriter
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.remote.lock import RunLock
+from fuzztui.wire.events import Stats
+
+
+def test_an_ended_run_is_read_once(tmp_path, monkeypatch):
+    look = RunLook(make_run(tmp_path / "r", finds=2))
+    assert look.look(1.0) and look.state is None
+    of = look.summary
+    assert (of.state, of.execs, of.edges, of.edges_total) == ("finished", 300, 30, 99)
+    assert len(of.groups) == 2 and of.started == 1e9 and of.score == -1
+    assert len(of.spark) == POINTS and of.spark[-1] == 30
+    monkeypatch.setattr(look_module, "Session", None)  # would fail
+    assert look.look(1.0) and look.summary is of
+
+
+def test_a_run_with_a_supervisor_is_followed(tmp_path):
+    run = make_run(tmp_path / "r", state="")
+    lock = RunLock(run)
+    look = RunLook(run)
+    assert look.look(1.0) and look.summary.state == "running" and look.pid
+    writer = LogWriter(run / "log")
+    writer.append(Stats("main", 5000, 80.0, 9, edges=70), 9.0)
+    writer.flush()
+    assert look.look(1.0) and look.summary.execs == 5000 and look.summary.execs_per_sec == 80.0
+    lock.release()
+    assert look.look(1.0)
+    assert look.summary.state == "interrupted" and look.summary.execs_per_sec == -1
+    assert look.state is None, "nothing is left open"
+
+
+def test_a_log_that_cannot_be_read_is_a_row(tmp_path):
+    run = make_run(tmp_path / "r")
+    (run / "log" / SEALED).unlink()
+    (run / "log" / SEALED).mkdir()
+    look = RunLook(run)
+    assert look.look(1.0) and look.summary.state == UNREADABLE and look.summary.reason
+    assert str(run) not in look.summary.reason
+
+
+def test_damage_is_named(tmp_path):
+    run = make_run(tmp_path / "r", stats=40)
+    data = bytearray((run / "log" / SEALED).read_bytes())
+    data[len(data) // 2] ^= 4
+    (run / "log" / SEALED).write_bytes(data)
+    look = RunLook(run)
+    look.look(1.0)
+    assert "bytes" in look.summary.damage
+
+
+def test_summaries_are_kept_until_the_log_changes(tmp_path, monkeypatch):
+    run = make_run(tmp_path / "runs" / "r", finds=1)
+
+    def listed():
+        runs = RunList([tmp_path / "runs"])
+        runs.find()
+        before = [look.done for look in runs.looks]
+        for _ in runs.refresh(runs.looks, 1.0):
+            pass
+        runs.close()
+        (look,) = runs.looks
+        return before, look.summary
+
+    before, first = listed()
+    assert before == [False]
+    before, again = listed()
+    assert before == [True] and (again.execs, [*again.groups]) == (first.execs, [*first.groups])
+    (run / "log" / SEALED).touch()
+    assert listed()[0] == [False]
+    kept = cache_file()
+    for text in ("", "{", "[]", json.dumps({"form": 1, "runs": {}}), '{"runs": 7}'):
+        kept.write_text(text)
+        assert listed()[1].execs == first.execs
+
+
+@pytest.mark.parametrize("bad", [None, 7, {}, {"log": 1}, {"summary": [1]}, "x"])
+def test_a_kept_row_of_any_form_is_read_again(tmp_path, bad):
+    run = make_run(tmp_path / "r")
+    kept = KeptSummaries()
+    look = RunLook(run)
+    look.look(1.0)
+    kept.keep(run, look.summary)
+    assert kept.get(run) is not None
+    row = kept._rows[str(run)]
+    for n in range(len(row["summary"])):
+        values = [*row["summary"]]
+        values[n] = {"a": 1}
+        kept._rows[str(run)] = {**row, "summary": values}
+        assert kept.get(run) is None
+    kept._rows[str(run)] = bad
+    assert kept.get(run) is None
+
+
+def test_a_deleted_run_is_dropped(tmp_path):
+    run = make_run(tmp_path / "runs" / "r")
+    runs = RunList([tmp_path / "runs"])
+    runs.find()
+    run.rename(tmp_path / "elsewhere")
+    assert [*runs.refresh(runs.looks, 1.0)] == [] and runs.looks == []
+
+
+def test_running_ones_come_first_and_then_the_newest(tmp_path):
+    rows = {
+        "old": RunSummary("finished", started=1.0),
+        "new": RunSummary("interrupted", started=3.0),
+        "paused": RunSummary("paused", started=0.5),
+        "running": RunSummary("running", started=0.1),
+        "bad": RunSummary(UNREADABLE),
+    }
+    ordered = sorted(rows, key=lambda name: order(rows[name], tmp_path / name))
+    assert ordered == ["running", "paused", "new", "old", "bad"]
+
+
+def test_groups_are_new_after_the_last_look_at_this_campaign():
+    of = RunSummary("running", started=5.0, groups=[3, 8, 12])
+    assert of.new_groups((0.0, 0)) == 3
+    assert of.new_groups((5.0, 8)) == 1
+    assert of.new_groups((4.0, 8)) == 3, "of another campaign in this directory"
+
+
+def test_no_log_makes_a_summary_fail():
+    for seed in range(30):
+        state = State()
+        apply(state, random_log(seed))
+        of = summary_of(state, supervised=random.Random(seed).random() < 0.5)
+        assert len(of.spark) in (0, POINTS) and isinstance(of.state, str)
+
+
+def test_one_that_was_under_way_elsewhere_stays_when_it_ends(tmp_path, monkeypatch):
+    run = make_run(tmp_path / "r", state="")
+    monkeypatch.setattr(listing, "supervised_runs", lambda: [run])
+    runs = RunList([tmp_path / "runs"])
+    runs.find()
+    monkeypatch.setattr(listing, "supervised_runs", list)
+    runs.find()
+    assert [look.run for look in runs.looks] == [run]
+    run.rename(tmp_path / "gone")
+    runs.find()
+    assert runs.looks == []

@@ -1,0 +1,336 @@
+"""The home screen: the table of runs, runs side by side, what its keys do."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from home_runs import make_run
+from random_logs import EVIL, random_log
+from rich.console import Console
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from test_ink import invisible
+
+from fuzztui.home import listing
+from fuzztui.home.listing import RunList
+from fuzztui.home.summary import summary_of
+from fuzztui.log.files import SEALED
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.remote.lock import RunLock
+from fuzztui.tui.app.home import INIT, HomeApp, HomeDetail, HomeHelp, HomeOpening
+from fuzztui.tui.base.chart import Chart
+from fuzztui.tui.base.dialogs import ConfirmScreen
+from fuzztui.tui.base.themed import LeanUpdate
+from fuzztui.tui.base.themes import load_themes
+from fuzztui.tui.frame.command_sender import CommandOutcome
+from fuzztui.tui.labels.runs import RunRow, columns, detail
+from fuzztui.tui.screens.home.new_dialog import NewScreen, SampleRow
+from fuzztui.tui.screens.home.panes import PaneHead, RunPane, pane_content, room_for
+from fuzztui.wire.commands import Stop
+
+SIZES = [(80, 24), (120, 40), (220, 60)]
+
+
+class Sender:
+    """Notes what is sent."""
+
+    def __init__(self):
+        self.sent = []
+
+    def __call__(self, run):
+        self.run = run
+        return self
+
+    async def send(self, command, **_):
+        self.sent.append((self.run, command))
+        return CommandOutcome("applied")
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch, tmp_path):
+    monkeypatch.setattr(listing, "supervised_runs", list)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two that run, one that was interrupted, one that has ended, one that cannot be read."""
+    make_run(tmp_path / "runs/ended", wall=1e9, finds=2, kind="mu2")
+    make_run(tmp_path / "runs/broken", wall=1e9)
+    (tmp_path / "runs/broken/log" / SEALED).unlink()
+    (tmp_path / "runs/broken/log" / SEALED).mkdir()
+    make_run(tmp_path / "runs/cut", wall=1e9 + 50, state="")
+    live = [make_run(tmp_path / f"runs/{n}", wall=1e9 + 100, state="") for n in ("one", "two")]
+    locks = [RunLock(run) for run in live]
+    yield tmp_path / "runs"
+    for lock in locks:
+        lock.release()
+
+
+def home(place, **changes):
+    started: list[list[str]] = []
+
+    def start(argv):
+        started.append([*argv])
+        return ""
+
+    opening = HomeOpening(
+        RunList([place]), start, lambda: [SampleRow("a-zest.toml", "A sample", "AFL++")],
+        sender=Sender(), wall=lambda: 1e9 + 200.0,
+    )  # fmt: skip
+    app = HomeApp(replace(opening, **changes), load_themes()[0].values(), "midwatch")
+    app.started = started
+    return app
+
+
+async def until(pilot, done):
+    for _ in range(500):
+        await pilot.pause()
+        if done():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it does not come")
+
+
+def read(app):
+    return app._seen.rows and not app._seen.left
+
+
+def picture_of(app):
+    return "\n".join(
+        "".join(segment.text for segment in line).rstrip()
+        for line in app.screen._compositor.render_strips()
+    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_running_ones_are_on_top_and_the_broken_one_says_why(runs, size):
+    app = home(runs)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: read(app))
+        rows = [*app._seen.rows.values()]
+        assert [r.path.name for r in rows[:4]] == ["one", "two", "cut", "ended"]
+        states = [r.summary.state for r in rows]
+        assert states == ["running", "running", "interrupted", "finished", "unreadable"]
+        assert rows[3].new == 2 and rows[0].supervised and rows[4].summary.reason
+        await pilot.press("G")
+        assert app.query_one(HomeDetail)._row is rows[4]
+        assert "unreadable" in picture_of(app)
+
+
+async def test_enter_chooses_the_live_screen_or_the_replay(runs):
+    for keys, name, ended in ((["enter"], "one", False), (["j", "j", "j", "enter"], "ended", True)):
+        app = home(runs)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda app=app: read(app))
+            await pilot.press(*keys)
+        assert (app.choice, app.choice_ended) == (runs / name, ended)
+
+
+async def test_the_cursor_is_on_the_run_that_was_shown(runs):
+    app = home(runs, at=runs / "ended")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        assert app.table.cursor == str(runs / "ended")
+        await pilot.press("q")
+    assert app.choice is None and app.return_code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
+async def test_running_ones_side_by_side(runs, size):
+    app = home(runs)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("v")
+        await until(pilot, lambda: len(app._seen.panes) == 2)
+        panes = [pane for pane in app.query(RunPane) if pane.display]
+        assert len(panes) == 2
+        assert all(pane.query_one(Chart)._graph.curves[0].times for pane in panes)
+        beside = panes[0].region.y == panes[1].region.y
+        assert beside == (size[0] >= 100)
+        assert all(pane.region.bottom < size[1] for pane in panes)
+        await pilot.press("escape")
+        assert not app._side_by_side
+        await pilot.press("v")
+        await until(pilot, lambda: len(app._seen.panes) == 2)
+        await pilot.press("3")
+        assert app.choice is None
+        await pilot.press("2")
+    assert app.choice == runs / "two" and not app.choice_ended
+
+
+async def test_marked_ones_are_side_by_side(runs):
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("j", "space", "v")
+        await until(pilot, lambda: app._seen.panes)
+        assert [content.row.path.name for content in app._seen.panes] == ["two"]
+        await pilot.press("escape", "escape", "G", "space", "v")
+        assert not app._side_by_side, "what has ended is not live"
+
+
+async def test_stop_asks_first_and_only_what_runs(runs):
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        sender = app._opening.sender
+        await pilot.press("x")
+        assert isinstance(app.screen, ConfirmScreen)
+        await pilot.press("n")
+        assert sender.sent == []
+        await pilot.press("x", "y")
+        await until(pilot, lambda: sender.sent)
+        assert sender.sent == [(runs / "one", Stop())]
+        await pilot.press("G", "x")
+        assert not isinstance(app.screen, ConfirmScreen)
+
+
+async def test_a_sample_is_started_as_a_new_run(runs):
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, NewScreen))
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: app.started)
+        assert app.started == [["a-zest.toml", "--new"]]
+
+
+async def test_resume_starts_the_runs_own_file(runs):
+    (runs / "cut/campaign.toml").touch()
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("r")
+        assert not isinstance(app.screen, ConfirmScreen), "it runs"
+        await pilot.press("j", "j", "r", "y")
+        await until(pilot, lambda: app.started)
+        assert app.started == [[str(runs / "cut/campaign.toml")]]
+
+
+async def test_a_start_that_fails_is_told(runs):
+    app = home(runs, start=lambda argv: f"{argv[0]}:3: wrong {EVIL}")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, NewScreen))
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: any(n.severity == "error" for n in app._notifications))
+        (error,) = (n for n in app._notifications if n.severity == "error")
+        assert "a-zest.toml:3" in error.message and "\x1b" not in error.message
+
+
+@pytest.mark.parametrize("own", ["", "write one"])
+async def test_a_campaign_of_ones_own(runs, own):
+    app = home(runs, own=own)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, NewScreen))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.choice == (None if own else INIT)
+
+
+async def test_help_has_each_column(runs):
+    app = home(runs)
+    async with app.run_test(size=(120, 50)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, HomeHelp)
+        text = picture_of(app)
+        assert all(column.title in text and column.id in app.table.meanings for column in columns())
+        await pilot.press("escape")
+        assert not isinstance(app.screen, HomeHelp)
+
+
+async def test_no_runs(tmp_path):
+    app = home(tmp_path / "runs")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.table.empty)
+        assert "press n" in picture_of(app)
+        await pilot.press("enter", "x", "r", "v")
+        assert app.choice is None and app.screen is app.screen_stack[0]
+
+
+def test_no_log_makes_a_row_or_a_pane_fail(tmp_path):
+    for seed in range(30):
+        state = State()
+        apply(state, random_log(seed))
+        row = RunRow(tmp_path / "r", EVIL, summary_of(state, supervised=True), True, EVIL, 3, "1m")
+        lines = detail(row)
+        head = PaneHead()
+        head._row = pane_content(row, state).row
+        for line in [*lines, *head.paint(80, 3)]:
+            assert all(span.text.isprintable() for span in line)
+        for column in columns():
+            column.cell(row)
+
+
+def test_how_many_panes_fit():
+    assert [room_for(*size) for size in SIZES] == [2, 4, 4]
+
+
+# ------------------------------------------------------------------- pictures
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """One readable file for each picture."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("keys", ["", "v"], ids=["table", "beside"])
+async def test_pictures(runs, size, keys, snapshot):
+    app = home(runs)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: read(app))
+        if keys:
+            await pilot.press(keys)
+            await until(pilot, lambda: app._seen.panes)
+            await pilot.pause()
+        else:
+            await pilot.press("G")
+        assert picture_of(app) == snapshot.use_extension(TextFile)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["midwatch", "daylight", "ansi"])
+@pytest.mark.parametrize("no_color", [False, True], ids=["colours", "NO_COLOR"])
+async def test_text_is_told_from_its_ground(runs, monkeypatch, theme, no_color):
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    app = home(runs)
+    app.theme = theme
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: read(app))
+        for key in ("G", "v", "escape", "question_mark"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert invisible(app, "truecolor") == ""
+
+
+@pytest.mark.slow
+async def test_everything_can_be_drawn_in_ascii(runs, monkeypatch):
+    monkeypatch.setenv("FUZZTUI_ASCII", "1")
+    app = home(runs)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: read(app))
+        for key in ("G", "v", "escape", "question_mark"):
+            await pilot.press(key)
+            await pilot.pause()
+            console = Console(color_system="truecolor", force_terminal=True)
+            update = app.screen._compositor.render_full_update()
+            assert LeanUpdate(update).render_segments(console).isascii()
