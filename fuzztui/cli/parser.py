@@ -27,6 +27,7 @@ from fuzztui.cli.running_options import (
     add_run,
     add_run_project,
     add_status,
+    add_test,
     add_watch,
 )
 from fuzztui.cli.sharing_options import add_merge, add_sync
@@ -101,6 +102,7 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
 
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "run": add_run_project,
+    "test": add_test,
     "attach": add_attach,
     "watch": add_watch,
     "status": add_status,

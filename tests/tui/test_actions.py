@@ -11,6 +11,7 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.property_actions import PropertyContext
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.targeting_actions import TargetingContext
@@ -21,6 +22,7 @@ from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.screen import OverviewScreen
+from fuzztui.tui.screens.properties.screen import PropertiesScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 from fuzztui.wire.commands import COMMAND_NAMES
 from fuzztui.wire.mixture import Mixture
@@ -33,6 +35,7 @@ SCREENS = (
     LogScreen,
     MutatorsScreen,
     TypesScreen,
+    PropertiesScreen,
 )
 OWNERS = {
     "app": FuzzApp,
@@ -49,10 +52,12 @@ OWNERS = {
     "log": LogScreen,
     "mutators": MutatorsScreen,
     "types": TypesScreen,
+    "properties": PropertiesScreen,
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
     mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
+    suite=True, property=PropertyContext("tests/test_a.py::test_b"),
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 

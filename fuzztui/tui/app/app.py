@@ -66,6 +66,7 @@ from fuzztui.tui.screens.log.screen import LogScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
+from fuzztui.tui.screens.properties.screen import PropertiesScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 
 EVERYTHING = Changes(campaign=True, reset=True)
@@ -136,6 +137,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         "log": LogScreen,
         "mutators": MutatorsScreen,
         "types": TypesScreen,
+        "properties": PropertiesScreen,
     }
     DEFAULT_MODE = "overview"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
@@ -533,6 +535,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             engine=self.campaign.engine,
             stage=self.campaign.stage,
             mutators=self.status.mixture is not None or self.status.state == "empty",
+            suite=self.status.suite or self.status.state == "empty",
             aims=self.status.aims or self.status.state == "empty",
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             hosts=bool(self.status.hosts),
