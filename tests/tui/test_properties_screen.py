@@ -45,8 +45,8 @@ def details(d):
 @pytest.mark.slow
 async def test_what_each_property_has(drive):
     async with drive(suite()) as d:
-        await d.press("9")
-        assert "9 Properties" in d.lines()[1]
+        await d.press("0")
+        assert "0 Properties" in d.lines()[1]
         keys = [d.table.source.key(i) for i in range(len(d.table.source))]
         assert keys == [B, A, HOSTILE, C]
         text = d.text()
@@ -65,7 +65,7 @@ async def test_what_each_property_has(drive):
 @pytest.mark.slow
 async def test_weights_are_changed_by_keys(drive):
     async with drive(suite()) as d:
-        await d.press("9", "greater_than_sign", "greater_than_sign")
+        await d.press("0", "greater_than_sign", "greater_than_sign")
         await d.until(lambda: d.world.supervisor.commands == [WeighProperty(B, 4.0)])
         await d.press("j", "b")
         await d.until(lambda: WeighProperty(A, 0.0) in d.world.supervisor.commands)
@@ -78,7 +78,7 @@ async def test_weights_are_changed_by_keys(drive):
 async def test_what_another_user_has_asked_is_pending(drive):
     asked = encode_command(WeighProperty(A, 3.0))
     async with drive(suite(ev.CommandIssued("c9", asked, "ann@box"))) as d:
-        await d.press("9")
+        await d.press("0")
         assert "×3…" in d.text()
 
 
@@ -87,7 +87,7 @@ async def test_other_campaigns_have_no_such_screen(drive):
     log = started()
     log.add(ev.InstanceState("main", "running", 5001), ev.CampaignState("running"))
     async with drive(log) as d:
-        await d.press("9")
+        await d.press("0")
         assert d.screen.TAB == "overview"
         assert "Properties" not in d.lines()[1]
 

@@ -59,7 +59,7 @@ _SCREENS = tuple(
          why_not_show_mutators),
         ("types", "7", "Types", "Type targeting: the types and the uncovered goals",
          why_not_show_types),
-        ("properties", "9", "Properties", "A suite's tests: their shares, corpora and findings",
+        ("properties", "0", "Properties", "A suite's tests: their shares, corpora and findings",
          why_not_show_properties),
     )
 )  # fmt: skip

@@ -26,7 +26,7 @@ TABS = (
 )
 MUTATORS = ("mutators", "6", "Mutators")
 TYPES = ("types", "7", "Types")
-PROPERTIES = ("properties", "9", "Properties")
+PROPERTIES = ("properties", "0", "Properties")
 """Screens that only campaigns with text mutators, type targeting or several targets have."""
 SHORT = {"mutators": "Mutr"}
 """Titles in a narrow terminal that are not the first four letters: "Muta" is Mutants."""
