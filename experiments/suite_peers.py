@@ -121,11 +121,17 @@ class Bench:
             )  # fmt: skip
         # HypoFuzz does not end by itself when its worker has ended.
         while process.poll() is None and not list(place.glob("*.done")):
-            time.sleep(0.1)
+            time.sleep(0.5)
+            if tool == "hypofuzz" and b"\nProcess Process-" in log.read_bytes():
+                break  # its worker has died of an exception; the hub waits for ever
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if not (found := list(place.glob("*.done"))):
+            if tool == "hypofuzz":
+                why = log.read_text().strip().rpartition("\n")[2]
+                print(f"{project.root.name}: HypoFuzz has ended: {why}", flush=True)
+                return {"edges": 0, "cpu_s": 0.0, "failed": [], "error": why}
             raise SystemExit(f"{tool}, {project.root.name}: {log.read_text()}")
         return dict(json.loads(found[0].read_text()))
 

@@ -59,6 +59,7 @@ class PytestSession:
                 f"pytest is not installed for target.python ({sys.executable}), needed to collect"
                 f" {names[0]}: python -m pip install pytest"
             )
+        _check_version()
         self._current: Any = None
         recorder = _Recorder()
         os.environ.pop("PYTEST_ADDOPTS", None)
@@ -100,6 +101,19 @@ class PytestSession:
             current, self._current = self._current, None
             with contextlib.suppress(Exception):  # a failure is no finding of the next test
                 current.ihook.pytest_runtest_teardown(item=current, nextitem=following)
+
+
+def _check_version() -> None:
+    """Raise :class:`CannotStart` if pytest is too old."""
+    import pytest
+
+    version = pytest.__version__
+    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTEST:
+        oldest = ".".join(map(str, OLDEST_PYTEST))
+        raise CannotStart(
+            f"pytest {version} of target.python ({sys.executable}) is too old to collect suites;"
+            f" install {oldest} or newer"
+        )
 
 
 class _Recorder:
