@@ -131,6 +131,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/corpus": CORPUS,
     "fuzztui/sync": SYNC,
     "fuzztui/merge": MERGE,
+    "fuzztui/scaffold": (
+        "tests/scaffold",
+        "tests/cli/test_cli_init.py",
+        "tests/e2e/test_init_run.py",
+    ),
+    "fuzztui/doctor": ("tests/doctor", "tests/hosts", "tests/cli/test_cli_doctor.py"),
     "fuzztui/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,

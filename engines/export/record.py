@@ -140,8 +140,14 @@ class _Recorder:
             "module": module,
             "name": name,
             "class": type_name(type(error)),
+            "bases": [".".join(filter(None, base)) for base in _bases(type(error))],
             "message": message,
         }
+
+
+def _bases(kind: type[BaseException]) -> list[tuple[str, str]]:
+    """The class of an exception and those that it inherits from, if they can be imported."""
+    return [found for base in kind.__mro__ if (found := importable(base))]
 
 
 def _message(error: BaseException) -> str | None:

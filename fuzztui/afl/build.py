@@ -75,12 +75,12 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
     shown = "".join(f"\n  {line}" for line in telling_lines(lines))
     room = "" if _NO_ROOM.search("\n".join(lines)) is None else _where_room_is_needed(directory)
     raise SupervisorError(
-        f"target.build: failed with exit status {status}:{shown}\n{room}{_missing_runtime(lines)}"
+        f"target.build: failed with exit status {status}:{shown}\n{room}{missing_runtime(lines)}"
         f"the complete output is in {directory.with_suffix('.log')}"
     )
 
 
-def _missing_runtime(lines: Iterable[str]) -> str:
+def missing_runtime(lines: Iterable[str]) -> str:
     """Return which package has the sanitizer runtime that clang did not find, as a line; "" if it
     is not that.
     """

@@ -41,6 +41,10 @@ def _terminate(_signum: int, _frame: FrameType | None) -> None:
 
 
 def _run(argv: list[str]) -> int:
+    if argv[:1] == ["complete-words"]:  # a shell waits: nothing of what follows is imported
+        from fuzztui.cli.completing import complete
+
+        return complete(argv[1:])
     # Imported here, not above: this takes 0.2 s, in which Ctrl-C must not print a traceback.
     from fuzztui.cli import damage
     from fuzztui.cli.output import FAILED, CliError, say

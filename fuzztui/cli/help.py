@@ -39,6 +39,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("run", "run --headless"),
         ),
         CommandHelp(
+            "init",
+            (("[PATH]", "find what to fuzz there, write a campaign file"),),
+            ("init", "init --yes --start", "init --function mylib:parse --print"),
+        ),
+        CommandHelp(
             "test",
             (("[TESTS...]", "fuzz all Hypothesis tests there in one campaign"),),
             ("test tests/", "test tests/test_a.py::test_b --headless --budget 10m"),
@@ -47,6 +52,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             "check",
             ((f"[{CAMPAIGN}]", "report errors of a file with line and key"),),
             ("check campaign.toml", "check campaign.toml --notify"),
+        ),
+        CommandHelp(
+            "doctor",
+            (("", "report what this machine lacks, with remedies"),),
+            ("doctor", "doctor --json"),
         ),
         CommandHelp(
             "hosts",
@@ -286,6 +296,21 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             "config",
             (("[--keys]", "check your keys, theme and columns; list the keys"),),
             ("config", "config --keys"),
+        ),
+        CommandHelp(
+            "completion",
+            (("bash|zsh|fish", "print the shell's completion of these commands"),),
+            ("completion bash",),
+        ),
+        CommandHelp(
+            "help",
+            (("[COMMAND]", "explain a command, like COMMAND --help"),),
+            ("help score", "help corpus why"),
+        ),
+        CommandHelp(
+            "man",
+            (("", "print the man page"),),
+            ("man",),
         ),
     ),
 }

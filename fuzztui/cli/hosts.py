@@ -9,15 +9,12 @@ import json
 from fuzztui.base.text import several
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.places import HostPlace, address_problem, parse_host, places
+from fuzztui.cli.finding_lines import finding_lines
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import load_file
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.hosts.check import HostReport, check_hosts
-
-_STATE = 9
-_WHAT = 14
-"""Columns of a line's state, and of what it is about."""
 
 
 def check_all(options: argparse.Namespace) -> int:
@@ -64,9 +61,5 @@ def _given(texts: list[str]) -> tuple[HostPlace, ...]:
 def _shown(report: HostReport) -> str:
     place = report.place
     state = "ready" if report.is_ready else "not ready"
-    lines = [f"{place.name} ({place.address or 'this machine'}): {state}"]
-    for finding in report.findings:
-        lines.append(f"  {finding.state:<{_STATE}}{finding.what:<{_WHAT}}{finding.text}")
-        if finding.advice:
-            lines.append(f"  {'':<{_STATE + _WHAT}}-> {finding.advice}")
-    return "\n".join(lines)
+    head = f"{place.name} ({place.address or 'this machine'}): {state}"
+    return "\n".join([head, *finding_lines(report.findings)])

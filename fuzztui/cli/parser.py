@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,7 +18,16 @@ from fuzztui.cli.host_options import HOSTS_WORDS, add_hosts
 from fuzztui.cli.input_options import add_minimise, add_repro
 from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
 from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_export, add_metrics
-from fuzztui.cli.project_options import add_check, add_config, add_samples, add_schema, add_themes
+from fuzztui.cli.project_options import (
+    add_check,
+    add_completion,
+    add_config,
+    add_doctor,
+    add_init,
+    add_samples,
+    add_schema,
+    add_themes,
+)
 from fuzztui.cli.report_options import add_compare, add_report
 from fuzztui.cli.running_options import (
     add_attach,
@@ -55,19 +64,20 @@ class _Parser(argparse.ArgumentParser):
 def parse(argv: list[str]) -> argparse.Namespace:
     """Parse the arguments; ``options.command`` is the function that carries out the command."""
     if argv and (name := _FORMER.get(argv[0], argv[0])) in _COMMANDS:
-        rest = argv[1:]
-        prog, add = f"fuzztui {name}", _COMMANDS[name]
-        if rest and rest[0] in (words := _WORDS.get(name, {})):
-            prog, add, rest = f"{prog} {rest[0]}", words[rest[0]], rest[1:]
-        parser = _Parser(
-            prog=prog,
-            description=described(name),
-            epilog=examples(name),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        parser.set_defaults(command=add(parser))
+        rest, word = argv[1:], ""
+        if rest and rest[0] in _WORDS.get(name, {}):
+            word, *rest = rest
+        parser = _command_parser(name, word)
         # Intermixed parsing rejects arguments that begin with a dash, even after "--".
         return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
+    parser = _file_parser()
+    if argv and _WORD.fullmatch(argv[0]):
+        _refuse_word(parser, argv[0], argv[1:])
+    return parser.parse_args(argv or ["--help"])
+
+
+def _file_parser() -> _Parser:
+    """Return the parser of ``fuzztui FILE``."""
     parser = _Parser(
         prog="fuzztui",
         description=DESCRIPTION,
@@ -76,9 +86,56 @@ def parse(argv: list[str]) -> argparse.Namespace:
         usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
     parser.set_defaults(command=add_run(parser))
-    if argv and _WORD.fullmatch(argv[0]):
-        _refuse_word(parser, argv[0], argv[1:])
-    return parser.parse_args(argv or ["--help"])
+    return parser
+
+
+def _command_parser(name: str, word: str = "") -> _Parser:
+    """Return the parser of a command; ``word``: its second word, if that has its own options."""
+    parser = _Parser(
+        prog=f"fuzztui {name} {word}".rstrip(),
+        description=described(name),
+        epilog=examples(name),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = _WORDS[name][word] if word else _COMMANDS[name]
+    parser.set_defaults(command=add(parser))
+    return parser
+
+
+def parsers() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """Yield all parsers with the command and its second word; of ``fuzztui FILE`` both are ""."""
+    yield "", "", _file_parser()
+    for name in _COMMANDS:
+        for word in _WORDS.get(name, {}) or [""]:
+            yield name, word, _command_parser(name, word)
+
+
+def _add_help(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui help``; return the command."""
+    parser.add_argument(
+        "topic",
+        metavar="COMMAND",
+        nargs="?",
+        choices=list(_COMMANDS),
+        help="the command to explain",
+    )
+    parser.add_argument("word", metavar="WORD", nargs="?", help="its second word: corpus why")
+
+    def show(options: argparse.Namespace) -> int:
+        words = [word for word in (options.topic, options.word) if word]
+        if options.word and options.word not in _WORDS.get(options.topic, {}):
+            words = words[:1]
+        parse([*words, "--help"])
+        raise AssertionError("--help ends the process")
+
+    return show
+
+
+def _add_man(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui man``; return the command."""
+    from fuzztui.cli import man
+
+    return lambda options: man.print_page(parsers())
 
 
 def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) -> None:
@@ -101,6 +158,7 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
 
 
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
+    "init": add_init,
     "run": add_run_project,
     "test": add_test,
     "attach": add_attach,
@@ -129,11 +187,15 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "repro": add_repro,
     "minimise": add_minimise,
     "check": add_check,
+    "doctor": add_doctor,
     "hosts": add_hosts,
     "samples": add_samples,
     "schema": add_schema,
     "themes": add_themes,
     "config": add_config,
+    "completion": add_completion,
+    "help": _add_help,
+    "man": _add_man,
 }
 
 

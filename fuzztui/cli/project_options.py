@@ -3,8 +3,54 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from fuzztui.cli.arguments import Run, add_campaign, add_set
+
+
+def add_init(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui init``; return the command."""
+    from fuzztui.cli import init
+
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        type=Path,
+        nargs="?",
+        default=Path(),
+        help="the directory of the project (default: the current one)",
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="ask nothing: the best target, the default answers"
+    )
+    parser.add_argument(
+        "--function", metavar="MODULE:NAME", help="the function or test to fuzz; or FILE.py:NAME"
+    )
+    parser.add_argument(
+        "--command",
+        dest="program",
+        metavar="COMMAND",
+        help="the AFL++ program to fuzz: './prog @@'; @@: the input file, without it: stdin",
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PYTHON",
+        type=Path,
+        help="the project's interpreter; default: that of its virtual environment",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="the name of the campaign file, in PATH (default: campaign.toml)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--print", action="store_true", help="print the campaign file; write nothing, ask nothing"
+    )
+    how.add_argument("--start", action="store_true", help="start the campaign without asking")
+    return init.init
 
 
 def add_check(parser: argparse.ArgumentParser) -> Run:
@@ -27,6 +73,22 @@ def add_check(parser: argparse.ArgumentParser) -> Run:
     )
     add_set(parser)
     return check.check
+
+
+def add_completion(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui completion``; return the command."""
+    from fuzztui.cli import completion
+
+    parser.add_argument("shell", choices=list(completion.SCRIPTS), help="the shell")
+    return completion.completion
+
+
+def add_doctor(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui doctor``; return the command."""
+    from fuzztui.cli import doctor
+
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return doctor.doctor
 
 
 def add_samples(parser: argparse.ArgumentParser) -> Run:

@@ -47,7 +47,7 @@ def _how_to_run(parser: argparse.ArgumentParser, command: Run | None = None) -> 
     how.add_argument("--detach", action="store_true", help="start the campaign and return at once")
     parser.add_argument("--json", action="store_true", help="with --headless: print JSON lines")
     add_theme(parser)
-    parser.add_argument("--version", action="version", version=f"fuzztui {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"fuzztui {__version__}")
     return command or run.run
 
 

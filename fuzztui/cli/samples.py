@@ -69,7 +69,9 @@ def campaign_or_project(file: Path | None) -> Path:
         return file
     if (found := find_pyproject(Path.cwd())) is None:
         raise CliError(
-            f"name a campaign file: there is no pyproject.toml in {Path.cwd()} or above it", USAGE
+            "name a campaign file, or write one with fuzztui init: there is no pyproject.toml in "
+            f"{Path.cwd()} or above it",
+            USAGE,
         )
     say(f"using {found}")
     return found

@@ -15,6 +15,16 @@ from fuzztui.base.ssh import users_ssh
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.schema import AFL
+from fuzztui.doctor.findings import (
+    FAILED,
+    OK,
+    WARNING,
+    MachineFinding,
+    disk_finding,
+    judged,
+    kernel_findings,
+    size_text,
+)
 from fuzztui.hosts.bundle import HostProcess, open_host, python_of
 from fuzztui.hosts.facts import CHECKS
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
@@ -22,15 +32,12 @@ from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import RUNS, host_run, shipment
 
-OK, WARNING, FAILED = "ok", "warning", "failed"
-
 AT_ONCE: Final = 8
 """Hosts that are checked at the same time: a jump host's sshd refuses more at once."""
 
 _CLOCK_S: Final = 5.0
 """Seconds by which clocks may differ without a warning."""
 
-_LEAST_DISK: Final = 1 << 30
 _LEAST_MEMORY: Final = 256 << 20
 """Free memory that one instance needs, roughly: less is a warning."""
 
@@ -39,22 +46,12 @@ _TARGET_S: Final = 300.0
 """Seconds for importing the target over there."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostFinding:
-    """One line about a host: what was looked at, its state, and what to do (``advice``)."""
-
-    what: str
-    state: str
-    text: str
-    advice: str = ""
-
-
 @dataclass(slots=True)
 class HostReport:
     """What was found out about one host."""
 
     place: HostPlace
-    findings: list[HostFinding] = field(default_factory=list)
+    findings: list[MachineFinding] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     """The host's own answer, for ``--json``."""
 
@@ -65,7 +62,9 @@ class HostReport:
 
     def add(self, what: str, state: str, text: str, advice: str = "") -> None:
         """Add a line; what comes from the host is escaped."""
-        self.findings.append(HostFinding(what, state, visible(text)[:1000], visible(advice)[:1000]))
+        self.findings.append(
+            MachineFinding(what, state, visible(text)[:1000], visible(advice)[:1000])
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON data."""
@@ -195,25 +194,29 @@ def _texts(value: Any) -> dict[str, str]:
 
 def machine_findings(
     place: HostPlace, clock_s: float, facts: Mapping[str, Any], kind: str
-) -> Iterator[HostFinding]:
+) -> Iterator[MachineFinding]:
     """Yield what a host's facts about itself mean."""
     text = _texts(facts)
     cores, load = whole(facts.get("cores")), real(facts.get("load"))
-    yield _finding(
+    yield judged(
         "cores",
         f"{cores}, load {load:.1f}, for {several(place.instances, 'instance')}",
         "" if place.instances <= cores else f"give it at most {cores} instances: each uses a core",
     )
     free, total = whole(facts.get("memory_free")), whole(facts.get("memory"))
-    yield _finding(
+    yield judged(
         "memory",
-        f"{_size(free)} free of {_size(total)}",
+        f"{size_text(free)} free of {size_text(total)}",
         ""
         if free >= _LEAST_MEMORY * place.instances
         else "give it fewer instances, or end what uses the memory there",
     )
-    yield from _disk(facts, text)
-    yield _finding(
+    yield disk_finding(
+        facts,
+        "free space there, or set another path for this host",
+        'set another path for this host: [hosts] "ADDRESS" = { path = "/data/fuzz" }',
+    )
+    yield judged(
         "clock",
         f"{clock_s:+.1f} s",
         ""
@@ -224,63 +227,18 @@ def machine_findings(
         yield from _afl(facts, text)
 
 
-def _finding(what: str, text: str, advice: str) -> HostFinding:
-    """A line that is a warning if there is something to do."""
-    return HostFinding(what, WARNING if advice else OK, visible(text), visible(advice))
-
-
-def _disk(facts: Mapping[str, Any], text: Mapping[str, str]) -> Iterator[HostFinding]:
-    path, free = text.get("path", ""), whole(facts.get("disk_free"))
-    if facts.get("writable") is not True:
-        existing = text.get("existing", path)
-        yield HostFinding(
-            "disk",
-            FAILED,
-            visible(f"{path}: nothing can be made in {existing}"),
-            'set another path for this host: [hosts] "ADDRESS" = { path = "/data/fuzz" }',
-        )
-        return
-    yield _finding(
-        "disk",
-        f"{_size(free)} free of {_size(whole(facts.get('disk')))} at {path}",
-        "" if free >= _LEAST_DISK else "free space there, or set another path for this host",
-    )
-
-
-def _afl(facts: Mapping[str, Any], text: Mapping[str, str]) -> Iterator[HostFinding]:
+def _afl(facts: Mapping[str, Any], text: Mapping[str, str]) -> Iterator[MachineFinding]:
     afl = _texts(facts.get("afl"))
     if not afl.get("path"):
-        yield HostFinding(
+        yield MachineFinding(
             "afl++",
             FAILED,
             "afl-fuzz is not on PATH there",
             "install AFL++ (Debian: apt install afl++)",
         )
         return
-    yield HostFinding("afl++", OK, visible(f"{afl.get('version') or 'unknown'}, {afl['path']}"))
-    pattern = text.get("core_pattern", "")
-    yield _finding(
-        "core_pattern",
-        pattern or "unknown",
-        "crashes may be taken for hangs: echo core | sudo tee /proc/sys/kernel/core_pattern"
-        if pattern.startswith("|")
-        else "",
-    )
-    governor = text.get("governor", "")
-    if governor:
-        yield _finding(
-            "governor",
-            governor,
-            ""
-            if governor == "performance"
-            else "slower than need be: sudo cpupower frequency-set -g performance",
-        )
-
-
-def _size(size: int) -> str:
-    if size < 0:
-        return "unknown"
-    return f"{size / (1 << 30):.1f} GB" if size >= 1 << 30 else f"{size >> 20} MB"
+    yield MachineFinding("afl++", OK, visible(f"{afl.get('version') or 'unknown'}, {afl['path']}"))
+    yield from kernel_findings(text.get("core_pattern", ""), text.get("governor", ""))
 
 
 # ---------------------------------------------------------------------------- the visit

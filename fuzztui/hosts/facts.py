@@ -6,20 +6,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import psutil
-
 from fuzztui.afl.launcher import afl_version
-from fuzztui.base.cpus import usable_cpus
-from fuzztui.base.files import read_if_regular
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError, Unfit
 from fuzztui.campaign.schema import AFL
+from fuzztui.doctor.facts import machine_facts
 from fuzztui.hosts.receive import campaign_here
 from fuzztui.inprocess.ask import ready
 
@@ -27,8 +22,6 @@ CHECKS: Final = "~/.cache/fuzztui/check"
 """The directory of what is shipped for a check only; each check removes its own."""
 
 _MISSING_MODULE = re.compile(r"No module named '([A-Za-z0-9_]+)")
-_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-_CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 _LIBRARIES_S: Final = 10
 _ELF: Final = b"\x7fELF"
 _MACHINE: Final = slice(18, 20)
@@ -46,46 +39,13 @@ def host_facts(run: Path, body: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(text, str):
         found["target"] = _target(run, text)
     else:
-        found = _machine(Path(str(body.get("path") or run)).expanduser())
+        found = machine_facts(Path(str(body.get("path") or run)).expanduser())
         if body.get("engine") == AFL:
             fuzzer = shutil.which("afl-fuzz") or ""
             found["afl"] = {"path": fuzzer, "version": afl_version(fuzzer) if fuzzer else ""}
     if body.get("remove") is True and run.parent == Path(CHECKS).expanduser() and run.name != "..":
         shutil.rmtree(run, ignore_errors=True)
     return found
-
-
-def _machine(path: Path) -> dict[str, Any]:
-    memory = psutil.virtual_memory()
-    there = _existing(path)
-    disk = shutil.disk_usage(there)
-    return {
-        "python": sys.executable,
-        "machine": os.uname().machine,
-        "wall": time.time(),
-        "cores": usable_cpus(),
-        "load": round(os.getloadavg()[0], 2),
-        "memory": memory.total,
-        "memory_free": memory.available,
-        "path": str(path),
-        "disk": disk.total,
-        "disk_free": disk.free,
-        "writable": there.is_dir() and os.access(there, os.W_OK | os.X_OK),
-        "existing": str(there),
-        "core_pattern": _line(_CORE_PATTERN),
-        "governor": _line(_GOVERNOR),
-    }
-
-
-def _existing(path: Path) -> Path:
-    """The path, or the nearest directory above it that exists."""
-    while not os.path.lexists(path) and path != path.parent:
-        path = path.parent
-    return path
-
-
-def _line(path: Path) -> str:
-    return (read_if_regular(path, 200) or b"").decode(errors="replace").strip()
 
 
 def _target(run: Path, text: str) -> dict[str, Any]:

@@ -125,7 +125,8 @@ def test_benchmarks_take_the_options_that_the_documents_show(command, tmp_path):
     assert done.returncode == 99, done.stderr
 
 
-VALUES = {"FILE": "c.toml", "CAMPAIGN": "c.toml", "RUN": "run", "DIR": "out", "ID": "main/3",
+VALUES = {"COMMAND": "score", "MODULE:NAME": "m:f", "PATH": "project",
+          "FILE": "c.toml", "CAMPAIGN": "c.toml", "RUN": "run", "DIR": "out", "ID": "main/3",
           "FINDING": "main/crashes/id:000000", "LOG": "log", "OUT": "small", "N": "2", "S": "1",
           "TIME": "10s", "K/N": "1/2", "NAME": "eq-to-ne",
           "COLUMN": "applied", "SELECTION": "operator=math", "TYPE": "int", "SOURCE": "a.c",

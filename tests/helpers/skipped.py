@@ -22,6 +22,9 @@ PACKAGES = (
     (r"util-linux|unshare", "util-linux"),
     (r"iproute2", "iproute2"),
     (r"nftables", "nftables"),
+    (r"groff", "groff"),
+    (r"\bzsh\b", "zsh"),
+    (r"\bfish\b", "fish"),
 )
 """By what a reason to skip mentions: Debian's packages."""
 

@@ -231,6 +231,11 @@ READ_NO_LOG = {
     "hosts",
     "ci",
     "cluster",
+    "init",
+    "doctor",
+    "completion",
+    "help",
+    "man",
 }
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of
 the run that it starts. ``test`` is tried in tests/suites."""

@@ -11,7 +11,8 @@ from mutated import mutated
 from rich.cells import cell_len
 from turnlog import midway, on_target
 
-from fuzztui.tui.base.ascii import replacement, wants_ascii
+from fuzztui.base.terminals import wants_ascii
+from fuzztui.tui.base.ascii import replacement
 from fuzztui.wire import events as ev
 
 

@@ -8,7 +8,6 @@ the original, so the layout is the same.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -16,9 +15,6 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.scrollbar import ScrollBarRender
-
-VARIABLE = "FUZZTUI_ASCII"
-"""Environment variable: 1 draws in ASCII, 0 never does; otherwise the locale decides."""
 
 _GLYPHS = {
     "…": "~", "⏎": "$", "→": ">", "←": "<", "↑": "^", "↓": "v", "⇄": "=", "⇧": "^", "⌫": "<",
@@ -37,26 +33,6 @@ UNKNOWN = "?"
 
 _TOP_DOTS, _BOTTOM_DOTS = 0x1B, 0xE4
 """The upper two and the lower two rows of dots of a braille character."""
-
-
-def wants_ascii(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal can probably not show more than ASCII.
-
-    True for a locale that is set to another encoding than UTF-8, and for the Linux console, whose
-    font has no braille. Without any locale true is not assumed: most terminals show UTF-8.
-    """
-    choice = environment.get(VARIABLE, "")
-    if choice in ("0", "1"):
-        return choice == "1"
-    if environment.get("TERM") == "linux":
-        return True
-    everything, characters, language = (
-        environment.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG")
-    )
-    if characters == "C.UTF-8" and language in ("C", "POSIX"):
-        characters = ""  # Python itself sets LC_CTYPE to this if the locale is C (PEP 538)
-    locale = (everything or characters or language).lower()
-    return bool(locale) and "utf-8" not in locale and "utf8" not in locale
 
 
 class _Replacements(dict[int, str]):

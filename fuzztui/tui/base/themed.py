@@ -33,7 +33,8 @@ from textual.strip import Strip
 from textual.widget import AwaitMount
 from textual.widgets import Input
 
-from fuzztui.tui.base.ascii import AsciiFilter, WholeCells, wants_ascii
+from fuzztui.base.terminals import wants_ascii
+from fuzztui.tui.base.ascii import AsciiFilter, WholeCells
 from fuzztui.tui.base.background_query import BackgroundQuery
 from fuzztui.tui.base.palette import Palette, fallbacks, to_textual
 from fuzztui.tui.base.terminal import TerminalDriver

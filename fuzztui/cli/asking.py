@@ -1,0 +1,44 @@
+"""Questions on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from fuzztui.base.text import visible
+from fuzztui.cli.output import USAGE, CliError
+
+
+class Asking:
+    """Asks, or takes the default answers."""
+
+    def __init__(self, defaults: bool, output: TextIO) -> None:
+        """``defaults``: take the default answer of every question; ``output``: for messages."""
+        self._output = output
+        terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+        self.asks = terminal and not defaults
+        self.possible = terminal or defaults
+        """Whether there are answers at all."""
+
+    def tell(self, text: str) -> None:
+        """Print a message; what comes from files is escaped."""
+        print(visible(text, lines=True), file=self._output, flush=True)
+
+    def ask(self, question: str, default: str) -> str:
+        """Return the answer, or ``default`` for an empty one. Raises :class:`CliError`."""
+        if not self.asks:
+            return default
+        shown = f" [{default}]" if default else ""
+        try:
+            return input(f"{question}{shown}: ").strip() or default
+        except (EOFError, UnicodeDecodeError):
+            self.tell("")
+            raise CliError("no answer: nothing was written", USAGE) from None
+
+    def agree(self, question: str, *, default: bool = True) -> bool:
+        """Ask for yes or no."""
+        while True:
+            answer = self.ask(f"{question} [{'Y/n' if default else 'y/N'}]", "").lower()
+            if answer in ("", "y", "yes", "n", "no"):
+                return answer.startswith("y") if answer else default
+            self.tell("  y or n, please")

@@ -1,0 +1,392 @@
+"""``fuzztui init``: find what a project has to fuzz, and write its first campaign file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.text import listed
+from fuzztui.campaign import CampaignError
+from fuzztui.campaign.rundir import SupervisorError, Unfit
+from fuzztui.cli.asking import Asking
+from fuzztui.cli.init_files import checked, paths_of, write_draft
+from fuzztui.cli.output import DONE, USAGE, CliError, say
+from fuzztui.cli.progress import Counter, Waiting
+from fuzztui.scaffold.files import CampaignDraft, relative
+from fuzztui.scaffold.inputs import seeds_in
+from fuzztui.scaffold.interpreters import ProjectPython, project_pythons
+from fuzztui.scaffold.native import (
+    NativeTarget,
+    builds,
+    instrumented_programs,
+    seed_folder,
+    takes_file,
+)
+from fuzztui.scaffold.proposals import draft_for, propose
+from fuzztui.scaffold.python_targets import EITHER, PythonTarget, python_targets
+from fuzztui.scaffold.tree import (
+    PythonFile,
+    imports_of,
+    package_files,
+    parsed,
+    python_files,
+    requested_packages,
+    source_root,
+)
+
+_OFFERED: Final = 12
+"""Targets in the first list."""
+
+_TRIED: Final = 5
+"""Targets that are tried without asking, until one can start."""
+
+_FILE: Final = "campaign.toml"
+_SAMPLES: Final = (
+    b"",
+    b"a",
+    b"0123456789",
+    b'{"a": [1, "b"]}\n',
+    b"<a>b</a>",
+    b"\x89PNG\r\n\x1a\n",
+)
+_REFERENCE: Final = re.compile(r"[\w./-]+:[A-Za-z_][\w.]*")
+
+
+@dataclass(slots=True)
+class Project:
+    """What was found in the directory."""
+
+    folder: Path
+    python: ProjectPython
+    files: list[PythonFile] = field(default_factory=list)
+    functions: list[PythonTarget] = field(default_factory=list)
+    natives: list[NativeTarget] = field(default_factory=list)
+
+    @property
+    def targets(self) -> list[PythonTarget | NativeTarget]:
+        """All that could be fuzzed, the best first."""
+        programs = [native for native in self.natives if not native.build]
+        makes = [native for native in self.natives if native.build]
+        return [*programs, *self.functions, *makes]
+
+    @property
+    def name(self) -> str:
+        """The name of its campaign: the directory's, without a version."""
+        plain = re.sub(r"[-_]v?\d+(\.\d+)*.*$", "", self.folder.name)
+        return re.sub(r"[^\w.-]+", "-", plain).strip("-.") or "campaign"
+
+
+def init(options: argparse.Namespace) -> int:
+    """Find targets, ask which one, try it, write the files, check them, offer to start."""
+    folder = Path(os.path.abspath(options.path))  # noqa: PTH100 - links stay as the user has them
+    if not folder.is_dir():
+        raise CliError(f"{options.path}: is not a directory; name that of a project", USAGE)
+    asking = Asking(options.yes or options.print, sys.stderr if options.print else sys.stdout)
+    chosen = bool(options.function or options.program)
+    if not asking.possible and not chosen:
+        raise CliError(
+            "init asks what to fuzz, but there is no terminal: give --yes (the best target), or "
+            "--function MODULE:NAME",
+            USAGE,
+        )
+    file = folder / (options.output or _FILE)
+    if file.parent != folder or file.suffix != ".toml" or file.name == "pyproject.toml":
+        raise CliError(
+            f"-o {options.output}: give the name of a .toml file, which is written to {folder}",
+            USAGE,
+        )
+    project = _look(folder, options.python, asking)
+    draft = _draft(project, file, options, asking)
+    if options.print:
+        print(draft.text(), end="")
+        if draft.harness:
+            say(f"with {listed([p.name for p in paths_of(draft, file)[1:]])} next to it")
+        return DONE
+    _write(draft, file, asking, force=options.force)
+    shown = relative(file, Path.cwd())
+    start = options.start or (asking.asks and asking.agree("Start it now?"))
+    command = f"fuzztui {shlex.quote(shown)}"
+    if not start:
+        say(f"start it: {command}")
+        return DONE
+    print(f"$ {command}", flush=True)
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "fuzztui", shown])
+
+
+# --------------------------------------------------------------------------- looking
+
+
+def _look(folder: Path, given: Path | None, asking: Asking) -> Project:
+    """Read the project's files, and find its interpreter. Raises :class:`CliError`."""
+    asking.tell(f"Looking at {folder}")
+    python = _python(folder, given)
+    asking.tell(f"  interpreter: {python.path}, Python {python.version_text} ({python.origin})")
+    files = list(python_files(folder))
+    modules = {file.module.partition(".")[0] for file in files if file.module}
+    if not modules and python.packages is not None:
+        names = requested_packages(python.packages) if python.origin != "fuzztui's own" else []
+        for name in names:
+            files += package_files(python.packages, name)
+        modules = set(names)
+    natives = [*instrumented_programs(folder), *builds(folder)]
+    project = Project(folder, python, files, python_targets(files), natives)
+    if modules:
+        asking.tell(f"  modules: {listed(sorted(modules))}")
+    return project
+
+
+def _python(folder: Path, given: Path | None) -> ProjectPython:
+    if given is not None:
+        from fuzztui.scaffold.interpreters import asked
+
+        python = asked(Path(os.path.abspath(given)), "--python")  # noqa: PTH100
+        if python.problem:
+            raise CliError(f"--python {given}: {python.problem}", USAGE)
+        return python
+    for python in project_pythons(folder, os.environ):
+        if not python.problem:
+            return python
+        say(f"{python.path} ({python.origin}) {python.problem}: not used")
+    raise CliError("no interpreter can run engines; name one with --python", USAGE)
+
+
+# -------------------------------------------------------------------------- choosing
+
+
+def _draft(
+    project: Project, file: Path, options: argparse.Namespace, asking: Asking
+) -> CampaignDraft:
+    """Choose a target and fill a draft; instead of one that cannot start the next one is tried."""
+    unfit: list[str] = []
+    while True:
+        target = _target(project, options, asking, unfit)
+        if isinstance(target, NativeTarget):
+            draft = _native(project, target, options, asking)
+        else:
+            draft = _python_draft(project, target, file, asking)
+        try:
+            with Waiting() as waiting:
+                checked(draft, file, waiting)
+        except Unfit as e:
+            problem = f"{_described(target)}: {e}{_mend(str(e), project.python)}"
+        except CampaignError as e:
+            problem = f"{_described(target)}: {'; '.join(p.text for p in e.problems)}"
+        except SupervisorError as e:
+            problem = f"{_described(target)}: {e}"
+        else:
+            return draft
+        unfit.append(_described(target))
+        last = len(unfit) >= min(_TRIED, len(project.targets)) and not asking.asks
+        if options.function or options.program or last:
+            raise CliError(f"{problem}; nothing was written", USAGE)
+        say(problem)
+
+
+def _described(target: PythonTarget | NativeTarget) -> str:
+    return target.what if isinstance(target, NativeTarget) else target.reference
+
+
+def _mend(problem: str, python: ProjectPython) -> str:
+    missing = re.search(r"No module named '(\w+)", problem)
+    if not missing:
+        return ""
+    command = f"{shlex.quote(str(python.path))} -m pip install {missing[1]}"
+    return f"; install it: {command}, or name another interpreter with --python"
+
+
+def _target(
+    project: Project, options: argparse.Namespace, asking: Asking, unfit: Sequence[str]
+) -> PythonTarget | NativeTarget:
+    if options.program:
+        return NativeTarget(options.program, options.program)
+    if options.function:
+        return _named(project, options.function)
+    targets = project.targets
+    if not targets and not asking.asks:
+        raise CliError(
+            f"{project.folder}: found nothing to fuzz: no function of one text or bytes, no @given "
+            "test, no program that AFL++ has instrumented, no Makefile or such; name a target: "
+            "--function MODULE:NAME, or --command './prog @@'",
+            USAGE,
+        )
+    if not asking.asks:
+        return next(target for target in targets if _described(target) not in unfit)
+    shown = targets[:_OFFERED]
+    asking.tell("\nWhat should be fuzzed?" if shown else "\nFound nothing that could be fuzzed.")
+    for number, target in enumerate(shown, 1):
+        asking.tell(f"  {number:>2}  {_line(target)}")
+    if len(targets) > len(shown):
+        asking.tell(f"      and {len(targets) - len(shown)} more: name one")
+    choice = " a number," if shown else ""
+    question = f"Type{choice} MODULE:FUNCTION, or a command such as './prog @@'"
+    while True:
+        answer = asking.ask(question, "1" if shown else "")
+        if answer.isdecimal() and 1 <= int(answer) <= len(shown):
+            return shown[int(answer) - 1]
+        if _REFERENCE.fullmatch(answer):
+            return _named(project, answer)
+        if answer and not answer.isdecimal():
+            return NativeTarget(answer, answer)
+        asking.tell(f"  1 to {len(shown)}, please" if shown else "  a name, please")
+
+
+def _line(target: PythonTarget | NativeTarget) -> str:
+    if isinstance(target, PythonTarget):
+        return f"{target.reference + target.signature:<44}{target.where}"
+    if target.build:
+        return f"{target.what:<44}build it for AFL++"
+    return f"{target.what:<44}instrumented by AFL++"
+
+
+def _named(project: Project, reference: str) -> PythonTarget:
+    """Return the found target of that name, or one that is not known more closely."""
+    for target in project.functions:
+        if reference in (target.reference, f"{target.module}:{target.name}"):
+            return target
+    if not _REFERENCE.fullmatch(reference):
+        raise CliError(f"{reference!r} is not MODULE:FUNCTION, or FILE.py:FUNCTION", USAGE)
+    module, _, name = reference.partition(":")
+    if module.endswith(".py"):
+        return _in_file(project, module, name)
+    package = module
+    if not any(f.module.partition(".")[0] == package.partition(".")[0] for f in project.files):
+        places = project.python.packages
+        if places is not None and package:
+            project.files += package_files(places, package.partition(".")[0])
+            for target in python_targets(project.files):
+                if reference in (f"{target.module}:{target.name}", target.reference):
+                    return target
+    return PythonTarget(reference, "", "", EITHER, 0, module=package, name=name)
+
+
+def _in_file(project: Project, file: str, name: str) -> PythonTarget:
+    """Return a function of a file: of a module of the project, or of a harness or test."""
+    relative_path = os.path.normpath(file)
+    for known in project.files:
+        if known.module and os.path.normpath(known.relative) == relative_path:
+            return _named(project, f"{known.module}:{name}")
+    modules = {known.module.partition(".")[0] for known in project.files if known.module}
+    tree = parsed(project.folder / file)
+    imported = imports_of(tree) & modules if tree is not None else set()
+    package = min(imported, default="")
+    return PythonTarget(f"{file}:{name}", "", "", EITHER, 0, module=package, name=name)
+
+
+# ----------------------------------------------------------------------- a Python target
+
+
+def _python_draft(
+    project: Project, target: PythonTarget, file: Path, asking: Asking
+) -> CampaignDraft:
+    own = project.python.origin == "fuzztui's own"
+    base = file.parent
+    python = "" if own else relative(project.python.path, base)
+    root = relative(source_root(project.folder), base)
+    path = [] if root == "." else [root]
+    path += ["."] if path and target.is_test else []  # tests are not below src
+    draft = draft_for(target, target.package or project.name, python, path)
+    if target.is_test or target.kind_of_input:
+        return draft
+    seeds = seeds_in(project.files, target.name)
+    line = Counter()
+    asking.tell(f"\nTrying {target.reference} in a child process:")
+    try:
+        proposal = propose(
+            target,
+            draft,
+            files=project.files,
+            seeds=seeds,
+            file=file,
+            progress=lambda done, of: line.show("  inputs", done, of),
+        )
+    except (CampaignError, SupervisorError) as e:
+        line.clear()
+        asking.tell(f"  it cannot be run: {e}")
+        return draft  # the check finds the reason, and names the key
+    finally:
+        line.clear()
+    for text in proposal.shown:
+        asking.tell(f"  {text}")
+    if proposal.with_generator is None:
+        return proposal.draft
+    asking.tell(f"  {proposal.generator_text}")
+    question = "Most inputs are invalid. Use that generator, in a file that you can extend?"
+    return proposal.with_generator if asking.agree(question) else proposal.draft
+
+
+# ----------------------------------------------------------------------- a program
+
+
+def _native(
+    project: Project, target: NativeTarget, options: argparse.Namespace, asking: Asking
+) -> CampaignDraft:
+    command = options.program or target.program
+    remarks = []
+    if target.build:
+        if not command and not asking.asks:
+            raise CliError(
+                f"{target.what}: does not name the program that it builds; give --command "
+                "'./PROGRAM @@' (@@: the input file; without it the input is stdin)",
+                USAGE,
+            )
+        command = asking.ask("The program that the build makes, @@ for the input file", command)
+        remarks.append("Try the build: fuzztui check FILE --build")
+    try:
+        words = shlex.split(command)
+    except ValueError as e:
+        raise CliError(f"the command {command!r}: {e}; nothing was written", USAGE) from None
+    if not words:
+        raise CliError("the command is empty; nothing was written", USAGE)
+    if len(words) == 1 and not target.build:
+        program = project.folder / words[0]
+        reads = takes_file(program, _SAMPLES)
+        if reads is None:
+            remarks.append("Not known: whether the program reads stdin, or a file: add '@@' then.")
+        elif reads:
+            words.append("@@")
+        asking.tell(f"  input: {'a file, @@' if '@@' in words else 'stdin'}")
+    keys: dict[str, object] = {"command": words}
+    if target.build:
+        keys["build"] = target.build
+    folder = seed_folder(project.folder)
+    draft = CampaignDraft(
+        project.name,
+        "afl",
+        keys,
+        seed_paths=[folder] if folder else [],
+        seeds=[] if folder else [d for d in _SAMPLES if d],
+        remarks=remarks,
+    )
+    if folder:
+        asking.tell(f"  seeds: {folder}")
+    return draft
+
+
+# ---------------------------------------------------------------------------- writing
+
+
+def _write(draft: CampaignDraft, file: Path, asking: Asking, *, force: bool) -> None:
+    """Write the files, after asking for those that exist. Raises :class:`CliError`."""
+    paths = paths_of(draft, file)
+    existing = [path for path in paths if os.path.lexists(path)]
+    if existing and not force:
+        names = listed([relative(path, Path.cwd()) for path in existing])
+        exist = "exists" if len(existing) == 1 else "exist"
+        if not asking.asks:
+            raise CliError(f"{names} {exist}: --force replaces, -o FILE writes another", USAGE)
+        if not asking.agree(f"{names} {exist}. Replace?", default=False):
+            raise CliError("nothing was written; -o FILE writes another file", USAGE)
+    elif asking.asks:
+        asking.tell(f"\n{draft.text()}")
+        names = listed([relative(path, Path.cwd()) for path in paths])
+        if not asking.agree(f"Write {names}?"):
+            raise CliError("nothing was written", USAGE)
+    write_draft(draft, file)
+    say(f"wrote {listed([relative(path, Path.cwd()) for path in paths])}: it is valid")

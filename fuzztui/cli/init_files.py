@@ -1,0 +1,77 @@
+"""The files of a first campaign: check a draft of them, write them all or none."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from fuzztui.base.atomic import publish_text, replace_bytes
+from fuzztui.base.files import temporary_directory
+from fuzztui.campaign import load, refuse_idle_keys
+from fuzztui.campaign.extras import refuse_missing_extras
+from fuzztui.campaign.schema import AFL
+from fuzztui.inprocess.ask import ready
+from fuzztui.scaffold.files import HARNESS, SEEDS, CampaignDraft
+
+
+def paths_of(draft: CampaignDraft, file: Path) -> list[Path]:
+    """Return what the draft would write: the campaign file first."""
+    paths = [file]
+    if draft.harness:
+        paths.append(file.parent / HARNESS)
+    if draft.seeds:
+        paths.append(file.parent / SEEDS)
+    return paths
+
+
+def checked(
+    draft: CampaignDraft, file: Path, progress: Callable[[str], None] = lambda text: None
+) -> None:
+    """Check a draft as ``fuzztui check`` would. Raises CampaignError, SupervisorError.
+
+    The other files are written to a temporary directory for that.
+    """
+    with temporary_directory() as folder:
+        other = Path(folder)
+        if draft.seeds:
+            (other / SEEDS).mkdir()
+            draft = replace(draft, seeds=(), seed_paths=[str(other / SEEDS)])
+        if draft.harness:
+            (other / HARNESS).write_text(draft.harness)
+            draft = draft.with_target(generator=f"{other / HARNESS}:generate")
+        loaded = load(file, text=draft.text())
+        refuse_idle_keys(loaded)
+        refuse_missing_extras(loaded)
+        if loaded.campaign.kind != AFL:
+            ready(loaded.campaign, progress)
+
+
+def write_draft(draft: CampaignDraft, file: Path) -> None:
+    """Write all files; if that fails or is interrupted, none of the new ones stays."""
+    new = [path for path in paths_of(draft, file) if not path.exists()]
+    with _all_or_none(new):
+        if draft.seeds:
+            folder = file.parent / SEEDS
+            folder.mkdir(exist_ok=True)
+            for number, data in enumerate(draft.seeds):
+                replace_bytes(folder / f"{number:02}", data)
+        if draft.harness:
+            publish_text(file.parent / HARNESS, draft.harness)
+        publish_text(file, draft.text())
+        load(file)
+
+
+@contextlib.contextmanager
+def _all_or_none(new: list[Path]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        for path in new:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        raise

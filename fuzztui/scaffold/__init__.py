@@ -1,0 +1,1 @@
+"""``fuzztui init``: what a project has to fuzz, and the files of its first campaign."""

@@ -1,0 +1,100 @@
+"""Inputs for a trial, and seeds: the literals that a project's tests pass to a function."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from fuzztui.scaffold.tree import PythonFile
+
+_MAX_SEEDS: Final = 150
+"""Literals that are tried; some are names and messages."""
+_MAX_SEED_BYTES: Final = 4096
+_MAX_TOKENS: Final = 200
+_MAX_TOKEN: Final = 24
+
+GENERIC: Final = (
+    b"", b"a", b"1", b"0.5", b"-1", b"a b", b"a,b;c", b"[]", b"{}", b'{"a": [1, 2.5, null]}', b"()",
+    b"a=1&b=2", b"key = value\n", b"key: value\n", b"# title\n\n* text\n", b"<a b='c'>d</a>",
+    b"a.b[0]", b"2024-02-29T12:30:00Z", b"http://a.example/b?c=d#e", b"1.2.3", b"'a'", b"\x00\xff",
+    b"\n",
+)  # fmt: skip
+"""Short inputs of common formats."""
+
+_READS: Final = re.compile(r"parse|loads?$|decode|compile|tokeni[sz]e|search")
+_PIECE: Final = re.compile(r"\w+|\s+|[^\w\s]+")
+
+
+def seeds_in(files: Iterable[PythonFile], name: str) -> list[bytes]:
+    """Return literals that tests pass to functions: first those to a function of that name.
+
+    Then those to anything called parse, load, ..., then others. Not all are valid inputs.
+    """
+    tiers: tuple[dict[bytes, None], ...] = ({}, {}, {})
+    last = name.rpartition(".")[2]
+    for file in files:
+        if not file.is_test:
+            continue
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                called = str(getattr(node.func, "attr", getattr(node.func, "id", "")))
+                data = _bytes(node.args[0].value)
+                if data is None or not 0 < len(data) <= _MAX_SEED_BYTES:
+                    continue
+                tier = 0 if called == last else 1 if _READS.search(called.lower()) else 2
+                tiers[tier][data] = None
+    ordered = [sorted(tier, key=lambda data: (len(data), data)) for tier in tiers]
+    return list(dict.fromkeys(data for tier in ordered for data in tier))[:_MAX_SEEDS]
+
+
+def _bytes(value: object) -> bytes | None:
+    if isinstance(value, str):
+        return (
+            value.encode("utf-8", "surrogatepass") if value.isprintable() or "\n" in value else None
+        )
+    return value if isinstance(value, bytes) else None
+
+
+def mutated(seeds: Sequence[bytes], count: int, rng: random.Random) -> list[bytes]:
+    """Return inputs as a fuzzer makes them: parts removed, repeated, overwritten, joined."""
+    found = []
+    for _ in range(count):
+        data = bytearray(rng.choice(seeds))
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            at = rng.randrange(len(data) + 1)
+            end = min(len(data), at + rng.randrange(1, 5))
+            kind = rng.randrange(4)
+            if kind == 0:
+                del data[at:end]
+            elif kind == 1:
+                data[at:at] = data[at:end] * rng.randrange(1, 3)
+            elif kind == 2:
+                data[at:end] = bytes(rng.randrange(32, 127) for _ in range(end - at or 1))
+            else:
+                other = rng.choice(seeds)
+                data[at:] = other[rng.randrange(len(other) + 1) :]
+        found.append(bytes(data))
+    return found
+
+
+def tokens(files: Iterable[PythonFile], package: str, seeds: Sequence[bytes]) -> list[str]:
+    """Return fragments of which valid inputs may be made: of seeds, and strings of the package."""
+    found: dict[str, int] = {}
+    for data in seeds:
+        for piece in _PIECE.findall(data.decode("utf-8", "replace")):
+            found[piece] = found.get(piece, 0) + 3
+    for file in files:
+        if file.is_test or file.module.partition(".")[0] != package:
+            continue
+        documents = {id(node.value) for node in ast.walk(file.tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(file.tree):
+            value = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(value, bytes):
+                value = value.decode("latin-1")
+            if isinstance(value, str) and value.isprintable() and id(node) not in documents:
+                found[value] = found.get(value, 0) + 1
+    usable = [token for token in found if 0 < len(token) <= _MAX_TOKEN]
+    return sorted(usable, key=lambda token: (-found[token], len(token), token))[:_MAX_TOKENS]

@@ -1,0 +1,267 @@
+"""Find what a Python project has to fuzz: functions of one input, and Hypothesis tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from fuzztui.scaffold.tree import PythonFile, imports_of
+
+TEXT, BYTES, EITHER, TYPED = "text", "bytes", "either", "typed"
+"""What a function takes; EITHER: not annotated, or annotated as both."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonTarget:
+    """A function or test that could be fuzzed."""
+
+    reference: str
+    """The value of ``target.function``."""
+    where: str
+    """File and line."""
+    signature: str
+    takes: str
+    score: int
+    kind_of_input: str = ""
+    """For TYPED: the reference of the argument's type."""
+    is_test: bool = False
+    module: str = ""
+    name: str = ""
+
+    @property
+    def package(self) -> str:
+        """The top-level package that is tested or called; "": unknown."""
+        return self.module.partition(".")[0]
+
+
+_VERBS: Final = (
+    (re.compile(r"(parse|loads?|decode|from_?(string|bytes|str|json|text)|unmarshal)$"), 50),
+    (re.compile(r"(parse|load|decode|from|unpack|deserial|compile|tokeni[sz]e|lex)(_|s?$)"), 40),
+    (re.compile(r"(parse|decode|unpack|deseriali[sz]e|tokeni[sz]e|unquote|unescape)"), 30),
+    (re.compile(r"(read|scan|validate|convert|normali[sz]e|split|match|is_valid|to_)"), 15),
+)
+_HARMFUL: Final = re.compile(
+    r"(^|_)(remove|rm|delete|del|unlink|write|save|dump|send|upload|download|post|put|exec|eval"
+    r"|system|run|spawn|kill|shell|install|connect|open|main|exit|rmtree|fetch|import|print)s?(_|$)"
+)
+"""Names of functions that are not offered: running them on random inputs may do harm."""
+
+_NAMES: Final = {
+    "data": EITHER, "string": TEXT, "text": TEXT, "s": TEXT, "source": TEXT, "src": TEXT,
+    "expression": TEXT, "expr": TEXT, "buf": BYTES, "buffer": BYTES, "raw": EITHER,
+    "value": EITHER, "content": EITHER, "contents": EITHER, "line": TEXT, "input": EITHER,
+    "doc": EITHER, "xml": TEXT, "document": EITHER, "payload": EITHER, "body": EITHER,
+    "stream": EITHER, "markup": TEXT, "html": TEXT, "url": TEXT, "uri": TEXT, "query": TEXT,
+    "sql": TEXT, "json": TEXT, "css": TEXT, "timestr": TEXT, "version": TEXT, "pattern": TEXT,
+    "template": TEXT, "code": TEXT, "b": BYTES, "markdown": TEXT, "yaml": TEXT, "toml": TEXT,
+    "bytes": BYTES, "header": EITHER, "token": EITHER, "selector": TEXT, "spec": TEXT,
+    "requirement_string": TEXT, "instring": TEXT, "inp": EITHER,
+}  # fmt: skip
+"""Usual names of parameters without annotation, and what they stand for."""
+
+_CONTAINERS: Final = frozenset(
+    {
+        "Callable",
+        "Iterable",
+        "Iterator",
+        "Sequence",
+        "Mapping",
+        "list",
+        "List",
+        "dict",
+        "Dict",
+        "tuple",
+        "Tuple",
+        "set",
+        "Set",
+        "Type",
+        "IO",
+        "TextIO",
+        "BinaryIO",
+        "Path",
+        "PathLike",
+    }
+)
+"""Annotations of which a text is only a part."""
+
+_DECORATED: Final = {"staticmethod", "classmethod", "cache", "lru_cache", "deprecated", "wraps"}
+_PLAIN: Final = {"int", "float", "bool", "complex", "object", "None", "Any", "type"}
+
+
+def python_targets(files: Iterable[PythonFile]) -> list[PythonTarget]:
+    """Return functions and tests of the files, the best first."""
+    files = list(files)
+    packages = {file.module.partition(".")[0] for file in files if file.module}
+    public = _exports(files)
+    found: dict[str, PythonTarget] = {}
+    for file in files:
+        for target in _tests(file, packages) if file.is_test else _functions(file):
+            better = _by_public_name(target, public)
+            known = found.get(better.reference)
+            if known is None or known.score < better.score:
+                found[better.reference] = better
+    return sorted(found.values(), key=lambda t: (-t.score, len(t.reference), t.reference))
+
+
+def _exports(files: Iterable[PythonFile]) -> dict[tuple[str, str], str]:
+    """Return by module and name the package that has the name, too: its public place."""
+    found: dict[tuple[str, str], str] = {}
+    for file in files:
+        if not file.is_package or not file.module:
+            continue
+        for node in file.tree.body:
+            if isinstance(node, ast.ImportFrom):
+                origin = file.absolute(node)
+                for alias in node.names:
+                    name = alias.asname or alias.name
+                    if name == alias.name:
+                        found.setdefault((origin, name), file.module)
+    return found
+
+
+def _by_public_name(target: PythonTarget, public: dict[tuple[str, str], str]) -> PythonTarget:
+    top, _, rest = target.name.partition(".")
+    package = public.get((target.module, top))
+    if target.is_test or package is None or package.count(".") >= target.module.count("."):
+        return target
+    reference = f"{package}:{top}{'.' * bool(rest)}{rest}"
+    return replace(target, reference=reference, score=target.score + 15 + _private(target.module))
+
+
+def _private(module: str) -> int:
+    return 25 if any(part.startswith("_") for part in module.split(".")) else 0
+
+
+# ------------------------------------------------------------------------- functions
+
+
+def _functions(file: PythonFile) -> Iterator[PythonTarget]:
+    classes = {node.name for node in file.tree.body if isinstance(node, ast.ClassDef)}
+    for node in file.tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield from _function(file, node, "", classes)
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef):
+                    kinds = _decorators(method) & {"staticmethod", "classmethod"}
+                    if kinds:
+                        yield from _function(file, method, node.name, classes)
+
+
+def _function(
+    file: PythonFile, node: ast.FunctionDef, owner: str, classes: set[str]
+) -> Iterator[PythonTarget]:
+    decorators = _decorators(node)
+    if node.name.startswith("_") or _HARMFUL.search(node.name) or decorators - _DECORATED:
+        return
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    if "classmethod" in decorators:
+        arguments = arguments[1:]
+    needed = len(arguments) - len(node.args.defaults)
+    keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    if needed != 1 or any(default is None for _, default in keywords):
+        return
+    parameter = arguments[0]
+    takes, kind = _takes(file, parameter, classes)
+    if not takes:
+        return
+    score = next((points for verb, points in _VERBS if verb.match(node.name.lower())), 0)
+    if takes != TYPED and parameter.annotation is None:
+        if not score and parameter.arg not in ("data", "text", "string", "source"):
+            return
+        score += 10
+    elif takes == TYPED:
+        score -= 5
+    else:
+        score += 20
+    name = f"{owner}.{node.name}" if owner else node.name
+    score -= _private(file.module) + 3 * file.module.count(".") + 5 * bool(owner)
+    if file.is_package and "." not in file.module:
+        score += 15
+    annotation = f": {ast.unparse(parameter.annotation)}" if parameter.annotation else ""
+    yield PythonTarget(
+        f"{file.module}:{name}",
+        f"{file.relative}:{node.lineno}",
+        f"({parameter.arg}{annotation})",
+        takes,
+        score,
+        kind,
+        module=file.module,
+        name=name,
+    )
+
+
+def _takes(file: PythonFile, parameter: ast.arg, classes: set[str]) -> tuple[str, str]:
+    """Return what a parameter takes, and the reference of its type; "" if no input fits."""
+    if parameter.annotation is None:
+        return _NAMES.get(parameter.arg.lower().strip("_"), ""), ""
+    names = {n.id for n in ast.walk(parameter.annotation) if isinstance(n, ast.Name)}
+    names |= {n.attr for n in ast.walk(parameter.annotation) if isinstance(n, ast.Attribute)}
+    if isinstance(parameter.annotation, ast.Constant):
+        names |= set(re.findall(r"\w+", str(parameter.annotation.value)))
+    if names & _CONTAINERS:
+        return "", ""
+    if "path" in parameter.arg.lower() or "file" in parameter.arg.lower():
+        return "", ""
+    texts, blocks = (
+        "str" in names or "AnyStr" in names,
+        bool(names & {"bytes", "bytearray", "AnyStr", "ReadableBuffer", "Buffer", "memoryview"}),
+    )
+    if texts or blocks:
+        return (EITHER if texts and blocks else TEXT if texts else BYTES), ""
+    if len(names) != 1 or names & _PLAIN:
+        return "", ""
+    (name,) = names
+    if name in classes:
+        return TYPED, f"{file.module}:{name}"
+    for node in file.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module != "typing":
+            for alias in node.names:
+                origin = file.absolute(node)
+                own = origin.partition(".")[0] == file.module.partition(".")[0]
+                if (alias.asname or alias.name) == name and own and name[:1].isupper():
+                    return TYPED, f"{origin}:{alias.name}"
+    return "", ""
+
+
+def _decorators(node: ast.FunctionDef) -> set[str]:
+    found = set()
+    for decorator in node.decorator_list:
+        of = decorator.func if isinstance(decorator, ast.Call) else decorator
+        found.add(of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "?"))
+    return found
+
+
+# ------------------------------------------------------------------------------ tests
+
+
+def _tests(file: PythonFile, packages: set[str]) -> Iterator[PythonTarget]:
+    """Yield the tests with ``@given``."""
+    package = _tested(file, packages)
+    for node in file.tree.body:
+        owner, functions = "", [node]
+        if isinstance(node, ast.ClassDef):
+            owner, functions = f"{node.name}.", list(node.body)
+        for function in functions:
+            if isinstance(function, ast.FunctionDef) and "given" in _decorators(function):
+                yield PythonTarget(
+                    f"{file.importable or file.relative}:{owner}{function.name}",
+                    f"{file.relative}:{function.lineno}",
+                    "(@given)",
+                    TYPED,
+                    45,
+                    is_test=True,
+                    module=package,
+                    name=f"{owner}{function.name}",
+                )
+
+
+def _tested(file: PythonFile, packages: set[str]) -> str:
+    """Return which package of the project a test imports; the only one if that is unclear."""
+    tested = imports_of(file.tree) & packages
+    if tested:
+        return min(tested)
+    return min(packages) if len(packages) == 1 else ""

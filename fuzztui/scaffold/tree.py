@@ -1,0 +1,187 @@
+"""The Python files of a project: modules, tests, and their syntax trees. Nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.files import read_if_regular
+
+_MAX_FILES: Final = 4_000
+_MAX_BYTES: Final = 1 << 20
+_SKIPPED: Final = frozenset(
+    {
+        "node_modules",
+        "build",
+        "dist",
+        "doc",
+        "docs",
+        "example",
+        "examples",
+        "site-packages",
+        "__pycache__",
+        "runs",
+        "scripts",
+        "benchmark",
+        "benchmarks",
+    }
+)
+_TESTS: Final = frozenset(("test", "tests", "testing"))
+_NO_MODULES: Final = frozenset(
+    {"setup", "conftest", "noxfile", "tasks", "fabfile", "fuzztui_harness"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFile:
+    """A file of a project with its syntax tree."""
+
+    path: Path
+    relative: str
+    """The path below the project."""
+    module: str
+    """The name by which it is imported; "" for a test."""
+    tree: ast.Module
+    is_package: bool = False
+    importable: str = ""
+    """Of a test in a package of tests: its module, as relative imports need it."""
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it is a test, or a helper of tests."""
+        return not self.module
+
+    def absolute(self, imported: ast.ImportFrom) -> str:
+        """Return the full name of the module that an import names."""
+        if not imported.level:
+            return imported.module or ""
+        parts = self.module.split(".")
+        parts = parts[: len(parts) - imported.level + self.is_package]
+        return ".".join(filter(None, [*parts, imported.module or ""]))
+
+
+def source_root(project: Path) -> Path:
+    """Return the directory from which the project's modules are imported."""
+    source = project / "src"
+    return source if any(source.glob("*/__init__.py")) or any(source.glob("*.py")) else project
+
+
+def python_files(project: Path) -> Iterator[PythonFile]:
+    """Yield the modules and tests of a project; files that cannot be parsed are left out."""
+    root = source_root(project)
+    for path in _walk(project):
+        relative = path.relative_to(project)
+        is_test = bool(_TESTS & set(relative.parts[:-1])) or _names_test(path.name)
+        inside = root in path.parents
+        if not is_test and (not inside or not _is_module(path, root)):
+            continue
+        if (tree := parsed(path)) is not None:
+            module = "" if is_test else _module(path.relative_to(root))
+            package = _test_package(path, project) if is_test else ""
+            is_package = path.name == "__init__.py"
+            yield PythonFile(path, str(relative), module, tree, is_package, package)
+
+
+def _test_package(path: Path, project: Path) -> str:
+    """Return the module of a test below folders that are packages, all of them; else ""."""
+    parts = path.relative_to(project).with_suffix("").parts
+    folders = [project.joinpath(*parts[:n]) for n in range(1, len(parts))]
+    fits = folders and all((folder / "__init__.py").is_file() for folder in folders)
+    return ".".join(parts) if fits and all(map(str.isidentifier, parts)) else ""
+
+
+def package_files(packages: Path, name: str) -> Iterator[PythonFile]:
+    """Yield the modules of an installed package; ``packages``: where it is installed."""
+    single = packages / f"{name}.py"
+    paths = [single] if single.is_file() else list(_walk(packages / name))
+    for path in paths:
+        relative = path.relative_to(packages)
+        if _TESTS & set(relative.parts) or not _is_module(path, packages):
+            continue
+        if (tree := parsed(path)) is not None:
+            yield PythonFile(path, str(path), _module(relative), tree, path.name == "__init__.py")
+
+
+def requested_packages(packages: Path) -> list[str]:
+    """Return the top-level modules of packages that a user installed by name, not dependencies."""
+    names: list[str] = []
+    for info in sorted(packages.glob("*.dist-info")):
+        distribution = info.name.split("-")[0].lower()
+        if not (info / "REQUESTED").exists() or distribution in ("pip", "setuptools", "fuzztui"):
+            continue
+        record = (read_if_regular(info / "RECORD", _MAX_BYTES) or b"").decode(errors="replace")
+        tops = {line.split(",")[0].split("/")[0] for line in record.splitlines()}
+        names += sorted(
+            top.removesuffix(".py")
+            for top in tops
+            if top.removesuffix(".py").isidentifier() and not top.startswith("_")
+        )
+    return names
+
+
+def _walk(top: Path) -> Iterator[Path]:
+    found = 0
+    for folder, folders, files in os.walk(top):
+        here = Path(folder)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in _SKIPPED
+            and not name.endswith(".egg-info")
+            and not (here / name / "pyvenv.cfg").exists()
+        )
+        for name in sorted(files):
+            if name.endswith(".py"):
+                yield here / name
+                found += 1
+                if found >= _MAX_FILES:
+                    return
+
+
+def _names_test(name: str) -> bool:
+    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+
+
+def _is_module(path: Path, root: Path) -> bool:
+    parts = path.relative_to(root).with_suffix("").parts
+    if not all(part.isidentifier() for part in parts) or parts[0] in _NO_MODULES:
+        return False
+    if parts[-1] in ("__main__", "conftest"):
+        return False
+    # Scripts in a folder that is no package cannot be imported by a dotted name.
+    return len(parts) == 1 or (root / parts[0] / "__init__.py").is_file()
+
+
+def _module(relative: Path) -> str:
+    parts = relative.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(tree: ast.Module) -> set[str]:
+    """Return the top-level names of the modules that a file imports."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def parsed(path: Path) -> ast.Module | None:
+    """Return the syntax tree of a file; None if it has none."""
+    text = read_if_regular(path, _MAX_BYTES)
+    if text is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None

@@ -1,0 +1,87 @@
+"""Programs for AFL++, and builds that make one."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from fuzztui.scaffold.native import (
+    builds,
+    instrumented_programs,
+    is_instrumented,
+    seed_folder,
+    takes_file,
+)
+
+BUILDS = {
+    "Makefile": ("all:\n\t$(CC) -o tool tool.c\n", "./tool"),
+    "CMakeLists.txt": ("add_executable(tool a.c)\nadd_executable( tool_fuzz b.c)\n", "./tool_fuzz"),
+    "meson.build": ("executable('tool', 'a.c')\n", "./tool"),
+    "configure": ("#!/bin/sh\n", ""),
+    "configure.ac": ("AC_INIT\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_a_build_and_the_program_that_it_names(name, tmp_path):
+    text, program = BUILDS[name]
+    (tmp_path / name).write_text(text)
+    assert list(builds(tmp_path)) == []  # there is no C source
+    (tmp_path / "a.c").touch()
+    (found,) = builds(tmp_path)
+    assert (found.what, found.program) == (name, program)
+    assert "$CC" in found.build or name == "meson.build"  # meson reads CC from the environment
+
+
+def test_autotools_name_their_programs_in_makefile_am(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "Makefile.am").write_text("bin_PROGRAMS = tool\n")
+    (tmp_path / "src" / "a.c").touch()
+    (tmp_path / "configure.ac").touch()
+    (tmp_path / "configure").touch()
+    (found,) = builds(tmp_path)
+    assert found.program == "./src/tool"
+
+
+def test_seeds_of_a_project(tmp_path):
+    assert seed_folder(tmp_path) == ""
+    (tmp_path / "tests" / "data").mkdir(parents=True)
+    assert seed_folder(tmp_path) == ""
+    (tmp_path / "tests" / "data" / "a.png").write_bytes(b"x")
+    assert seed_folder(tmp_path) == "tests/data"
+
+
+def test_a_plain_program_is_not_instrumented(tmp_path):
+    shutil.copy("/bin/true", tmp_path / "true")
+    (tmp_path / "script").write_text("#!/bin/sh\n# __AFL_SHM_ID\n")
+    (tmp_path / "script").chmod(0o755)
+    assert list(instrumented_programs(tmp_path)) == []
+
+
+CODE = """
+#include <stdio.h>
+int main(int argc, char **argv) {
+  FILE *f = %s;
+  if (!f) return 1;
+  int c = fgetc(f), n = 0;
+  while (c != EOF) {
+    if (c == 'a') n += 2; else if (c > 'z') n++; else if (c == '{') n = 0;
+    c = fgetc(f);
+  }
+  return n > 100;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("afl-cc"), reason="AFL++ is not installed")
+@pytest.mark.parametrize(("opened", "file"), [("stdin", False), ('fopen(argv[1], "r")', True)])
+def test_where_a_program_reads_its_input(opened, file, tmp_path):
+    (tmp_path / "a.c").write_text(CODE % opened)
+    subprocess.run(["afl-cc", "-o", "tool", "a.c"], cwd=tmp_path, check=True, capture_output=True)
+    (found,) = instrumented_programs(tmp_path)
+    assert found.program == "./tool"
+    assert is_instrumented(tmp_path / "tool")
+    subprocess.run(["strip", "tool"], cwd=tmp_path, check=True)
+    assert is_instrumented(tmp_path / "tool")
+    assert takes_file(tmp_path / "tool", [b"", b"a", b"{a}", b"~~"]) is file

@@ -1,0 +1,78 @@
+"""Inputs for a trial, drafts, and the harness that init writes."""
+
+import ast
+import random
+
+import pytest
+import tomli
+
+from fuzztui.engines.inputs.source import Source
+from fuzztui.scaffold.files import CampaignDraft, generator_of_tokens, relative, toml_value
+from fuzztui.scaffold.inputs import mutated, seeds_in, tokens
+from fuzztui.scaffold.tree import PythonFile
+
+
+def file(module: str, text: str) -> PythonFile:
+    return PythonFile(None, "", module, ast.parse(text))  # type: ignore[arg-type]
+
+
+def test_seeds_are_literals_of_tests_those_of_the_function_first():
+    tests = file("", "mod.compile('a.b')\nparse(b'xyz')\nother('zzz')\ncompile(name)\nf('\\x00')\n")
+    own = file("mod", "compile('not a test')\n")
+    assert seeds_in([own, tests], "compile") == [b"a.b", b"xyz", b"zzz"]
+
+
+def test_mutated_inputs_are_repeatable_and_different():
+    made = mutated([b"[1, 2]", b'{"a": 3}'], 50, random.Random(1))
+    assert made == mutated([b"[1, 2]", b'{"a": 3}'], 50, random.Random(1))
+    assert len(set(made)) > 30
+    mutated([b""], 50, random.Random(1))  # an empty seed has no parts
+
+
+def test_tokens_come_from_seeds_and_from_strings_of_the_package():
+    code = file("pkg.a", '"""Text that is no token."""\nKEYS = {"let": 1, "x" * 3: 2}\n')
+    other = file("other", "x = 'foreign'\n")
+    found = tokens([code, other], "pkg", [b"a.b[0]"])
+    assert {"a", ".", "b", "[", "0", "]", "let", "x"} <= set(found)
+    assert "foreign" not in found
+    assert not any("no token" in token for token in found)
+
+
+@pytest.mark.parametrize("as_bytes", [True, False])
+def test_the_generator_joins_tokens(as_bytes):
+    names: dict = {}
+    exec(generator_of_tokens(["a", "'\"\\", "é\n", "}"], as_bytes=as_bytes), names)
+    made = {names["generate"](Source(random.Random(n).randbytes(200), 200, bytes))
+            for n in range(20)}  # fmt: skip
+    assert len(made) > 10
+    assert {type(one) for one in made} == {bytes if as_bytes else str}
+
+
+def test_a_draft_is_toml_whatever_the_names_are():
+    evil = 'a"b\\c\n\x7fé#'
+    draft = CampaignDraft(
+        "n",
+        "zest",
+        {"function": "m:f", "include": [evil], "build": "one\ntwo"},
+        remarks=["one\ntwo"],
+        seed_paths=["seeds"],
+    )
+    data = tomli.loads(draft.text())
+    assert data["target"]["include"] == [evil]
+    assert data["target"]["build"] == "one\ntwo\n"
+    assert data["engine"] == {"kind": "zest", "instances": 2, "seeds": ["seeds"]}
+    assert tomli.loads(f"x = {toml_value([1, True, 'é'])}")["x"] == [1, True, "é"]
+
+
+def test_a_key_can_be_removed_from_a_draft():
+    draft = CampaignDraft("n", "zest", {"function": "m:f", "input": "text"})
+    assert draft.with_target(input=None, generator="g:h").target == {
+        "function": "m:f", "generator": "g:h",
+    }  # fmt: skip
+
+
+def test_links_of_an_interpreter_are_not_followed(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to("/usr/bin/python3")
+    assert relative(tmp_path / "bin" / "python", tmp_path) == "bin/python"
+    assert relative(tmp_path, tmp_path / "bin") == str(tmp_path)
