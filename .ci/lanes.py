@@ -30,7 +30,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # ---------------------------------------------------------------- tests of one feature
 AFL = ("tests/afl", "tests/triage", "tests/e2e/test_afl_*.py", "tests/e2e/test_first_afl.py")
-FUZZFIRST = ("tests/fuzzfirst", "tests/property/test_first_*.py", "tests/e2e/test_first_*.py")
+FUZZFIRST = (
+    "tests/fuzzfirst", "tests/property/test_first_*.py", "tests/e2e/test_first_*.py",
+    "tests/e2e/test_source_gcov.py",
+)  # fmt: skip
 ORACLE = ("tests/oracle", "tests/e2e/test_*_oracle.py")
 MINIMISE = ("tests/minimise", "tests/e2e/test_engine_minimise.py")
 MU2 = (
@@ -52,6 +55,7 @@ TARGETING = (
 SUITES = ("tests/engines/suite", "tests/suites", "tests/e2e/test_suite_*.py")
 PYTHON = (
     "tests/engines", "tests/inprocess", "tests/e2e/test_engine_*.py",
+    "tests/e2e/test_source_lines.py",
     "tests/e2e/test_stopping_targets.py", "tests/property/test_same_values.py",
 )  # fmt: skip
 """What all in-process engines have in common."""
@@ -129,6 +133,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/mutators": TEXT,
     "fuzztui/export": EXPORT,
     "fuzztui/corpus": CORPUS,
+    "fuzztui/gcov": ("tests/gcov", "tests/e2e/test_source_gcov.py"),
     "fuzztui/sync": SYNC,
     "fuzztui/merge": MERGE,
     "fuzztui/scaffold": (

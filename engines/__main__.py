@@ -124,7 +124,7 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
 
         return locate(spec, args.locate)
     if args.statements:
-        from fuzztui.engines.export.statements import print_statements
+        from fuzztui.engines.instrument.statements import print_statements
 
         return print_statements(args.statements)
     from fuzztui.engines.process.origin import code_of

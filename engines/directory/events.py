@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base import ranges
 from fuzztui.wire.codec import CodecError, decode_event, encode_event
 from fuzztui.wire.events import (
     CommandApplied,
@@ -18,11 +19,13 @@ from fuzztui.wire.events import (
     Event,
     FindingDescribed,
     GoalsUncovered,
+    LinesCovered,
     Message,
     MutantRuns,
     MutantsFound,
     MutantState,
     PropertyFigures,
+    SourceFile,
     TargetingStats,
 )
 
@@ -115,6 +118,12 @@ class ReportedEvents:
     """The last statistics of types; None: none were reported."""
     goals: dict[str, dict[str, Any]] | None = None
     """The uncovered goals by location, as last reported; None: none were reported."""
+    source_files: dict[str, str] = field(default_factory=dict)
+    """The hash of each source file, by path, as last reported."""
+    lines: dict[str, set[int]] = field(default_factory=dict)
+    """The covered statements of these files."""
+    branches: dict[str, set[int]] = field(default_factory=dict)
+    """The covered branches of these files, as their indexes."""
 
 
 def read_reported(file: Path) -> ReportedEvents:
@@ -163,9 +172,23 @@ def _note(reported: ReportedEvents, event: Event) -> None:
                 goals.pop(location, None)
             goals.update({at: row for at, row in event.left.items() if isinstance(row, dict)})
             reported.goals = goals
+        case SourceFile():
+            if reported.source_files.get(event.path) != event.sha:
+                reported.source_files[event.path] = event.sha
+                reported.lines.pop(event.path, None)
+                reported.branches.pop(event.path, None)
+        case LinesCovered():
+            _add_ranges(reported.lines, event.lines)
+            _add_ranges(reported.branches, event.branches)
         case MutantState():
             reported.mutants[event.id] = event
             if event.state == "killed":
                 reported.killed[event.id] = event
             elif event.state in ("pending", "alive"):
                 reported.killed.pop(event.id, None)
+
+
+def _add_ranges(to: dict[str, set[int]], more: dict[str, Any]) -> None:
+    for path, text in more.items():
+        if isinstance(text, str):
+            to.setdefault(path, set()).update(ranges.decode(text))

@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeVar
 
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import Limits
+from fuzztui.engines.execute.lines import LineRecorder
 from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
@@ -203,6 +204,13 @@ class Executor:
                 BaseException.with_traceback(error, None)
         used = self._used if data is self._built_of else form.used(data)
         return Execution(outcome, used, 0, value, error, matched, before, turns, unmade)
+
+    def traced(self, data: bytes, recorder: LineRecorder, patience: float) -> None:
+        """Execute one input without observers, and have its lines recorded."""
+        self._built_of = None  # the generator may be a part of the application
+        self.coverage.clear()
+        with recorder.recording():
+            self.call(data, patience=patience)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]

@@ -4,16 +4,18 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Final
+from typing import Final, Protocol
 
 from fuzztui.base.text import listed, several
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
@@ -46,6 +48,19 @@ class InstrumentedModule:
         return self.code.co_flags & _FUTURE
 
 
+class ImportRecorder(Protocol):
+    """Records executed lines (:class:`fuzztui.engines.execute.lines.LineRecorder`)."""
+
+    def add(self, file: str) -> None:
+        """Record lines of this file."""
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Record in the context."""
+
+    def suspended(self) -> AbstractContextManager[None]:
+        """Record nothing in the context."""
+
+
 class Application:
     """The modules under test, and the import finder that instruments them.
 
@@ -76,6 +91,8 @@ class Application:
         """The first instrumented code of each module."""
         self.fresh: Callable[[str], bool] = lambda name: True
         """Whether a module that was compiled before must be compiled again."""
+        self.lines: ImportRecorder | None = None
+        """Records the lines that run when modules are imported."""
         self.constants: dict[str, object] = {
             "cells": coverage.cells,
             "next": _NEXT_COUNT,
@@ -182,7 +199,18 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         file = self.get_filename(fullname)
-        return self._application.compile(fullname, file, self.get_data(file))
+        lines = self._application.lines
+        with lines.suspended() if lines is not None else contextlib.nullcontext():
+            return self._application.compile(fullname, file, self.get_data(file))
+
+    def exec_module(self, module: ModuleType) -> None:
+        lines = self._application.lines
+        if lines is None:
+            super().exec_module(module)
+            return
+        lines.add(self.get_filename(module.__name__))
+        with lines.recording():
+            super().exec_module(module)
 
 
 def is_below(name: str, packages: Iterable[str]) -> bool:

@@ -15,9 +15,9 @@ The order of calls is a contract that parts may rely on:
    the input goes to the corpus: it is run under all probes if the trial lacked some
    (:mod:`~fuzztui.engines.instrument.sparse`), trimmed if the engine wants this, run once more
    (do its edges vary?), saved to ``queue/``, learned by every feedback, then described in an
-   event. FAILURE or TIMEOUT: with a new signature, the input is run once more (is it flaky?),
-   described and saved. A second implementation, if any, runs on kept inputs or in each trial;
-   a difference is saved in the same way.
+   event, and run with its lines recorded. FAILURE or TIMEOUT: with a new signature, the input
+   is run once more (is it flaky?), described and saved. A second implementation, if any, runs on
+   kept inputs or in each trial; a difference is saved in the same way.
 7. ``journal.end``.
 
 Before step 1, modules that were imported late are registered. ``RecycleWorker`` ends the loop
@@ -58,6 +58,7 @@ from fuzztui.engines.instrument.sparse import SparseProbes
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
+from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.stages import Stage
 from fuzztui.wire.afl import entry_name
 from fuzztui.wire.commands import Command
@@ -133,6 +134,7 @@ class Loop:
         on_modules: Callable[[], None] = lambda: None,
         third_party: Callable[[], int] = lambda: 0,
         scope: Callable[[], str] = lambda: "",
+        lines: LineReports | None = None,
     ) -> None:
         """``on_modules`` is called between trials when modules were imported late.
 
@@ -140,6 +142,7 @@ class Loop:
 
         ``differential``: the differential oracle, if any. ``third_party`` returns the number of
         covered lines of libraries. ``scope`` returns the instrumentation scope, as text.
+        ``lines`` reports which entries cover which lines first; None: it is not reported.
         """
         self.parts = parts
         self.journal, self.store, self.log = journal, store, log
@@ -152,7 +155,7 @@ class Loop:
         self._frame_rules = frame_rules
         self._modules = len(edges.modules)
         self._on_modules, self._third_party, self._scope = on_modules, third_party, scope
-        self._confirm = confirm
+        self._confirm, self._lines = confirm, lines
         self._timeouts: dict[str, int] = {}
         """Timeouts by signature that are not saved as a hang."""
         self._due = 0
@@ -389,6 +392,18 @@ class Loop:
         counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
         self.describe(entry)
         self._show(str(number), execution.data)
+        self._report_lines(number, execution)
+
+    def _report_lines(self, entry: int, execution: Execution) -> None:
+        """Run an entry once more, with its lines recorded, and report what is new."""
+        lines = self._lines
+        if lines is None:
+            return
+        self.journal.again(time.monotonic_ns())
+        self.parts.executor.traced(execution.data, lines.recorder, max(1.0, self._confirm))
+        self.journal.judging()
+        self.parts.executor.fixture.check_limits()
+        lines.report(entry, execution.observed)
 
     def describe(self, entry: CorpusEntry) -> None:
         """Report an entry as an event."""
@@ -554,6 +569,8 @@ class Loop:
         self._modules = len(self.edges.modules)
         self._triage.files = self.edges.files()
         self.edges.save(self.store.write)
+        if self._lines is not None:
+            self._lines.on_modules()
         self._on_modules()
 
     # --------------------------------------------------------------------- restart
@@ -591,6 +608,8 @@ class Loop:
                     entry.favored = any(firsts)
                     entry.edges = self.parts.executor.coverage.count(execution.observed)
                     entry.valid = execution.outcome is Outcome.SUCCESS
+                    if self._lines is not None and self._lines.must_rerun:
+                        self._report_lines(number, execution)
                 else:
                     changed += 1
             parent = corpus.by_id.get(_source_of(name))

@@ -10,7 +10,7 @@ from one batch to the next; empty: none), ``modules`` (names whose files are rep
 reported), ``lines`` (a directory, or a list of files: executed lines of files in it are reported;
 empty: none).
 Prints JSON lines: ``loaded``, once; ``verdict``, ``words`` and ``answer`` with the input's number;
-and ``lines`` by file, each line once.
+and ``lines`` by file, each line once; with ``import`` those that ran on import.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Runner:
         except OSError as e:
             raise CannotStart(f"{edges}: {e.strerror or e}") from None
         say({"loaded": {name: _file_of(name) for name in request["modules"]}})
-        self._lines.report(say)
+        self._lines.report(lambda message: say({**message, "import": True}))
         self._start = self._at = 0
         """The first input of the present child, and the one after its last verdict."""
         self._well = True

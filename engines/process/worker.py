@@ -38,6 +38,7 @@ from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import high_copy
+from fuzztui.engines.execute.lines import LineRecorder
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.execute.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.findings.differential import DifferentialOracle
@@ -49,6 +50,7 @@ from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.control import ControlReader
+from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.loop import Loop, Parts
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 
@@ -142,8 +144,10 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     trace = _trace(spec.dir)
     constants = Constants()
     engine = importlib.import_module(spec.engine.module)
+    recorder = LineRecorder()
 
     def prepare(application: Application) -> object:
+        application.lines = recorder
         if spec.engine.constants:
             application.on_source = constants.add
         return engine.prepare(spec, application) if hasattr(engine, "prepare") else None
@@ -216,6 +220,8 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         update_tokens()
         parts.on_modules()
 
+    lines = LineReports(loaded.application, recorder, log, reported)
+    lines.on_modules()
     frame_rules = FrameRules(spec.sync_dir)
     loop = Loop(
         parts,
@@ -249,6 +255,7 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         on_modules=on_modules,
         third_party=watch.count if watch else lambda: 0,
         scope=lambda: "; ".join(scope_lines(loaded.application)),
+        lines=lines,
     )
     executor.guard.arm()
     loop.rebuild(reported, Unsafe(spec.dir).load())

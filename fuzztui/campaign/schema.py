@@ -539,6 +539,13 @@ AFL_TARGET = (
         once=True,
     ),
     Key(
+        "coverage",
+        "boolean",
+        "Run `build` once more, in the background and in a copy of `source`, with gcc --coverage, "
+        "and run each new queue entry in it: which lines are covered when, for the Source screen.",
+        default=False,
+    ),
+    Key(
         "cmplog",
         "program",
         'The same program, compiled with AFL_LLVM_CMPLOG=1; "0" if `command` already is. The path '

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from fuzztui.base.files import files_in
+from fuzztui.base.files import files_in, status
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -19,7 +20,12 @@ from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
 from fuzztui.export.coverage import Coverage, formatted, ranges
-from fuzztui.inprocess.executed import CoveredInput, executed_lines, instrumented_files
+from fuzztui.inprocess.executed import (
+    CoveredInput,
+    ExecutedLines,
+    executed_lines,
+    instrumented_files,
+)
 from fuzztui.model.state import State
 
 
@@ -34,6 +40,8 @@ def coverage(options: argparse.Namespace) -> int:
         raise CliError(f"{run.path}: coverage is for Python targets, not for afl", USAGE)
     entry = options.entry
     inputs = corpus_inputs(run, state)
+    if options.by_line:
+        return _by_line(campaign, run, inputs, options)
     if entry:
         file = _entry(run, entry)
         inputs = [i for i in inputs if i.file == file] or [CoveredInput(file, entry)]
@@ -97,6 +105,62 @@ def _measured(
     finally:
         progress.clear()
     return executed.coverage(root, over_time=options.over_time)
+
+
+def _by_line(
+    campaign: Campaign, run: RunDir, inputs: Sequence[CoveredInput], options: argparse.Namespace
+) -> int:
+    """Print, as JSON, the first and the smallest entry that execute each line.
+
+    The runner reports a line once, with the first input that executes it: the inputs run in the
+    order in which they were found, then the smallest first.
+    """
+    if options.entry or options.over_time or options.format or options.output:
+        raise CliError("--by-line prints JSON about all inputs, without other options", USAGE)
+    progress = Estimate(lines=options.progress)
+    sizes = {i.file: size_of(i.file) for i in inputs}
+    smallest_first = sorted(inputs, key=lambda i: (sizes[i.file], i.entry))
+
+    def run_again(order: Sequence[CoveredInput], before: int) -> ExecutedLines:
+        def show(done: int, _: int) -> None:
+            progress.show("inputs", before + done, 2 * len(inputs))
+
+        return executed_lines(campaign, run, files, order, show)
+
+    try:
+        files = instrumented_files(run, campaign)
+        by_time, by_size = run_again(inputs, 0), run_again(smallest_first, len(inputs))
+    except SupervisorError as e:
+        raise CliError(str(e)) from None
+    finally:
+        progress.clear()
+    first, smallest = by_time.first_inputs(), by_size.first_inputs()
+    print(json.dumps({"by_line": {
+        file: {
+            "statements": statements,
+            "first": [
+                [n, *((_key(i), max(0.0, i.t)) if i is not None else ("", 0.0))]
+                for n, i in sorted(first.get(file, {}).items())
+            ],
+            "smallest": [
+                [n, _key(i), sizes[i.file]]
+                for n, i in sorted(smallest.get(file, {}).items()) if i is not None
+            ],
+        }
+        for file, statements in by_time.statements.items()
+    }}))  # fmt: skip
+    return DONE
+
+
+def _key(entry: CoveredInput) -> str:
+    """The entry as screens name it: ``main/12``."""
+    return f"{entry.file.parent.parent.name}/{_id_of(entry.file.name)}"
+
+
+def size_of(file: Path) -> int:
+    """The size of a file in bytes; 0 if it is gone."""
+    found = status(file)
+    return 0 if found is None else found.st_size
 
 
 def _table(coverage: Coverage) -> Iterator[str]:

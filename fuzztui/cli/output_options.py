@@ -135,6 +135,14 @@ def add_coverage(parser: argparse.ArgumentParser) -> Run:
         help="how many lines were covered when, in the table or in JSON",
     )
     parser.add_argument(
+        "--by-line",
+        action="store_true",
+        help="JSON: for each line the first and the smallest entry that execute it",
+    )
+    parser.add_argument(
+        "--progress", action="store_true", help="with --by-line: messages about the progress"
+    )
+    parser.add_argument(
         "--root",
         metavar="DIR",
         type=Path,

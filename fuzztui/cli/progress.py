@@ -18,10 +18,14 @@ _SHOWN_FROM_S = 1.0
 
 
 class Counter:
-    """A progress line on stderr, if stderr is a terminal; rewritten at most ten times a second."""
+    """A progress line on stderr, if stderr is a terminal; rewritten at most ten times a second.
 
-    def __init__(self) -> None:
-        self._on = sys.stderr is not None and sys.stderr.isatty()
+    ``lines``: for a program that reads stderr, each time a line of its own, once a second.
+    """
+
+    def __init__(self, *, lines: bool = False) -> None:
+        self._lines = lines
+        self._on = sys.stderr is not None and (lines or sys.stderr.isatty())
         self._due = 0.0
 
     def show(self, what: str, done: int, of: int = 0) -> None:
@@ -31,17 +35,19 @@ class Counter:
     def show_text(self, text: str) -> None:
         """Show a text if an update is due."""
         if self._on and time.monotonic() >= self._due:
-            self._due = time.monotonic() + _EVERY_S
+            self._due = time.monotonic() + (1.0 if self._lines else _EVERY_S)
             self.show_now(text)
 
     def show_now(self, text: str) -> None:
         """Show a text at once."""
-        if self._on:
+        if self._lines:
+            say(text)
+        elif self._on:
             print(f"\r\x1b[K{visible(text)}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         """Clear the line."""
-        if self._on:
+        if self._on and not self._lines:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
@@ -55,8 +61,11 @@ def time_left(spent_s: float, done: int, left: int) -> str:
 class Estimate:
     """A :class:`Counter` for long work: shown after a second, with the estimated time left."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._counter = Counter()
+    def __init__(
+        self, monotonic: Callable[[], float] = time.monotonic, *, lines: bool = False
+    ) -> None:
+        """``lines``: as of :class:`Counter`."""
+        self._counter = Counter(lines=lines)
         self._monotonic = monotonic
         self._since = monotonic()
         self._done = -1

@@ -43,6 +43,8 @@ class ExecutedLines:
     """By file: the first line of the statement that a line belongs to."""
     others: LinesByFile = field(default_factory=dict)
     """Lines that ran after the last input ended."""
+    on_import: LinesByFile = field(default_factory=dict)
+    """Lines that ran before the first input."""
 
     def coverage(self, root: Path, *, over_time: bool = False) -> Coverage:
         """Return the coverage of all inputs; names are relative to ``root``, if below."""
@@ -58,6 +60,19 @@ class ExecutedLines:
                     before = total
         _add(until, self.others)
         return replace(self._coverage(until, root), growth=growth)
+
+    def first_inputs(self) -> dict[str, dict[int, CoveredInput | None]]:
+        """Return the first of the inputs by file and executed statement; None: it ran on import."""
+        found: dict[str, dict[int, CoveredInput | None]] = {}
+        known = {file: frozenset(lines) for file, lines in self.statements.items()}
+        pairs = [(None, self.on_import), *zip(self.inputs, self.by_input, strict=True)]
+        for each, lines_of in pairs:
+            for file, lines in lines_of.items():
+                starts, statements = self.first.get(file, {}), known.get(file, frozenset())
+                firsts = found.setdefault(file, {})
+                for line in {starts.get(n, n) for n in lines} & statements:
+                    firsts.setdefault(line, each)
+        return found
 
     def _coverage(self, lines: LinesByFile, root: Path) -> Coverage:
         return coverage_of(lines, self.statements, self.first, root)
@@ -117,6 +132,8 @@ def executed_lines(
                 for answer in answers:
                     # The lines of an input are reported before its verdict.
                     _add(new, dict(_lines(answer.get("lines"))))
+                    if answer.get("import"):
+                        _add(found.on_import, new)
                     if isinstance(verdict := answer.get("verdict"), list):
                         found.by_input[int(verdict[0])], new = new, {}
                         progress(int(verdict[0]) + 1, len(inputs))

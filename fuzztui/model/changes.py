@@ -8,7 +8,9 @@ from fuzztui.model.state import Changes, Instance, State
 class ChangesBuilder:
     """Builds a :class:`~fuzztui.model.state.Changes`."""
 
-    __slots__ = ("campaign", "commands", "entries", "findings", "instances", "mutants")
+    __slots__ = (
+        "campaign", "commands", "entries", "findings", "instances", "mutants", "source",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.campaign = False
@@ -17,6 +19,7 @@ class ChangesBuilder:
         self.findings: set[str] = set()
         self.mutants: set[str] = set()
         self.commands: set[str] = set()
+        self.source = False
 
     def changes(self, records: int, reset: bool) -> Changes:
         """Return the changes. ``records``: their number; ``reset``: these are the first ones."""
@@ -27,6 +30,7 @@ class ChangesBuilder:
             findings=frozenset(self.findings),
             mutants=frozenset(self.mutants),
             commands=frozenset(self.commands),
+            source=self.source or reset,
             records=records,
             reset=reset,
         )

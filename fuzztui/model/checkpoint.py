@@ -5,7 +5,7 @@ A checkpoint has three parts, because they are needed at different times:
 ``head``
     what does not grow with the campaign (figures, instances, series, commands):
     read for the one checkpoint that is restored;
-``entries``, ``findings``, ``parents``, ``mutants``
+``entries``, ``findings``, ``parents``, ``mutants``, ``sources``, ``covered``
     rows of the tables that grow: only those that are new or different ``since``
     an earlier checkpoint, so that all checkpoints of a log together hold each
     row about once. Mutants change again and again, mostly in their counts: of a row
@@ -31,6 +31,7 @@ from fuzztui.model.mutants import changed
 from fuzztui.model.series import Series
 from fuzztui.model.state import (
     CommandStatus,
+    CoverageStep,
     Entry,
     Finding,
     FindingVerdict,
@@ -38,6 +39,7 @@ from fuzztui.model.state import (
     Instance,
     MixtureChange,
     Mutant,
+    SourceRow,
     State,
     UncoveredGoal,
 )
@@ -62,6 +64,8 @@ class Tables:
     findings: dict[str, Finding] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
     mutants: dict[str, Mutant] = field(default_factory=dict)
+    sources: dict[str, SourceRow] = field(default_factory=dict)
+    covered: dict[str, CoverageStep] = field(default_factory=dict)
 
     def lay_over(self, later: Tables) -> None:
         """Put the rows of a later checkpoint in the place of these."""
@@ -111,6 +115,8 @@ SCHEMA = crc32(
                     Finding,
                     FindingVerdict,
                     Mutant,
+                    SourceRow,
+                    CoverageStep,
                     CommandStatus,
                     MutationStats,
                     MutatorStats,
@@ -132,6 +138,8 @@ _entry_row = attrgetter(*_names(Entry))
 _finding_row = attrgetter(*_names(Finding))
 _verdict_row = attrgetter(*_names(FindingVerdict))
 _mutant_row = attrgetter(*_names(Mutant))
+_source_row = attrgetter(*_names(SourceRow))
+_step_row = attrgetter(*_names(CoverageStep))
 _command_row = attrgetter(*_names(CommandStatus))
 _mutation_row = attrgetter(*_names(MutationStats))
 _operators_row = attrgetter(*_names(MutatorStats))
@@ -140,7 +148,7 @@ _types_row = attrgetter(*_names(TargetingStats))
 _goal_row = attrgetter(*_names(UncoveredGoal))
 
 T = TypeVar("T")
-Row = TypeVar("Row", Entry, Finding, Mutant)
+Row = TypeVar("Row", Entry, Finding, Mutant, SourceRow, CoverageStep)
 
 
 def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]:
@@ -192,6 +200,8 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
             _difference(m, before.mutants.get(m.id))
             for m in _changed(state.mutants, before.mutants)
         ],
+        "sources": [_source_row(s) for s in _changed(state.sources, before.sources)],
+        "covered": [_step_row(c) for c in _changed(state.covered, before.covered)],
         "recent": [encode_record(r) for r in state.recent if r.seq > since.seq],
     }
 
@@ -240,7 +250,8 @@ def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any
 _TYPES: dict[type[Any], dict[str, str]] = {
     cls: {f.name: str(f.type) for f in fields(cls) if f.name != "stats"}
     for cls in (
-        State, Host, Instance, Stats, Entry, Finding, FindingVerdict, Mutant, CommandStatus,
+        State, Host, Instance, Stats, Entry, Finding, FindingVerdict, Mutant, SourceRow,
+        CoverageStep, CommandStatus,
         MutationStats, MutatorStats, MixtureChange, TargetingStats,
     )
 }  # fmt: skip
@@ -280,6 +291,8 @@ def tables(data: Any, before: Mapping[str, Mutant]) -> Tables:
             {row[0]: Finding(*row) for row in _checked(Finding, data["findings"])},
             dict(data["parents"]),
             {row[0]: _mutant(row, before) for row in _checked_mutants(data["mutants"])},
+            {row[0]: SourceRow(*row) for row in _checked(SourceRow, data["sources"])},
+            {row[0]: CoverageStep(*row) for row in _checked(CoverageStep, data["covered"])},
         )
     except (LookupError, TypeError, ValueError, AttributeError) as e:
         raise CheckpointError(f"not a checkpoint: {e}") from e

@@ -8,8 +8,8 @@ This module folds the campaign and its commands; :mod:`fuzztui.model.stats` fold
 totals, :mod:`fuzztui.model.saved` entries and findings, :mod:`fuzztui.model.groups` groups of
 findings, :mod:`fuzztui.model.verdicts` verdicts, :mod:`fuzztui.model.mutants` mutants,
 :mod:`fuzztui.model.fuzzfirst` the worklist of fuzz-first, :mod:`fuzztui.model.mutators` text
-mutators, :mod:`fuzztui.model.targeting` types and goals, and :mod:`fuzztui.model.hosts` what other
-machines' logs say about the campaign as a whole.
+mutators, :mod:`fuzztui.model.targeting` types and goals, :mod:`fuzztui.model.source_lines` covered
+lines, and :mod:`fuzztui.model.hosts` what other machines' logs say about the campaign as a whole.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from fuzztui.model import (
     mutators,
     properties,
     saved,
+    source_lines,
     stats,
     targeting,
     verdicts,
@@ -50,6 +51,7 @@ from fuzztui.wire.events import (
     CommandProgress,
     CommandRejected,
     ComparisonsReported,
+    CoverageBuild,
     EntriesSeeded,
     EntryDescribed,
     EntrySaved,
@@ -61,6 +63,7 @@ from fuzztui.wire.events import (
     InputShown,
     InstanceHello,
     InstanceState,
+    LinesCovered,
     Message,
     MutantPositions,
     MutantProgress,
@@ -79,6 +82,7 @@ from fuzztui.wire.events import (
     RecordsLost,
     Resources,
     SkippedFrames,
+    SourceFile,
     Stats,
     SupervisorStarted,
     Synced,
@@ -87,7 +91,7 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-FOLD_VERSION = 20
+FOLD_VERSION = 21
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100
@@ -365,6 +369,9 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     MutatorStats: mutators.operator_figures,
     TargetingStats: targeting.fold_stats,
     GoalsUncovered: targeting.fold_goals,
+    SourceFile: source_lines.source_file,
+    LinesCovered: source_lines.lines_covered,
+    CoverageBuild: source_lines.coverage_build,
     PhaseStarted: fuzzfirst.stage_started,
     MutantProgress: fuzzfirst.mutant_stage,
     MutantPositions: fuzzfirst.mutant_places,
@@ -379,7 +386,17 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
 }
 
 _FIGURES = frozenset(
-    {CommandProgress, InputShown, MutationStats, PassiveInstance, Resources, Stats, Synced}
+    {
+        CommandProgress,
+        InputShown,
+        LinesCovered,
+        MutationStats,
+        PassiveInstance,
+        Resources,
+        SourceFile,
+        Stats,
+        Synced,
+    }
 )
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),

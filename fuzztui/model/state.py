@@ -378,6 +378,38 @@ class UncoveredGoal:
     """Names and distances of types, nearest first; empty: the goal cannot be targeted."""
 
 
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A source file of the target (:class:`~fuzztui.wire.events.SourceFile`), by its path.
+
+    ``seq``: of the record with its present content; coverage in earlier records is void.
+    """
+
+    key: str
+    seq: int
+    module: str = ""
+    sha: str = ""
+    statements: str = ""
+    functions: list[str] = field(default_factory=list)
+    blocks: list[int] = field(default_factory=list)
+    branches: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageStep:
+    """Lines and branches that one entry was the first in its instance to cover.
+
+    ``key``: the sequence number of the record. ``entry``: the entry's id; -1: on import.
+    """
+
+    key: str
+    instance: str
+    entry: int
+    t: float
+    lines: dict[str, str] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class CommandStatus:
     """A command and its answer. ``state``: pending, applied or rejected."""
@@ -511,6 +543,14 @@ class State:
     """Tests of a suite that are no properties."""
     properties: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     """By instance and name: the :data:`fuzztui.model.properties.FIGURES`."""
+    sources: dict[str, SourceRow] = field(default_factory=dict)
+    """The source files of the target, by path."""
+    covered: dict[str, CoverageStep] = field(default_factory=dict)
+    """What was covered when, in the order of the log."""
+    coverage_build: str = ""
+    """State of the build that measures the lines of a C target; empty: there is none."""
+    coverage_reason: str = ""
+    """Why that build failed."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     lasting: dict[str, CommandStatus] = field(default_factory=dict)
     """Commands that hold for instances that start later (:mod:`fuzztui.model.commands`)."""
@@ -543,6 +583,8 @@ class Changes:
     findings: frozenset[str] = frozenset()
     mutants: frozenset[str] = frozenset()
     commands: frozenset[str] = frozenset()
+    source: bool = False
+    """Files of the target, or their coverage."""
     records: int = 0
     """The number of records in the batch."""
     reset: bool = False
@@ -557,6 +599,7 @@ class Changes:
             findings=_union(self.findings, later.findings),
             mutants=_union(self.mutants, later.mutants),
             commands=_union(self.commands, later.commands),
+            source=self.source or later.source,
             records=self.records + later.records,
             reset=self.reset or later.reset,
         )

@@ -29,6 +29,7 @@ from fuzztui.wire.events import (
     GoalsUncovered,
     InputShown,
     InstanceHello,
+    LinesCovered,
     Message,
     MutantRuns,
     MutantsFound,
@@ -39,6 +40,7 @@ from fuzztui.wire.events import (
     PropertyFigures,
     Record,
     RecordsLost,
+    SourceFile,
     TargetingStats,
     Unknown,
 )
@@ -64,6 +66,8 @@ _OF_ENGINES = (
     PropertyFigures,
     TargetingStats,
     GoalsUncovered,
+    SourceFile,
+    LinesCovered,
     CommandApplied,
     CommandRejected,
     Message,
@@ -160,6 +164,8 @@ def _subjects(event: Event) -> set[Hashable]:
             return {event.id}
         case FindingDescribed():
             return {event.file}
+        case SourceFile():
+            return {event.path}
         case MutantRuns():
             return {*event.runs}
         case MutantsFound():

@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import loads
@@ -34,7 +34,6 @@ CANNOT: Final = 3
 FIRST_DELAY_S, MAX_DELAY_S, HEALTHY_S = 1.0, 300.0, 60.0
 MAX_PROBLEMS = 20
 _LIMIT_S = 7 * 86400.0
-_LONGEST_LINE = 1 << 16
 _MAX_PROBLEM = 500
 
 
@@ -45,6 +44,9 @@ class HelperProcess:
     :param label: marks the process (:class:`ProcessMark`).
     :param undone: what is not done while the process does not run, for messages.
     """
+
+    LONGEST_LINE: ClassVar[int] = 1 << 16
+    """Bytes of a line that the process may print."""
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class HelperProcess:
                 self.end()
 
     def _take(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data)[-_LONGEST_LINE:].split(b"\n")
+        *lines, self._rest = (self._rest + data)[-self.LONGEST_LINE :].split(b"\n")
         for line in lines:
             try:
                 printed = loads(line)
@@ -127,6 +129,11 @@ class HelperProcess:
                 case {"figures": dict(stats)}:
                     self.stats = stats
                     self._on_stats()
+                case _:
+                    self._on_line(printed)
+
+    def _on_line(self, printed: Any) -> None:
+        """Called with each other JSON line that the process has printed."""
 
     def _on_stats(self) -> None:
         """Called when the process has printed new numbers."""

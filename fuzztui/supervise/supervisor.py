@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.handlers import worklist_handlers
+from fuzztui.gcov.process import GcovProcess
 from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
@@ -132,6 +133,7 @@ class Supervisor:
         self._oracle = (
             OracleProcess(run_dir, self.record) if OracleProcess.wanted(campaign) else None
         )
+        self._gcov = GcovProcess(run_dir, self.record) if GcovProcess.wanted(campaign) else None
         self._notifier = (
             Notifier(campaign.notify, run_dir.path, self.state, self.record, self.now)
             if campaign.notify
@@ -211,6 +213,8 @@ class Supervisor:
             tasks.run_helper(CollectorProcess(self._campaign, self._run_dir, self.record))
         if self._oracle:
             tasks.run_helper(self._oracle)
+        if self._gcov:
+            tasks.run_helper(self._gcov)
         await self._phases.run()
         self._clock.stop()  # no budget and no rate counts the rest
         # The last findings are often the reason for the end of the campaign.
@@ -218,6 +222,8 @@ class Supervisor:
             reason = self._end_reason().reason
             self.record(CampaignState("stopping", f"{reason}; {work}".lstrip("; ")))
         await self._pending_checks.finish()
+        if self._gcov:
+            await self._gcov.finish()
         await tasks.close()
         if self._notifier:
             end_reason = self._end_reason()

@@ -3,38 +3,11 @@
 import json
 import shutil
 import subprocess
-import sys
 
 import pytest
+from coverage_judge import measured
 
 pytestmark = pytest.mark.slow
-
-RUN_ALL = """\
-import json, sys
-import coverage
-cov = coverage.Coverage(data_file=None, include=[f"*/tomllib/*"], config_file=False)
-for name in [n for n in sys.modules if n.startswith("tomllib")]:
-    del sys.modules[name]  # coverage.py has imported it: no line of its import would count
-cov.start()
-import tomllib
-for file in sys.argv[1:]:
-    try:
-        tomllib.loads(open(file, "rb").read().decode("utf-8", "replace"))
-    except tomllib.TOMLDecodeError:
-        pass
-cov.stop()
-found = {}
-for file in cov.get_data().measured_files():
-    _, statements, _, missing, _ = cov.analysis2(file)
-    found[file] = [statements, missing]
-print(json.dumps(found))
-"""
-
-
-def measured(files):
-    """Statements and missing lines by file, by coverage.py."""
-    argv = [sys.executable, "-c", RUN_ALL, *map(str, files)]
-    return json.loads(subprocess.run(argv, capture_output=True, timeout=60, check=True).stdout)
 
 
 def reported(home, *options):
@@ -95,3 +68,28 @@ def test_a_corpus_for_other_fuzzers_and_back(finished):
     assert {f.read_bytes() for f in back.iterdir()} == queue
     assert "0 new files" in finished("corpus", "import", str(go), str(back))
     finished("corpus", "import", str(finished.path / "nowhere"), str(back), code=3)
+
+
+def test_the_first_and_the_smallest_entry_of_each_line(finished):
+    data = json.loads(finished("coverage", str(finished.run), "--by-line"))["by_line"]
+    _, whole = reported(finished)
+    (parser,) = [file for file in data if file.endswith("_parser.py")]
+    rows = data[parser]
+    statements, missing = whole[parser]
+    assert sorted(rows["statements"]) == statements
+    covered = set(statements) - set(missing)
+    first = {line: (entry, t) for line, entry, t in rows["first"]}
+    smallest = {line: (entry, size) for line, entry, size in rows["smallest"]}
+    assert set(first) == covered
+    assert {entry for entry, _ in first.values()} > {""}  # some lines ran on import
+    assert set(smallest) == {line for line, (entry, _) in first.items() if entry}
+    # The judge runs the smallest entry of a line alone: it executes the line, and no smaller does.
+    line, (entry, size) = min(smallest.items(), key=lambda item: -item[1][1])
+    instance, _, number = entry.partition("/")
+    queue = sorted(finished.run.glob("out/*/queue/id:*"))
+    (file,) = [f for f in queue if f.parts[-3] == instance and int(f.name[3:9]) == int(number)]
+    assert file.stat().st_size == size
+    assert line not in measured([file])[parser][1]
+    smaller = [f for f in queue if f.stat().st_size < size]
+    assert line in measured(smaller)[parser][1]
+    finished("coverage", str(finished.run), "--by-line", "--format", "lcov", code=2)

@@ -29,6 +29,7 @@ from fuzztui.wire.events import (
     FindingSaved,
     GoalsUncovered,
     InstanceHello,
+    LinesCovered,
     MutantPositions,
     MutantProgress,
     MutantRuns,
@@ -38,6 +39,7 @@ from fuzztui.wire.events import (
     PhaseStarted,
     Record,
     SkippedFrames,
+    SourceFile,
     TargetingStats,
     Unknown,
     VerdictsChanged,
@@ -173,6 +175,9 @@ MUTANT_VERDICT = st.fixed_dictionaries(
     },
 )
 """Rows about mutants of ``verdicts_changed``."""
+PATHS = st.sampled_from(["/p/a.py", "/p/a.py", "/p/b.c", "", "\x1b[31m"])
+RANGES = st.one_of(st.sampled_from(["1-3,7", "2", "1-999999999", "7-3", "x", "-1"]), TEXTS)
+"""Sets of lines, and texts that are none."""
 RULES = ["f", "g", "a.py in *", "b.c in [gh]", "*", "", "\x1b[31m", "?", "p/a.py in f", "x" * 300]
 OWN = {
     (MutantsFound, "mutants"): st.lists(MUTANT, max_size=4),
@@ -221,6 +226,13 @@ OWN = {
     (FindingDescribed, "frames"): st.lists(FRAME, max_size=4),
     (FindingDescribed, "basis"): BASIS,
     (VerdictsChanged, "mutants"): st.lists(MUTANT_VERDICT, max_size=3),
+    (SourceFile, "path"): PATHS,
+    (SourceFile, "statements"): RANGES,
+    (SourceFile, "functions"): st.lists(
+        st.one_of(st.sampled_from(["1-9 f", "2-3 f.g", "3 h", "9-1 x"]), TEXTS), max_size=3
+    ),
+    (LinesCovered, "lines"): st.dictionaries(PATHS, st.one_of(RANGES, HOSTILE_JSON), max_size=2),
+    (LinesCovered, "branches"): st.dictionaries(PATHS, st.one_of(RANGES, HOSTILE_JSON), max_size=2),
     (SkippedFrames, "rules"): st.lists(st.sampled_from(RULES), max_size=3),
 }
 """Fields that mean something else than others of their name or type."""

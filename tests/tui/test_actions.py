@@ -23,6 +23,7 @@ from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 from fuzztui.tui.screens.properties.screen import PropertiesScreen
+from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 from fuzztui.wire.commands import COMMAND_NAMES
 from fuzztui.wire.mixture import Mixture
@@ -36,6 +37,7 @@ SCREENS = (
     MutatorsScreen,
     TypesScreen,
     PropertiesScreen,
+    SourceScreen,
 )
 OWNERS = {
     "app": FuzzApp,
@@ -53,11 +55,13 @@ OWNERS = {
     "mutators": MutatorsScreen,
     "types": TypesScreen,
     "properties": PropertiesScreen,
+    "source": SourceScreen,
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
     mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
     suite=True, property=PropertyContext("tests/test_a.py::test_b"),
+    has_run=True, engine="mu2",
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 

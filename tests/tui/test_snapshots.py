@@ -7,6 +7,7 @@ from fleet import fleet
 from hosted import hosted
 from mixed import mixed
 from mutated import analysis, mutated
+from sourced import sourced
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_yields import compared
 from turnlog import midway, on_target
@@ -66,6 +67,16 @@ FLEETS = {
     "afl-two-80x24": ((80, 24), 2, False),
     "watched-120x40": ((120, 40), 50, True),
     "watched-80x24": ((80, 24), 50, True),
+}
+
+
+# The source of a campaign with mutants: the keys pressed there, the moment of a replay, a theme.
+SOURCES = {
+    "source-80x24": ((80, 24), ("8",), None, "midwatch"),
+    "source-code-80x24": ((80, 24), ("8", "enter"), None, "midwatch"),
+    "source-120x40": ((120, 40), ("8", "enter", "n"), None, "midwatch"),
+    "source-220x60": ((220, 60), ("8", "t", "n"), None, "daylight"),
+    "source-replay-120x40": ((120, 40), ("8", "enter"), 150.0, "daylight"),
 }
 
 
@@ -200,6 +211,18 @@ async def test_yields(drive, picture, size):
         await d.still()  # a dialog keeps the picture of the screen behind it
         await d.press("v")
         await d.until(lambda: isinstance(d.app.screen, YieldScreen))
+        await d.still()
+        assert d.text() + "\n" == picture
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.slow
+async def test_the_source(name, drive, picture):
+    size, keys, at, theme = SOURCES[name]
+    async with drive(sourced(goal=True), size=size, replay_at=at, theme=theme, run=None) as d:
+        for key in keys:
+            await d.press(key)
+            await d.until(lambda: d.screen.code.rows.total)
         await d.still()
         assert d.text() + "\n" == picture
 

@@ -1,4 +1,4 @@
-"""The application: one state, seven screens, one registry of actions.
+"""The application: one state, eight screens, one registry of actions.
 
 Changes arrive through the :class:`~fuzztui.tui.app.feed.Feed`; every key calls
 :meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
@@ -67,6 +67,7 @@ from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 from fuzztui.tui.screens.properties.screen import PropertiesScreen
+from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 
 EVERYTHING = Changes(campaign=True, reset=True)
@@ -138,6 +139,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         "mutators": MutatorsScreen,
         "types": TypesScreen,
         "properties": PropertiesScreen,
+        "source": SourceScreen,
     }
     DEFAULT_MODE = "overview"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
@@ -544,6 +546,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             remote=self._opening.remote,
             undo=self.why_not_undo(),
             watched=self.watched,
+            has_run=self.run_dir is not None,
             alive=self._alive,
             keys=self._config.keys,
             paused_replay=self.player is not None and not self.player.playing,

@@ -39,6 +39,8 @@ class ActionContext:
     """Why this user may not steer the campaign, or does not want to; an empty string: may."""
     remote: bool = False
     """Whether the run is on another machine, so that only its supervisor can change it."""
+    has_run: bool = False
+    """Whether there is a run directory, not only a log."""
     watched: bool = False
     """Whether this is a watched campaign of someone else, which cannot be steered from here."""
     alive: bool | None = None
@@ -66,6 +68,8 @@ class ActionContext:
     empty string for a selection, or without a worklist."""
     minimising: bool = False
     """Whether the finding under the cursor is being minimised."""
+    measuring: bool = False
+    """Whether the coverage is being measured from the screen of the source."""
     paused_replay: bool = False
     mutators: bool = False
     """Whether the campaign has statistics of text mutators, or its log was not read yet."""
@@ -217,6 +221,8 @@ class Action:
             return "Play" if now.paused_replay else "Pause"
         if self.id == "finding.minimise" and now.minimising:
             return "Cancel"
+        if self.id == "source.measure" and now.measuring:
+            return "Cancel"
         if self.id == "overview.hosts" and now.on_hosts:
             return "Instances"
         if self.id == "mixture.adaptive" and now.adaptive:
@@ -315,6 +321,17 @@ def why_not_minimise(now: ActionContext) -> str:
     # Without a supervisor the screen runs the command itself.
     reason = "" if without_supervisor(now) else why_not_steer(now)
     return reason or why_no_row(now)
+
+
+def why_not_measure(now: ActionContext) -> str:
+    """Why the corpus cannot be run again from here."""
+    if now.watched or not now.has_run:
+        return "there is no run of fuzztui here whose target could be run"
+    if now.remote:
+        return "the run is on another machine; there: fuzztui coverage RUN"
+    if now.engine in ("", "afl"):
+        return "only entries of Python targets are run again for their lines"
+    return ""
 
 
 def why_not_judge_finding(now: ActionContext) -> str:

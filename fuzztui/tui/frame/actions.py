@@ -17,6 +17,7 @@ from fuzztui.tui.frame.action_context import (
     why_no_row,
     why_no_type,
     why_not_judge_finding,
+    why_not_measure,
     why_not_minimise,
     why_not_mix,
     why_not_move_boundary,
@@ -61,6 +62,8 @@ _SCREENS = tuple(
          why_not_show_types),
         ("properties", "0", "Properties", "A suite's tests: their shares, corpora and findings",
          why_not_show_properties),
+        ("source", "8", "Source", "The target's files: what is covered, mutants, findings by line",
+         always),
     )
 )  # fmt: skip
 
@@ -225,6 +228,66 @@ _TYPES = (
         "types.copy", ("c",), "Copy",
         "Copy the type's name, or the goal's location, for `fuzztui ctl`", "Types",
         scope="types", check=why_no_row, footer=23,
+    ),
+)  # fmt: skip
+
+_SOURCE = (
+    Action(
+        "source.other", ("t",), "Files", "Switch between the files and the lines", "Source",
+        scope="source", footer=1,
+    ),
+    *(
+        Action(
+            f"source.{name}", (key,), label, text, "Source", scope="source", footer=footer,
+            run="source.next", args=(step,),
+        )
+        for name, key, label, text, step, footer in (
+            ("next", "n", "Next", "Go to the next line that is on the frontier, or has a finding "
+             "or survivor", 1, 9),
+            ("previous", "N", "Previous", "Go to the previous such line", -1, 0),
+        )
+    ),
+    Action(
+        "source.mutants", ("m",), "Mutants", "Go to the mutants of this line, one after the other",
+        "Source", scope="source", check=why_no_row, footer=10,
+    ),
+    Action(
+        "source.finding", ("f",), "Finding", "Go to the finding that ends on this line", "Source",
+        scope="source", check=why_no_row, footer=11,
+    ),
+    Action(
+        "source.first", ("backspace",), "First entry",
+        "Go to the entry that was the first to execute this line", "Source",
+        scope="source", check=why_no_row, footer=12,
+    ),
+    Action(
+        "source.smallest", ("b",), "Smallest",
+        "Go to the smallest entry that executes this line; measures it at first", "Source",
+        scope="source", check=why_no_row, footer=13,
+    ),
+    Action(
+        "source.measure", ("r",), "Measure",
+        "Run the corpus again: the smallest entry of each line, and coverage that the log lacks",
+        "Source", scope="source", check=why_not_measure, footer=14,
+    ),
+    Action(
+        "source.edit", ("e",), "Editor", "Open the file at this line in $EDITOR", "Source",
+        scope="source", check=why_no_row, footer=18, run="row.edit",
+    ),
+    Action(
+        "source.copy", ("c",), "Copy location", "Copy path and line", "Source",
+        scope="source", check=why_no_row, footer=23,
+    ),
+    *(
+        Action(
+            f"{scope}.source", ("L",), "Source", f"Open the Source screen at {what}", label,
+            scope=scope, check=why_no_row, footer=17, run="row.source",
+        )
+        for scope, label, what in (
+            ("mutants", "Mutants", "the mutant's line"),
+            ("findings", "Findings", "the line at which the stack ends"),
+            ("types", "Types", "the goal's line"),
+        )
     ),
 )  # fmt: skip
 
@@ -486,6 +549,7 @@ ACTIONS: tuple[Action, ...] = (
     *_MIXTURE,
     *_PROPERTIES,
     *_TYPES,
+    *_SOURCE,
     *_LOOKING,
     *_REPLAY,
     *_TABLE,

@@ -28,6 +28,7 @@ MUTATORS = ("mutators", "6", "Mutators")
 TYPES = ("types", "7", "Types")
 PROPERTIES = ("properties", "0", "Properties")
 """Screens that only campaigns with text mutators, type targeting or several targets have."""
+SOURCE = ("source", "8", "Source")
 SHORT = {"mutators": "Mutr"}
 """Titles in a narrow terminal that are not the first four letters: "Muta" is Mutants."""
 
@@ -140,7 +141,7 @@ class Header(StatusCanvas):
             (PROPERTIES, self._status.suite),
         )
         more = [tab for tab, known in there if known or self._tab == tab[0]]
-        for tab, key, title in (*TABS, *more):
+        for tab, key, title in (*TABS, *more, SOURCE):
             text = SHORT.get(tab, title[:4]) if short else title
             here = tab == self._tab
             tabs.append(TextSpan(f"{key} ", "muted", tab))

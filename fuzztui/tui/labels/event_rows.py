@@ -134,6 +134,8 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
                 continue
             case ev.EntryDescribed() if not event.steer:
                 continue
+            case ev.CoverageBuild() if event.state != "failed":
+                continue
             case ev.HostState():
                 if event.host in hosts and event.state in PASSING:
                     continue

@@ -194,6 +194,18 @@ def describe(event: ev.Event) -> Described:
                 f"  {len(event.gone):,} covered" * bool(event.gone)
             )
             return Described("goals", text, "muted", event.instance, STATS)
+        case ev.SourceFile():
+            text = f"{event.path}  {several(len(event.functions), 'function')}"
+            return Described("source", text, "muted", event.instance, STATS)
+        case ev.LinesCovered():
+            where = f"#{event.entry}" if event.entry >= 0 else "on import"
+            texts = [f"{path.rpartition('/')[2]}:{lines}" for path, lines in event.lines.items()]
+            new = "  ".join(texts) or "branches only"
+            return Described("lines", f"{where}  {new}", "muted", event.instance, STATS)
+        case ev.CoverageBuild():
+            style = "failed" if event.state == "failed" else "muted"
+            text = _because(event.state, event.reason)
+            return Described("coverage", text, style, "", MESSAGES)
         case ev.MutantProgress():
             return _turn(event)
         case ev.MutantPositions():

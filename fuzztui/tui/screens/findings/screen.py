@@ -14,6 +14,7 @@ from textual.worker import WorkType
 from fuzztui.base.signals import is_by_signal
 from fuzztui.model.groups import regrouping
 from fuzztui.model.selectors import groups
+from fuzztui.model.source_index import location
 from fuzztui.model.state import Changes, CommandStatus, Finding
 from fuzztui.model.verdicts import given_about, verdict_of
 from fuzztui.tui.base import format, shell
@@ -401,6 +402,15 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
         work: WorkType[None] = record
         self.run_worker(work, group="judge")
+
+    def do_row_source(self) -> None:
+        """Open the Source screen at the innermost line that is in no library."""
+        finding = self.table.current
+        at = location(finding) if finding is not None else None
+        if at is not None:
+            self.host.go_to_row("source", f"{at[0]}:{at[1]}")
+        elif finding is not None:
+            self.notify("No frame of this finding has a file and a line outside libraries.")
 
     def _is_minimising(self, finding: Finding) -> bool:
         """Whether this screen or the supervisor is minimising the finding."""

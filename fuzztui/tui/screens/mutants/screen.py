@@ -480,6 +480,11 @@ class MutantsScreen(MutantControls):
             where = mutant.path or mutant.file
             self.notify(plain(f"{where}: there is no such file here"), markup=False, timeout=4)
 
+    def do_row_source(self) -> None:
+        """Open the Source screen at the mutant's line."""
+        if (mutant := self.table.current) is not None:
+            self.host.go_to_row("source", f"{mutant.path}:{mutant.line}")
+
     def do_mutant_copy_place(self) -> None:
         """Copy path and line."""
         if (mutant := self.table.current) is not None:

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from fuzztui.model.commands import unanswered
+from fuzztui.model.source_index import goal_place
 from fuzztui.model.targeting import (
     GoalRow,
     TargetingSummary,
@@ -238,6 +239,15 @@ class TypesScreen(TypeTables):
             self.host.copy(shell.word(row.name), "type")
         elif isinstance(row, GoalRow):
             self.host.copy(shell.word(row.location), "location")
+
+    def do_row_source(self) -> None:
+        """Open the Source screen at the goal's line."""
+        row = self.table.current
+        at = goal_place(row.location, self.campaign) if isinstance(row, GoalRow) else None
+        if at is not None:
+            self.host.go_to_row("source", f"{at[0]}:{at[1]}")
+        else:
+            self.notify("Only goals have a line, in a file that the log names.")
 
     # ------------------------------------------------------------- steering
 

@@ -9,7 +9,7 @@ import pytest
 from coverage.config import DEFAULT_EXCLUDE
 from coverage.parser import PythonParser
 
-from fuzztui.engines.export.statements import statements_of
+from fuzztui.engines.instrument.statements import statements_of
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 ODD = '''\

@@ -1,0 +1,169 @@
+"""What queue entries cover first, by a build for gcov: as events."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.base import ranges
+from fuzztui.base.files import read_if_regular
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.fuzzfirst.gcov_build import GcovBuild
+from fuzztui.observe.afl_names import parse_name
+from fuzztui.observe.queues import Found
+from fuzztui.wire.events import Event, LinesCovered, SourceFile
+
+MAX_SOURCE: Final = 64 << 20
+MAX_TEXT: Final = 400_000
+"""Characters of one part of an event: a file with more is left out."""
+
+
+@dataclass(slots=True)
+class GcovFile:
+    """What gcov reports about one file, over all objects that contain it."""
+
+    lines: dict[int, bool] = field(default_factory=dict)
+    """Whether it was executed, by line."""
+    functions: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Names by first and last line."""
+    branches: dict[tuple[int, int], bool] = field(default_factory=dict)
+    """Whether it was taken, by line and number of the branch."""
+    of: dict[int, str] = field(default_factory=dict)
+    """The function of each line."""
+
+    def add(self, told: Mapping[str, Any]) -> None:
+        """Add the answer about the file in one object. Raises LookupError, TypeError."""
+        for row in told["functions"]:
+            self.functions[row["start_line"], row["end_line"]] = str(row["demangled_name"])
+        for row in told["lines"]:
+            line = int(row["line_number"])
+            self.lines[line] = self.lines.get(line, False) or row["count"] > 0
+            self.of[line] = str(row.get("function_name", ""))
+            real = [b for b in row.get("branches", ()) if not b.get("throw")]
+            for number, branch in enumerate(real):
+                key = line, number
+                self.branches[key] = self.branches.get(key, False) or branch["count"] > 0
+
+    @property
+    def blocks(self) -> list[int]:
+        """Pairs of a line with branches, and the next line of the same function."""
+        deciding = {line for line, _ in self.branches}
+        order = sorted(self.lines)
+        return [
+            n
+            for line, following in itertools.pairwise(order)
+            if line in deciding and self.of[line] == self.of[following]
+            for n in (line, following)
+        ]
+
+    def event(self, path: str, sha: str) -> SourceFile:
+        """Return the event about the file."""
+        functions = sorted(self.functions.items(), key=lambda item: (item[0][0], -item[0][1]))
+        return SourceFile(
+            "",
+            path,
+            "",
+            sha,
+            ranges.encode(self.lines),
+            [f"{first}-{last} {name}" for (first, last), name in functions],
+            self.blocks,
+            [line for line, _ in sorted(self.branches)],
+        )
+
+
+class GcovMeasurement:
+    """Runs entries, and reports the lines and branches that no earlier entry has covered."""
+
+    def __init__(
+        self,
+        build: GcovBuild,
+        origin: Path,
+        report: Callable[[Event], None],
+        known: Mapping[str, tuple[str, set[int], set[int]]],
+    ) -> None:
+        """``origin``: the user's source directory, whose paths the events have.
+
+        ``known``: hash, covered lines and covered branches of files that the log has, by path.
+        """
+        self._build, self._origin, self._report, self._known = build, origin, report, known
+        self._left: dict[str, tuple[set[int], set[int]]] = {}
+        """By path: lines and indexes of branches that no entry has covered."""
+        self._numbers: dict[str, dict[tuple[int, int], int]] = {}
+
+    def start(self) -> None:
+        """Report the files. Blocking. Raises OSError, :class:`SupervisorError`."""
+        self._build.clear()
+        for path, file in self._files().items():
+            inside = os.path.relpath(path, self._origin)
+            text = read_if_regular(str(self._build.source / inside), MAX_SOURCE) or b""
+            sha = sha256(text).hexdigest()[:16]
+            event = file.event(path, sha)
+            if (
+                max(len(event.statements), 8 * len(event.blocks), 8 * len(event.branches))
+                > MAX_TEXT
+            ):
+                continue
+            lines, branches = set(file.lines), set(range(len(file.branches)))
+            before = self._known.get(path)
+            if before is not None and before[0] == sha:
+                lines -= before[1]
+                branches -= before[2]
+            else:
+                self._report(event)
+            self._left[path] = lines, branches
+            self._numbers[path] = {key: n for n, key in enumerate(sorted(file.branches))}
+
+    async def measure(self, entries: Sequence[Found]) -> None:
+        """Run entries, the earliest first. Raises OSError, :class:`SupervisorError`.
+
+        They run together, because most cover nothing new; if one does, halves tell which.
+        """
+        await asyncio.to_thread(self._build.clear)
+        for entry in entries:
+            await self._build.run(entry.data)
+        if not await asyncio.to_thread(self._build.has_counts):
+            raise SupervisorError(
+                "the program that gcc --coverage has built wrote no counts: does it end by _exit()?"
+            )
+        files = await asyncio.to_thread(self._files)
+        new = {path: found for path, file in files.items() if any(found := self._new(path, file))}
+        if not new:
+            return
+        if len(entries) > 1:
+            half = len(entries) // 2
+            await self.measure(entries[:half])
+            await self.measure(entries[half:])
+            return
+        lines, branches = {}, {}
+        for path, (of_lines, of_branches) in new.items():
+            self._left[path][0].difference_update(of_lines)
+            self._left[path][1].difference_update(of_branches)
+            lines[path], branches[path] = ranges.encode(of_lines), ranges.encode(of_branches)
+        entry = entries[0]
+        number = parse_name(entry.name).id
+        self._report(
+            LinesCovered(
+                entry.instance,
+                number,
+                {path: text for path, text in lines.items() if text},
+                {path: text for path, text in branches.items() if text},
+            )
+        )
+
+    def _new(self, path: str, file: GcovFile) -> tuple[set[int], set[int]]:
+        lines, branches = self._left.get(path, (set(), set()))
+        numbers = self._numbers.get(path, {})
+        taken = {numbers[key] for key, was in file.branches.items() if was and key in numbers}
+        return {n for n, ran in file.lines.items() if ran} & lines, taken & branches
+
+    def _files(self) -> dict[str, GcovFile]:
+        found: dict[str, GcovFile] = {}
+        for name, told in self._build.files():
+            found.setdefault(str(self._origin / name), GcovFile()).add(told)
+        return found

@@ -1,0 +1,64 @@
+"""The supervisor's side of the build for gcov: keeps its process running, records its events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.process.helper import HelperProcess
+from fuzztui.wire.codec import CodecError, decode_event
+from fuzztui.wire.events import CoverageBuild, Event, LinesCovered, SourceFile
+
+FINISH_S: Final = 15.0
+"""Seconds for the entries that are left when the engines have ended."""
+
+
+class GcovProcess(HelperProcess):
+    """The process of :mod:`fuzztui.gcov.queue`. Call :meth:`run` in a task."""
+
+    LONGEST_LINE: ClassVar[int] = 4 << 20
+
+    def __init__(self, run_dir: RunDir, record: Callable[[Event], object]) -> None:
+        super().__init__(
+            run_dir,
+            record,
+            "fuzztui.gcov.queue",
+            [],
+            label="gcov",
+            undone="target.coverage: lines are not measured",
+        )
+        self._over = asyncio.Event()
+
+    @staticmethod
+    def wanted(campaign: Campaign) -> bool:
+        """Whether the lines of the target are to be measured by a build for gcov."""
+        return campaign.kind == "afl" and bool(campaign.target.get("coverage"))
+
+    async def run(self) -> None:
+        """See :meth:`HelperProcess.run`."""
+        try:
+            await super().run()
+        finally:
+            self._over.set()
+
+    async def finish(self) -> None:
+        """Let the process measure the entries that are left, if that takes no longer."""
+        self.end()
+        try:
+            async with asyncio.timeout(FINISH_S):
+                await self._over.wait()
+        except TimeoutError:
+            self.end()
+
+    def _on_line(self, printed: Any) -> None:
+        match printed:
+            case {"event": str(line)}:
+                try:
+                    event = decode_event(line.encode())
+                except CodecError:
+                    return
+                if isinstance(event, SourceFile | LinesCovered | CoverageBuild):
+                    self._record(event)

@@ -1,0 +1,171 @@
+"""Measure which lines new queue entries cover, in a helper process.
+
+``python -P -m fuzztui.gcov.queue RUN`` builds the target for gcov in ``RUN/gcov``, reads
+``RUN/out/*/queue`` once a second and runs each new entry. It prints JSON lines
+(:mod:`fuzztui.process.helper`); events are ``{"event": LINE}``. The log is read first: what it has
+is not reported again.
+
+The process runs at low priority and exits with its parent. SIGTERM: measure the entries that are
+left and exit; a second SIGTERM: exit at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.ranges import decode
+from fuzztui.campaign import Campaign, CampaignError, load
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.build_tree import BuildTree
+from fuzztui.fuzzfirst.gcov_build import GcovBuild
+from fuzztui.gcov.measure import GcovMeasurement
+from fuzztui.log.files import LogError
+from fuzztui.log.reader import LogReader
+from fuzztui.model.fold import apply
+from fuzztui.model.source_lines import LineCoverage
+from fuzztui.model.state import State
+from fuzztui.observe.afl_names import parse_name
+from fuzztui.observe.queues import Found, Queues
+from fuzztui.process.execute import ProcessMark
+from fuzztui.process.helper import CANNOT
+from fuzztui.wire.codec import encode_event
+from fuzztui.wire.events import CoverageBuild, Event
+
+EVERY_S: Final = 1.0
+AT_ONCE: Final = 1000
+"""Most entries of one queue in one pass over all queues."""
+TOGETHER: Final = 32
+"""Entries that run before gcov reads the counts."""
+NICE: Final = 15
+MAX_INPUT: Final = 1 << 20
+KEY: Final = "target.coverage"
+
+
+def _say(word: str, value: object) -> None:
+    print(json.dumps({word: value}), flush=True)
+
+
+def _report(event: Event) -> None:
+    _say("event", encode_event(event))
+
+
+def known_lines(run_dir: RunDir) -> dict[str, tuple[str, set[int], set[int]]]:
+    """Return hash, covered lines and covered branches of the files in the log, by path."""
+    state = State()
+    with contextlib.suppress(LogError, OSError):
+        apply(state, LogReader(run_dir.log).records())
+    lines = LineCoverage()
+    lines.take(state)
+    branches: dict[str, set[int]] = {}
+    for step in state.covered.values():
+        for path, text in step.branches.items():
+            branches.setdefault(path, set()).update(decode(text))
+    return {
+        path: (file.row.sha, set(file.first), branches.get(path, set()))
+        for path, file in lines.files.items()
+    }
+
+
+class GcovQueue:
+    """The entries that wait to be measured."""
+
+    def __init__(self, run_dir: RunDir, campaign: Campaign) -> None:
+        self._run_dir = run_dir
+        place = run_dir.path / "gcov"
+        origin = Path(campaign.target["source"])
+        # A run below the source is no part of it; others are usually beside it.
+        runs = run_dir.path.parent
+        without = [run_dir.path] if runs == origin or origin.is_relative_to(runs) else [runs]
+        self._build = GcovBuild(
+            campaign, ProcessMark(run_dir.path, "gcov-runs"), BuildTree(place, origin, without), KEY
+        )
+        self._measurement = GcovMeasurement(self._build, origin, _report, known_lines(run_dir))
+        self._queues = Queues(run_dir.out, MAX_INPUT)
+        self._waiting: list[Found] = []
+        self.last = False
+        """Whether the engines have ended."""
+        self.built = False
+
+    async def run(self, parent: int) -> None:
+        """Build, then measure entries until the parent is gone, or :attr:`last`."""
+        _report(CoverageBuild("building"))
+        try:
+            await self._build.make()
+            await asyncio.to_thread(self._measurement.start)
+        except (SupervisorError, OSError, ValueError) as e:
+            _report(CoverageBuild("failed", str(e)))
+            return
+        self.built = True
+        state = ""
+        while os.getppid() == parent and self._run_dir.out.is_dir():
+            last = self.last
+            for queue in self._queues.look():
+                self._waiting += queue.entries(AT_ONCE, last=last)
+            self._waiting.sort(key=lambda found: parse_name(found.name).time_ms)
+            now = "measuring" if self._waiting else "ready"
+            if now != state:
+                state = now
+                _report(CoverageBuild(now))
+            _say("figures", {"pending": len(self._waiting)})
+            if self._waiting:
+                part = self._waiting[:TOGETHER]
+                try:
+                    await self._measurement.measure(part)
+                except (SupervisorError, OSError, ValueError, LookupError, TypeError) as e:
+                    _say("problem", f"{KEY}: {e}")
+                    await asyncio.sleep(EVERY_S)
+                del self._waiting[: len(part)]
+            elif last:
+                return
+            else:
+                await asyncio.sleep(EVERY_S)
+
+    def remove(self) -> None:
+        """Delete the build."""
+        self._build.remove()
+
+
+async def _main(queue: GcovQueue) -> None:
+    parent = os.getppid()
+    job = asyncio.ensure_future(queue.run(parent))
+
+    def end() -> None:
+        if queue.last or not queue.built:
+            job.cancel()
+        queue.last = True
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end)
+    with contextlib.suppress(asyncio.CancelledError):
+        await job
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run until SIGTERM, or until the parent or the run directory is gone. Returns the status."""
+    run_dir = RunDir(Path(arguments[0]).absolute())
+    with contextlib.suppress(OSError, ValueError):
+        os.nice(NICE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    ProcessMark(run_dir.path, "gcov-runs").kill_leftovers()
+    try:
+        queue = GcovQueue(run_dir, load(run_dir.campaign).campaign)
+    except (CampaignError, SupervisorError) as e:
+        _say("problem", f"{KEY}: {e}")
+        return CANNOT
+    try:
+        asyncio.run(_main(queue))
+    finally:
+        queue.remove()
+    return CANNOT  # it ends when it is told to, or when no build can be made
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,170 @@
+"""The details of a line, and of a file or function. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fuzztui.base.text import several
+from fuzztui.model.source_lines import FileLines, FirstEntry
+from fuzztui.model.source_tree import CodeNode
+from fuzztui.model.state import Entry, State
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.details import pair
+from fuzztui.tui.labels.glyphs import finding_sign
+from fuzztui.tui.labels.mutants import brief_change, state_sign
+from fuzztui.tui.labels.source import GUTTER, MEANINGS
+from fuzztui.tui.screens.source.code import CodeLine, OpenFile
+
+MAX_LISTED = 20
+"""Mutants, findings and goals that are listed for a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest:
+    """The smallest entry that executes a line, as measured."""
+
+    entry: str
+    size: int
+
+
+def line_lines(
+    row: CodeLine,
+    file: OpenFile,
+    name: str,
+    smallest: Mapping[int, Smallest] | None,
+    key: str,
+) -> list[Line]:
+    """Return the details of a line.
+
+    ``smallest``: by line, None before it was measured, by the key with the name ``key``; an empty
+    string: it cannot be measured.
+    """
+    coverage, state = file.coverage, file.state
+    lines: list[Line] = [_head(row, file, name)]
+    if row.text.strip():
+        lines.append([TextSpan(plain(row.text.strip()), "bold")])
+    if coverage is not None and row.number in coverage.statements:
+        lines += _coverage(row.number, coverage, state, smallest, key)
+    elif coverage is None:
+        why = f"not known: {key} runs the corpus again" if key else "not known"
+        lines.append(pair("covered", why, "muted"))
+    for mutant in file.mutants(row.number)[:MAX_LISTED]:
+        glyph, word = state_sign(mutant)
+        killer = f"  by {mutant.killer}" if mutant.killer else ""
+        change = brief_change(mutant.before, mutant.after)
+        lines.append(
+            [
+                TextSpan(f"{glyph.glyph} {word.ljust(10)} ", glyph.style),
+                TextSpan(plain(change)),
+                TextSpan(plain(f"  {mutant.operator}{killer}"), "muted"),
+            ]
+        )
+    for finding in file.findings(row.number)[:MAX_LISTED]:
+        sign = f"{finding_sign(finding.category)} {plain(finding.category)}".ljust(12)
+        lines.append(
+            [
+                TextSpan(f"{sign} ", f"bold {finding.category}"),
+                TextSpan(plain(finding.title or finding.signature)),
+                TextSpan(plain(f"  ×{len(state.groups.get(finding.signature, [0])):,}"), "muted"),
+            ]
+        )
+    for goal in file.goals(row.number)[:MAX_LISTED]:
+        sign = "◆" if goal.frontier else "◇"
+        types = ", ".join(f"{t} {n}" for t, n in goal.types) or "no type decides it"
+        kind = goal.location.rpartition(":")[2]
+        lines.append(
+            [TextSpan(f"{sign} {plain(kind)} ".ljust(13), "alive"), TextSpan(plain(types))]
+        )
+    return lines
+
+
+def _head(row: CodeLine, file: OpenFile, name: str) -> Line:
+    state = file.states().get(row.number, "")
+    around = [
+        f for f in (file.coverage.functions if file.coverage is not None else [])
+        if f.first <= row.number <= f.last
+    ]  # fmt: skip
+    where = f" in {around[-1].name}" if around else ""
+    head = [TextSpan(plain(f"{name}:{row.number}{where}"), "muted")]
+    if state:
+        glyph, style = GUTTER[state]
+        head += [TextSpan("  "), TextSpan(f"{glyph} {state}", style)]
+        head.append(TextSpan(f": {MEANINGS[state]}", "muted"))
+    return head
+
+
+def _coverage(
+    line: int,
+    coverage: FileLines,
+    state: State,
+    smallest: Mapping[int, Smallest] | None,
+    key: str,
+) -> list[Line]:
+    first = coverage.first.get(line)
+    if first is None:
+        return []
+    lines: list[Line] = [pair("first", *_entry(first, state))]
+    if smallest is None:
+        why = f"not measured: {key} runs the corpus again" if key else ""
+        return [*lines, pair("smallest", why, "muted")] if why and first.entry else lines
+    if (least := smallest.get(line)) is not None:
+        lines.append(pair("smallest", f"{least.entry}  {format.size(least.size)}", "corpus"))
+    missing, total = coverage.missing(line)
+    if missing:
+        of = f"{missing:,} of {several(total, 'branch', 'branches')} never taken"
+        lines.append(pair("branches", of, "pending"))
+    return lines
+
+
+def _entry(first: FirstEntry, state: State) -> tuple[str, str]:
+    if not first.entry:
+        return "on import, before any input", "muted"
+    entry: Entry | None = state.entries.get(first.entry)
+    # Lines of C targets are measured some time after the entry was found.
+    t = entry.t if entry is not None and entry.saved else first.t
+    size = f"  {format.size(entry.size)}" if entry is not None and entry.size >= 0 else ""
+    return f"{first.entry} at {format.clock(t)}{size}", "corpus"
+
+
+def node_lines(node: CodeNode) -> list[Line]:
+    """Return the details of a file or function."""
+    where = node.path + (f":{node.first}-{node.last}" if node.function else "")
+    lines: list[Line] = [[TextSpan(plain(node.function or node.name), "bold")], pair("path", where)]
+    if node.statements > 0:
+        share = format.share(node.covered / node.statements)
+        text = f"{node.covered:,} of {several(node.statements, 'statement')} ({share})"
+        lines.append(pair("covered", text, "valid"))
+    elif node.statements < 0:
+        lines.append(pair("covered", "not known", "muted"))
+    if node.frontier:
+        where = f"{several(node.frontier, 'line')}: {MEANINGS['frontier']}"
+        lines.append(pair("frontier", where, "alive"))
+    if node.mutants:
+        text = f"{node.killed:,} of {several(node.mutants, 'mutant')} killed"
+        text += f", {several(node.survivors, 'survivor')}"
+        lines.append(pair("mutants", text, "killed"))
+    if node.findings:
+        lines.append(pair("findings", f"{node.findings:,} end here", "crash"))
+    return lines
+
+
+def nothing_lines(engine: str, build: str, reason: str, key: str) -> Sequence[Line]:
+    """Return why no file is known, and what to do."""
+    if build == "failed":
+        return [
+            [TextSpan("The lines of this target cannot be measured.", "bold")],
+            [],
+            [TextSpan(plain(reason))],
+        ]
+    if build:
+        return [[TextSpan(f"The target is built for gcov ({plain(build)}): a moment.", "muted")]]
+    lines: list[Line] = [[TextSpan("The log names no source file of the target.", "bold")], []]
+    if engine == "afl":
+        text = "For a C target that target.build builds: set target.coverage = true, and start."
+        return [*lines, [TextSpan(text)]]
+    if key:
+        lines.append([TextSpan(f"Press {key} to run the corpus again and measure its coverage.")])
+    return lines

@@ -1,0 +1,112 @@
+"""What an engine reports about lines, also of code that runs once, late or never again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engine_lab import Lab, events
+
+from fuzztui.base.ranges import decode
+
+pytestmark = pytest.mark.slow
+
+APP = '''\
+from functools import cache
+
+
+@cache
+def once(n):
+    """Runs in the first trial only."""
+    more = n + 1
+    if more > 1:
+        more += 1
+    return more
+
+
+def fails(n):
+    a = n
+    raise ValueError(a)
+    return a
+
+
+def target(data: bytes):
+    if data[:1] == b"x":
+        once(1)
+    try:
+        fails(data)
+    except ValueError:
+        pass
+    if data[:1] == b"l":
+        import late
+        late.work()
+    return [
+        b
+        for b in data
+    ]
+'''
+LATE = """\
+def work():
+    return 1
+
+
+def never():
+    return 2
+"""
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(tmp_path)
+    yield lab
+    lab.close()
+
+
+def covered(lab: Lab, name: str) -> set[int]:
+    path = str(lab.src / name)
+    every = events(lab.out / "main", "lines_covered")
+    return {n for event in every for n in decode(event.get("lines", {}).get(path, ""))}
+
+
+def test_lines_of_cached_failing_and_late_code(lab: Lab) -> None:
+    lab.write("app.py", APP)
+    lab.write("late.py", LATE)
+    seeds = lab.root / "seeds"
+    seeds.mkdir()
+    for number, data in enumerate((b"x", b"l")):
+        (seeds / f"{number}").write_bytes(data)
+    spec = lab.spec(
+        "app:target", target={"include": ["app", "late"]}, engine={"seeds": [str(seeds)]},
+        budget_trials=60,
+    )  # fmt: skip
+    assert lab.run(spec) == 0
+    assert covered(lab, "app.py") == {
+        1, 4, 5, 7, 8, 9, 10, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+    }  # fmt: skip
+    assert covered(lab, "late.py") == {1, 2, 5}
+    files = events(lab.out / "main", "source_file")
+    (app,) = [f for f in files if f["path"].endswith("app.py")]
+    assert app["functions"] == ["4-10 once", "13-16 fails", "19-32 target"]
+    before = events(lab.out / "main", "lines_covered")
+
+    # A new worker continues; a changed file is reported again, with the lines of the queue.
+    spec = lab.spec(
+        "app:target", target={"include": ["app", "late"]}, engine={"seeds": [str(seeds)]},
+        budget_trials=70,
+    )  # fmt: skip
+    assert lab.run(spec) == 0
+    assert events(lab.out / "main", "lines_covered") == before
+    lab.write("app.py", APP.replace("    a = n\n", "    n += b''\n    a = n\n"))
+    spec = lab.spec(
+        "app:target", target={"include": ["app", "late"]}, engine={"seeds": [str(seeds)]},
+        budget_trials=80,
+    )  # fmt: skip
+    assert lab.run(spec) == 0
+    files = [f for f in events(lab.out / "main", "source_file") if f["path"] == app["path"]]
+    assert len({f["sha"] for f in files}) == 2
+    path = app["path"]
+    later = events(lab.out / "main", "lines_covered")[len(before) :]
+    lines = {n for event in later for n in decode(event.get("lines", {}).get(path, ""))}
+    assert {14, 15, 16, 7} <= lines
+    assert 17 not in lines

@@ -1,0 +1,94 @@
+"""Which entry covers what first, with a build that only pretends to run programs."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from fuzztui.base.ranges import decode
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.gcov.measure import GcovFile, GcovMeasurement
+from fuzztui.observe.queues import Found
+
+ORIGIN = Path("/src")
+
+
+class Build:
+    """An input executes the lines that its bytes name."""
+
+    def __init__(self, source: Path) -> None:
+        self.source, self.ran, self.reads = source, set(), 0
+
+    def clear(self):
+        self.ran.clear()
+
+    async def run(self, data):
+        self.ran.update(data)
+
+    def has_counts(self):
+        return True
+
+    def files(self):
+        self.reads += 1
+        rows = [
+            {"line_number": n, "count": int(n in self.ran), "function_name": "f",
+             "branches": [{"count": int(n in self.ran), "throw": False},
+                          {"count": 0, "throw": False}, {"count": 9, "throw": True}]
+             if n == 3 else []}
+            for n in range(1, 9)
+        ]  # fmt: skip
+        functions = [{"demangled_name": "f", "start_line": 1, "end_line": 8}]
+        yield "a.c", {"functions": functions, "lines": rows}
+        yield "a.c", {"functions": [], "lines": [{"line_number": 20, "count": 0}]}
+
+
+def measured(tmp_path, inputs, known=None):
+    (tmp_path / "a.c").write_text("int x;\n")
+    build, events = Build(tmp_path), []
+    measurement = GcovMeasurement(build, ORIGIN, events.append, known or {})
+    measurement.start()
+    build.reads = 0
+    entries = [Found("main", f"id:{n:06d},time:{n}", bytes(i)) for n, i in enumerate(inputs)]
+    asyncio.run(measurement.measure(entries))
+    return build, events
+
+
+def test_entries_run_together_and_halves_tell_which_was_first(tmp_path):
+    inputs = [[1, 2], [2], [1], [3, 1], [2], [3], [8], [1]]
+    build, (source, *events) = measured(tmp_path, inputs)
+    assert (source.path, source.statements, source.functions) == ("/src/a.c", "1-8,20", ["1-8 f"])
+    assert (source.blocks, source.branches) == ([3, 4], [3, 3])
+    assert [(e.entry, e.lines, e.branches) for e in events] == [
+        (0, {"/src/a.c": "1-2"}, {}),
+        (3, {"/src/a.c": "3"}, {"/src/a.c": "0"}),
+        (6, {"/src/a.c": "8"}, {}),
+    ]
+    assert build.reads < 2 * len(inputs)
+
+
+def test_nothing_new_costs_one_reading(tmp_path):
+    (tmp_path / "a.c").write_text("int x;\n")
+    _, (source, *_) = measured(tmp_path, [[1]])
+    known = {"/src/a.c": (source.sha, decode("1-8"), {0, 1})}
+    build, events = measured(tmp_path, [[1], [2], [3], [8]], known)
+    assert (build.reads, events) == (1, [])
+    # The file has changed since: all of it is reported again.
+    known = {"/src/a.c": ("other", decode("1-8"), {0, 1})}
+    assert len(measured(tmp_path, [[1]], known)[1]) == 2
+
+
+def test_a_program_that_writes_no_counts_is_said(tmp_path):
+    build = Build(tmp_path)
+    build.has_counts = lambda: False
+    measurement = GcovMeasurement(build, ORIGIN, print, {})
+    with pytest.raises(SupervisorError, match="no counts"):
+        asyncio.run(measurement.measure([Found("main", "id:000000", b"\1")]))
+
+
+def test_a_line_in_several_objects_is_covered_if_any_has_run_it():
+    file = GcovFile()
+    for count in (0, 5, 0):
+        row = {"line_number": 2, "count": count, "branches": [{"count": count, "throw": False}]}
+        file.add({"functions": [], "lines": [row]})
+    assert file.lines == {2: True}
+    assert file.branches == {(2, 0): True}

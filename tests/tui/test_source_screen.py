@@ -1,0 +1,342 @@
+"""The Source screen: files, lines, and the ways from them and to them."""
+
+import json
+import shutil
+import sys
+
+import pytest
+from fakes import Log, running, started
+from mutated import mutated
+from sourced import PATH, source_file, sourced
+
+from fuzztui.tui.labels.events import describe
+from fuzztui.tui.screens.source.code import CHANGED, load_text
+from fuzztui.tui.screens.source.measure import MeasuredLines
+from fuzztui.wire import events as ev
+
+
+def gutter(d, line):
+    """The state of a line, as the table has it."""
+    code = d.screen.code
+    column = next(c for c in code.columns if c.id == "cov")
+    return column.value(code.rows.row(str(line)))
+
+
+async def opened(d):
+    await d.press("8")
+    await d.until(lambda: "def is_digit" in d.text())
+
+
+async def test_lines_with_their_coverage_mutants_and_findings(drive):
+    async with drive(sourced(goal=True), size=(160, 60)) as d:
+        await opened(d)
+        assert {n: gutter(d, n) for n in (4, 5, 12, 18, 26, 27, 28, 30, 31, 32, 33)} == {
+            4: "covered", 5: "covered", 12: "covered", 18: "covered", 26: "partly",
+            27: "frontier", 28: "covered", 30: "partly", 31: "frontier", 32: "never",
+            33: "covered",
+        }  # fmt: skip
+        assert gutter(d, 1) == gutter(d, 7) == ""
+        rows = {node.function: node for node in d.screen._rows.values()}
+        file = rows[""]
+        assert (file.statements, file.covered, file.frontier, file.findings) == (25, 22, 2, 1)
+        assert (rows["Parser.items"].covered, rows["Parser.items"].statements) == (9, 12)
+        assert (
+            file.mutants
+            == 54
+            == rows["Parser.items"].mutants
+            + rows["Parser.number"].mutants
+            + (rows["is_digit"].mutants + rows["Parser.__init__"].mutants)
+        )
+        line = next(n for n in d.lines() if "self.text.startswith" in n)
+        assert "✗1" in line
+        assert "▒" in line
+        assert "Decimal" in next(n for n in d.lines() if "too deep" in n)
+
+
+async def test_from_a_line_to_its_mutants_finding_and_first_entry_and_back(drive):
+    async with drive(sourced(), toasts=True) as d:
+        await opened(d)
+        d.screen.reveal(f"{PATH}:30")
+        await d.until(lambda: d.screen.code.cursor == "30" and d.screen.has_class("-code"))
+        await d.press("m")
+        await d.until(lambda: d.screen.TAB == "mutants" and d.screen.table.cursor)
+        first = d.screen.table.current
+        assert first.line == 30
+        await d.press("L")  # back to the line
+        await d.until(lambda: d.screen.TAB == "source")
+        assert d.screen.code.cursor == "30"
+        await d.press("m")
+        await d.until(lambda: d.screen.TAB == "mutants")
+        assert d.screen.table.current.line == 30
+        assert d.screen.table.current.id != first.id
+        await d.press("8", "f")
+        await d.until(lambda: d.screen.TAB == "findings")
+        assert d.screen.table.current.file == "crashes/id:000000"
+        await d.press("8")
+        d.screen.reveal(f"{PATH}:12")
+        await d.pilot.pause()
+        await d.press("3", "L")
+        await d.until(lambda: d.screen.TAB == "source" and d.screen.code.cursor == "30")
+        await d.press("backspace")
+        await d.until(lambda: d.screen.TAB == "corpus")
+        assert d.screen.table.cursor == "main/5"
+        await d.press("8")
+        d.screen.reveal(f"{PATH}:4")  # ran on import
+        await d.press("backspace")
+        assert d.screen.TAB == "source"
+        assert any("imported" in text for text in d.notices())
+
+
+async def test_from_a_goal_to_its_line(drive):
+    log = sourced(goal=True)
+    log.add(ev.TargetingStats("main", 0.5, targets=2, uncovered=1, frontier=1))
+    async with drive(log, size=(220, 60)) as d:
+        await d.press("7", "t")
+        await d.until(lambda: d.screen.table.current is not None)
+        await d.press("L")
+        await d.until(lambda: d.screen.TAB == "source" and d.screen.code.cursor == "27")
+
+
+async def test_the_next_line_to_look_at(drive):
+    async with drive(sourced(0)) as d:
+        await opened(d)
+        seen = []
+        for _ in range(3):
+            await d.press("n")
+            seen.append(d.screen.code.cursor)
+        assert seen == ["27", "30", "31"]
+        await d.press("N")
+        assert d.screen.code.cursor == "30"
+
+
+async def test_in_a_replay_the_gutter_is_that_of_the_time(drive):
+    log = sourced()
+    start = next(r.t for r in log.records if isinstance(r.event, ev.SourceFile))
+    async with drive(log, replay_at=start + 15) as d:
+        await opened(d)
+        assert gutter(d, 4) == "partly"  # the function was defined, and never entered
+        assert gutter(d, 12) == "never"
+        d.app.seek(start + 75)
+        await d.until(lambda: gutter(d, 12) == "covered")
+        assert gutter(d, 24) == "never"
+        d.app.seek(start + 15)
+        await d.until(lambda: gutter(d, 12) == "never")
+
+
+async def test_new_lines_show_without_moving_the_cursor(drive):
+    log = sourced()
+    async with drive(log) as d:
+        await opened(d)
+        d.screen.reveal(f"{PATH}:21")
+        await d.pilot.pause()
+        log.add(ev.LinesCovered("s1", 2, {PATH: "27"}), dt=1.0)
+        await d.until(lambda: gutter(d, 27) == "covered")
+        assert d.screen.code.cursor == "21"
+        assert d.screen._rows[PATH].covered == 23
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40), (220, 60)])
+async def test_tree_and_code_in_every_size(drive, size):
+    async with drive(sourced(), size=size) as d:
+        await d.press("8")
+        await d.until(lambda: d.screen.code.rows.total)
+        await d.press("enter")
+        await d.until(lambda: d.screen.has_class("-code"))
+        await d.press("g", "down", "down", "down")
+        assert d.screen.code.cursor == "4"
+        await d.until(lambda: "is_digit" in d.text())
+        await d.press("enter")
+        assert d.screen.focused is d.screen.pane
+        await d.press("escape")
+        assert d.screen.focused is d.screen.code
+        await d.press("escape")
+        assert d.screen.focused is d.screen.files
+        await d.press("t")
+        assert d.screen.focused is d.screen.code
+
+
+async def test_a_changed_file_is_marked(drive):
+    async with drive(sourced(sha="0123456789abcdef")) as d:
+        await opened(d)
+        assert "changed" in d.lines()[3] + d.lines()[2]
+
+
+async def test_a_version_that_the_campaign_loads_later_is_read_again(drive):
+    log = sourced(sha="0123456789abcdef")
+    async with drive(log) as d:
+        await opened(d)
+        assert "changed" in d.lines()[3] + d.lines()[2]
+        log.add(source_file(), dt=1.0)
+        await d.until(lambda: "changed" not in d.lines()[3] + d.lines()[2])
+        assert gutter(d, 12) == "never"  # earlier lines are of the other version
+
+
+async def test_a_line_that_the_filter_hides_is_shown_again(drive):
+    async with drive(sourced()) as d:
+        await opened(d)
+        d.screen.reveal(f"{PATH}:12")
+        await d.press("slash", *"too", "enter")
+        await d.until(lambda: len(d.screen.code.rows) == 1)
+        d.screen.reveal(f"{PATH}:12")
+        await d.until(lambda: d.screen.code.cursor == "12")
+
+
+def test_how_files_are_read(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text("a\nb\n")
+    assert load_text(str(file), "", 0.0).lines == ["a", "b"]
+    assert load_text(str(file), "", 1.0).warning == CHANGED  # newer than the campaign
+    assert load_text(str(file), "00", 0.0).warning == CHANGED
+    assert load_text(str(tmp_path), "", 0.0).problem
+    assert load_text("a.py", "", 0.0).problem
+    assert load_text(str(tmp_path / "none"), "", 0.0).problem
+    file.write_bytes(b"\n" * 200_000)
+    text = load_text(str(file), "", 0.0)
+    assert len(text.lines) == 100_000
+    assert text.warning
+    with file.open("wb") as big:
+        big.truncate(5 << 20)
+    assert load_text(str(file), "", 0.0).problem
+
+
+async def test_a_file_that_is_gone_still_shows_what_is_known(drive):
+    log = Log()
+    log = sourced(0)
+    for at, record in enumerate(log.records):
+        if isinstance(record.event, ev.SourceFile):
+            event = ev.SourceFile("main", "/gone/x.py", "x", "aa", "1-3", ["1-3 f"])
+            log.records[at] = type(record)(record.seq, record.t, event)
+        elif isinstance(record.event, ev.LinesCovered):
+            event = ev.LinesCovered("main", 1, {"/gone/x.py": "2"})
+            log.records[at] = type(record)(record.seq, record.t, event)
+    async with drive(log) as d:
+        await d.press("8")
+        d.screen.reveal("/gone/x.py:2")
+        await d.until(lambda: d.screen.code.rows.total == 3)
+        assert gutter(d, 2) == "covered"
+        assert "does not exist" in d.text()
+        d.screen.reveal("nonsense")
+        d.screen.reveal("/never/heard.py:99999999")
+        await d.pilot.pause()
+
+
+async def test_text_of_files_and_logs_is_drawn_literally(drive, tmp_path):
+    evil = tmp_path / "[bold red]e\x1b[2J.py"
+    evil.write_text("x = '[/x]\x1b[2J\u202e'  # " + "y" * 5000 + "\n\x0c\x00\n")
+    log = started()
+    name = "[/x]\x1b]0;f"
+    log.add(
+        ev.SourceFile("main", str(evil), "m", "aa", "1-2", [f"1-2 {name}"]),
+        ev.LinesCovered("main", 0, {str(evil): "1"}),
+        dt=1.0,
+    )
+    async with drive(log) as d:
+        await d.press("8")
+        await d.until(lambda: "[/x]" in d.text())
+        assert "\x1b" not in d.text()
+        assert "\u202e" not in d.text()
+        await d.press("enter", "enter")
+
+
+async def test_without_any_source_the_screen_says_what_to_do(drive):
+    async with drive(running()) as d:
+        await d.press("8")
+        await d.until(lambda: "names no source file" in d.text())
+        assert "run the corpus again" in d.text()
+    log = started("crashy", engine="afl")
+    async with drive(log) as d:
+        await d.press("8")
+        await d.until(lambda: "target.coverage" in d.text())
+        log.add(ev.CoverageBuild("building"), dt=1.0)
+        await d.until(lambda: "built for gcov" in d.text())
+        log.add(ev.CoverageBuild("failed", "no gcc[/x]"), dt=1.0)
+        await d.until(lambda: "no gcc[/x]" in d.text())
+
+
+ANSWER = {
+    "by_line": {
+        PATH: {
+            "statements": [4, 5, 8, 12, 27],
+            "first": [[4, "", 0.0], [5, "main/1", 30.0], [12, "main/2", 55.0]],
+            "smallest": [[5, "main/3", 2], [12, "main/3", 2]],
+        }
+    }
+}
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """A stand-in for the command that answers ``ANSWER``, or fails with a message."""
+
+    def answers(text, code=0):
+        script = tmp_path / "python"
+        script.write_text(
+            f"#!{shutil.which('sh')}\necho 'fuzztui: inputs: 1 of 2' >&2\n"
+            f"cat {tmp_path}/answer\nexit {code}\n"
+        )
+        script.chmod(0o755)
+        (tmp_path / "answer").write_text(text)
+        monkeypatch.setattr(sys, "executable", str(script))
+
+    return answers
+
+
+async def test_coverage_of_an_old_log_is_measured(drive, command):
+    command(json.dumps(ANSWER))
+    log = mutated(18, 60)
+    async with drive(log, toasts=True) as d:
+        await d.press("8")
+        await d.until(lambda: "def is_digit" in d.text())
+        assert gutter(d, 5) == ""
+        await d.press("r")
+        await d.until(lambda: gutter(d, 5) == "covered")
+        assert gutter(d, 27) == "never"
+        assert d.screen._rows[PATH].covered == 3
+        d.screen.reveal(f"{PATH}:12")
+        await d.until(lambda: "main/3" in d.text())
+        await d.press("b")
+        await d.until(lambda: d.screen.TAB == "corpus")
+        assert d.screen.table.cursor == "main/3"
+
+
+async def test_a_measured_log_is_replayed(drive, command):
+    command(json.dumps(ANSWER))
+    log = mutated(18, 60)
+    async with drive(log, replay_at=50.0) as d:
+        await d.press("8")
+        await d.until(lambda: "def is_digit" in d.text())
+        await d.press("r")
+        await d.until(lambda: gutter(d, 5) == "covered")
+        assert gutter(d, 12) == "never"
+        d.app.seek(60.0)
+        await d.until(lambda: gutter(d, 12) == "covered")
+
+
+async def test_a_measurement_that_fails_says_why(drive, command):
+    command("", 2)
+    async with drive(mutated(18, 60), toasts=True) as d:
+        await d.press("8", "r")
+        await d.until(lambda: any("1 of 2" in text for text in d.notices()))
+        command("{}")
+        await d.press("r")
+        await d.until(lambda: any("damaged" in text for text in d.notices()))
+
+
+def test_measured_lines_at_a_time():
+    measured = MeasuredLines.of(ANSWER)
+    file = measured.files[PATH]
+    measured.at(40.0)
+    assert file.drain() == {4: "never", 5: "never"}
+    measured.at(100.0)
+    assert (file.covered, file.drain()) == (3, {12: "never"})
+    measured.at(10.0)
+    assert set(file.first) == {4}
+    assert measured.smallest[PATH][12].size == 2
+
+
+def test_events_about_lines_as_text():
+    found = describe(ev.LinesCovered("main", 7, {"/a/b.py": "3-5", "/a/c.py": "1"}))
+    assert (found.label, found.text) == ("lines", "#7  b.py:3-5  c.py:1")
+    assert "on import" in describe(ev.LinesCovered("main", -1, {"/x": 5})).text
+    assert "/a/b.py" in describe(ev.SourceFile("main", "/a/b.py")).text
+    assert "no gcc" in describe(ev.CoverageBuild("failed", "no gcc")).text
