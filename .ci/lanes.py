@@ -52,6 +52,7 @@ TARGETING = (
     "tests/property/test_targets_*.py", "tests/e2e/test_spoton_*.py", "tests/e2e/test_types_*.py",
     "tests/e2e/test_strategies_*.py", "tests/e2e/test_lambda_*.py",
 )  # fmt: skip
+SUITES = ("tests/engines/suite", "tests/suites", "tests/e2e/test_suite_*.py")
 PYTHON = (
     "tests/engines", "tests/inprocess", "tests/e2e/test_engine_*.py",
     "tests/e2e/test_source_lines.py",
@@ -159,6 +160,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "engines/fixtures": TARGETING,
     "engines/strategies": TARGETING,
     "engines/observe": TARGETING,
+    "engines/suite": SUITES,
     "engines/export": EXPORT,
     "engines/base": ENGINES,
     "engines/directory": ENGINES,

@@ -11,7 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from fuzztui.wire.commands import ExactPass, MutantCommand, SetMixture, TypeCommand, names_of
+from fuzztui.wire.commands import (
+    ExactPass,
+    MutantCommand,
+    SetMixture,
+    TypeCommand,
+    WeighProperty,
+    names_of,
+)
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -73,6 +80,8 @@ class EngineKind:
     """It accepts the table ``[oracle]``."""
     text: bool = False
     """It accepts the table ``[text]``."""
+    suites: bool = False
+    """Its campaigns can have several targets: ``target.function`` is a list."""
     mutants_first: bool = False
     """Its campaigns can fuzz mutants first: the table ``[mutants]``."""
 
@@ -83,7 +92,13 @@ class EngineKind:
 
 
 _ROWS: Final = (
-    EngineKind("zest", "fuzztui.engines.zest.engine", mutants_first=True),
+    EngineKind(
+        "zest",
+        "fuzztui.engines.zest.engine",
+        (WeighProperty.name,),
+        mutants_first=True,
+        suites=True,
+    ),
     EngineKind(
         "spoton",
         "fuzztui.engines.spoton.engine",

@@ -44,6 +44,10 @@ class TargetSpec:
     """The table ``target``. Paths are absolute. ``memory_bytes``: 0 is no limit."""
 
     function: str
+    suite: tuple[str, ...] = ()
+    """The functions, files and directories of a suite; empty: ``function`` is the target."""
+    examples: str = ""
+    """Hypothesis' directory of examples to which findings are added; empty: none."""
     path: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -199,6 +203,8 @@ def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
         raise CannotStart(f"{table.file}: target.env must contain strings only")
     return TargetSpec(
         function=table.get("function", str),
+        suite=table.strings("suite"),
+        examples=table.get("examples", str, ""),
         path=table.strings("path"),
         include=table.strings("include"),
         exclude=table.strings("exclude"),

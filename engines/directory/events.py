@@ -24,6 +24,7 @@ from fuzztui.wire.events import (
     MutantRuns,
     MutantsFound,
     MutantState,
+    PropertyFigures,
     SourceFile,
     TargetingStats,
 )
@@ -111,6 +112,8 @@ class ReportedEvents:
     """How often each mutant was reached, infected and run."""
     near: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The entry that came nearest to killing a survivor, and how near, by id of the mutant."""
+    properties: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The last figures of each property, by name."""
     targeting: TargetingStats | None = None
     """The last statistics of types; None: none were reported."""
     goals: dict[str, dict[str, Any]] | None = None
@@ -144,6 +147,8 @@ def _note(reported: ReportedEvents, event: Event) -> None:
             reported.answered.add(event.id)
         case FindingDescribed():
             reported.findings[event.file] = event
+        case PropertyFigures():
+            reported.properties |= {n: f for n, f in event.figures.items() if isinstance(f, dict)}
         case EntryDescribed():
             reported.entries[event.id] = tuple(map(str, event.reasons))
         case ComparisonsReported():

@@ -103,6 +103,8 @@ class Executor:
         self.message_oracle = message_oracle
         self.sparse: SparseProbes | None = None
         """The code that trials run; None: code with all probes."""
+        self.prepare: Callable[[bytes], object] = bool
+        """Called before each execution with its input, outside of the time limit."""
         self.observers = list(observers)
         self._pid = _getpid()
         self._exit = os._exit
@@ -162,6 +164,7 @@ class Executor:
         ``patience``: how many time limits it has.
         """
         guard, form = self.guard, self.form
+        self.prepare(data)
         self.fixture.restore()
         value: object = None
         error: BaseException | None = None

@@ -58,6 +58,12 @@ class Fixture:
         self._depth = sys.getrecursionlimit()
         self._streams = [sys.stdin, sys.stdout, sys.stderr]
 
+    def moved(self) -> None:
+        """Keep the working directory and the streams that the set up of a property has left."""
+        with contextlib.suppress(OSError):
+            self._directory = _getcwd()
+        self._streams = [sys.stdin, sys.stdout, sys.stderr]
+
     def restore(self) -> None:
         """Restore the cheap state; called before each trial (about 0.5 us)."""
         if _getrecursionlimit() != self._depth:

@@ -68,6 +68,7 @@ def load(
     coverage.grow(table.size)
     form = form_of(target, spec.engine, draw, on_fresh, generated)
     message = spec.target.oracle.message
+    suite = target.suite
     executor = Executor(
         target.function,
         form,
@@ -77,6 +78,9 @@ def load(
         fixture=fixture,
         message_oracle=MessageOracle(message) if message else None,
     )
+    if suite is not None:
+        suite.on_set_up, executor.prepare = fixture.moved, suite.prepare
+        fixture.moved()
     return LoadedTarget(target, application, table, executor, prepared)
 
 

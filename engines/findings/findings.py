@@ -32,6 +32,14 @@ def _trial(event: FindingDescribed) -> int:
     return int(match[1]) if match else 0
 
 
+_BETWEEN: Final = "\0"
+
+
+def _key(of_property: str, signature: str) -> str:
+    """What a finding is known by."""
+    return f"{of_property}{_BETWEEN}{signature}" if of_property else signature
+
+
 def _signature(event: FindingDescribed, rules: Rules) -> str:
     return signature_under(event.signature, event.frames, event.basis, rules)
 
@@ -93,14 +101,18 @@ class Findings:
         *,
         most: int = 0,
         rules: Rules = (),
+        of_property: Callable[[], str] = str,
     ) -> None:
-        """``journal``: receives the counts of crashes and hangs; None: not published.
+        """``of_property`` returns the property that runs now: each has findings of its own.
+
+        ``journal``: receives the counts of crashes and hangs; None: not published.
 
         ``reported``: earlier findings. ``most``: limit of :class:`FindingLimit`; 0: no limit.
         ``rules``: about frames that do not count for signatures.
         """
         self._store, self._log = store, log
         self._limit = FindingLimit(most)
+        self._of_property = of_property
         self._unsaved: set[int] = set()
         """Hashes of signatures above the limit, at most :data:`_MAX_UNSAVED`."""
         self._counters = defaultdict[int, int](int) if journal is None else journal.counters
@@ -109,7 +121,7 @@ class Findings:
         """The first of :attr:`_saved` with each signature."""
         self._announced: dict[str, str] = {}
         for event in sorted(reported.findings.values(), key=_trial):
-            signature = _signature(event, rules)
+            signature = _key(event.property, _signature(event, rules))
             if not (store.directory / event.file).exists():
                 self._announced[signature] = event.file
             else:
@@ -139,15 +151,19 @@ class Findings:
                 " findings are counted, not saved; increase engine.max_findings to save more",
             )
         if len(self._unsaved) < _MAX_UNSAVED:
-            self._unsaved.add(hash(failure.signature))
+            self._unsaved.add(hash(self._name(failure)))
         # Not a sum, because earlier workers may have counted the same findings.
         counters[j.NOT_SAVED] = max(counters[j.NOT_SAVED], len(self._unsaved))
         return True
 
     def _name(self, failure: Failure) -> str:
-        """The signature in this directory: in the older form if an older version saved it."""
-        old = failure.before
-        return old if old in self._known or old in self._announced else failure.signature
+        """The signature in this directory: in the older form if an older version saved it.
+
+        Of a suite with the property.
+        """
+        one = self._of_property()
+        old = _key(one, failure.before)
+        return old if old in self._known or old in self._announced else _key(one, failure.signature)
 
     def _allowed(self, failure: Failure) -> bool:
         # A finding that was described before its file was lost is not new.
@@ -178,8 +194,9 @@ class Findings:
         """
         file = self.file_for(failure, tail, signal=signal)
         folder = file.partition("/")[0]
-        signature = self._name(failure)
-        self._announced.pop(signature, None)
+        name = self._name(failure)
+        of_property, _, signature = name.rpartition(_BETWEEN)
+        self._announced.pop(name, None)
         description = describe()
         basis = basis_of(failure, description.frames)
         event = FindingDescribed(
@@ -193,10 +210,11 @@ class Findings:
             description.input,
             frames=description.frames if basis else [],
             basis=basis,
+            property=of_property,
         )
         self._log.write(event)
         self._store.put(folder, file.partition("/")[2], data)
-        self._known[signature] = known = _Known(event, 1, 1)
+        self._known[name] = known = _Known(event, 1, 1)
         self._saved.append(known)
         self._limit.note(signature, failure.place, self._counters[j.TRIAL])
         self._counters[j.CRASHES if folder == CRASHES else j.HANGS] += 1
@@ -209,7 +227,7 @@ class Findings:
         """Use other rules about frames that do not count, also for what is saved already."""
         self._known = {}
         for row in self._saved:
-            self._known.setdefault(_signature(row.event, rules), row)
+            self._known.setdefault(_key(row.event.property, _signature(row.event, rules)), row)
 
     def __len__(self) -> int:
         """Number of signatures with a file."""

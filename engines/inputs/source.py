@@ -7,6 +7,7 @@ does not draw are not part of the input.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
@@ -88,6 +89,11 @@ class Source:
         size = ((n - 1).bit_length() + 7) >> 3
         at = self._advance(size)
         return int.from_bytes(self._data[at : at + size], "big") % n
+
+    def key(self, size: int) -> builtins.bytes:
+        """Take ``size`` bytes as they are: no value that mutators or records need to know."""
+        at = Source._advance(self, size)
+        return builtins.bytes(self._data[at : at + size])
 
     def integer(self, low: int, high: int) -> int:
         """Draw an integer from ``low`` to ``high``, both included."""

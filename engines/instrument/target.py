@@ -10,10 +10,11 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
@@ -28,7 +29,17 @@ from fuzztui.engines.instrument.references import (
     split_reference,
 )
 from fuzztui.engines.strategies import generator_of, test_of
+from fuzztui.engines.suite.properties import (
+    FunctionProperty,
+    Property,
+    PytestProperty,
+    Suite,
+    keys_of,
+)
 from fuzztui.harness import COMPARED_WITH, check_compare
+
+if TYPE_CHECKING:
+    from fuzztui.engines.strategies.given import GivenTest
 
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
@@ -51,6 +62,8 @@ class Target:
     """The second implementation of the differential oracle, or None."""
     import_s: float = 0.0
     """Seconds that the import took."""
+    suite: Suite | None = None
+    """The properties, of a suite."""
 
 
 def application_packages(spec: TargetSpec) -> tuple[str, ...]:
@@ -60,6 +73,11 @@ def application_packages(spec: TargetSpec) -> tuple[str, ...]:
     """
     if spec.include:
         return spec.include
+    if spec.suite:
+        raise CannotStart(
+            "target.include is missing: target.function is a suite, so name the packages under"
+            ' test, for example include = ["mypackage"]'
+        )
     module, _ = split_reference(spec.function, DEFAULT_FUNCTION)
     if is_file(module):
         raise CannotStart(
@@ -71,7 +89,8 @@ def application_packages(spec: TargetSpec) -> tuple[str, ...]:
 
 def search_path(spec: TargetSpec) -> list[str]:
     """Directories to put before ``sys.path``: ``path``, and those of harness files."""
-    references = (spec.function, spec.generator, spec.compare, spec.oracle.against)
+    functions = [one for one in spec.suite if not is_for_pytest(one)] or [spec.function]
+    references = (*functions, spec.generator, spec.compare, spec.oracle.against)
     files = [split_reference(r, "")[0] for r in references if r]
     return [*spec.path, *(str(Path(f).parent) for f in files if is_file(f))]
 
@@ -90,15 +109,21 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
     if application is not None:
         application.install()
     modules: dict[str, ModuleType] = {}
-    function = resolve("target.function", spec.function, DEFAULT_FUNCTION, spec, modules)
-    generator = None
-    test = test_of(function)
-    if test is not None:
-        function, generator = _of_test(test, spec, modules)
+    generator: Callable[[Source], object] | None = None
+    suite = _suite(spec, modules) if spec.suite else None
+    function: Callable[..., Any]
+    if suite is not None:
+        function, generator = suite.run, suite.make
     else:
-        _check_callable("target.function", spec.function, function)
-        if spec.generator:
-            generator = _generator(spec, modules)
+        function = resolve("target.function", spec.function, DEFAULT_FUNCTION, spec, modules)
+        test = test_of(function)
+        if test is not None:
+            given = _given(test, spec, modules)
+            function, generator = given.target(), given.make
+        else:
+            _check_callable("target.function", spec.function, function)
+            if spec.generator:
+                generator = _generator(spec, modules)
     compare = _compare(function, spec, modules)
     against = None
     if spec.oracle.against:
@@ -116,7 +141,72 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
         compare=compare,
         against=against,
         import_s=time.monotonic() - began,
+        suite=suite,
     )
+
+
+def is_for_pytest(name: str) -> bool:
+    """Whether a part of a suite is a file, directory or node id that pytest collects."""
+    return "::" in name or ":" not in name
+
+
+def _suite(spec: TargetSpec, modules: dict[str, ModuleType]) -> Suite:
+    """The properties of a suite. Raises :class:`CannotStart` if none of them can be run."""
+    for key, value in (
+        ("target.generator", spec.generator),
+        ("oracle.against", spec.oracle.against),
+    ):
+        if value:
+            raise CannotStart(f'{key} = "{value}": not with a suite; remove {key}')
+    names: list[str] = []
+    made: list[Callable[[str, bytes], Property]] = []
+    refused: list[tuple[str, str]] = []
+    collect = [one for one in spec.suite if is_for_pytest(one)]
+    others, root = 0, os.getcwd()  # noqa: PTH109 - as pytest
+    if collect:
+        from fuzztui.engines.suite.collect import PytestSession
+
+        session = PytestSession(collect)
+        others, root = session.found.others, session.root
+        for item in session.found.items:
+            names.append(item.nodeid)
+            made.append(partial(PytestProperty, session=session, item=item))
+        refused = [*session.found.broken.items()]
+    for one in spec.suite:
+        if one not in collect:
+            names.append(
+                os.path.relpath(one, root) if is_file(split_reference(one, "")[0]) else one
+            )
+            made.append(partial(_function_property, reference=one, spec=spec, modules=modules))
+    named = [*names, *(name for name, _ in refused)]
+    keys = keys_of(named)
+    found: list[Property] = [make(n, k) for make, n, k in zip(made, names, keys, strict=False)]
+    for (file, why), spare in zip(refused, keys[len(found) :], strict=True):
+        found.append(Property(file, spare))
+        found[-1].reason = f"cannot be collected: {why}"
+    suite = Suite(found, others, root)
+    for each in suite.running:
+        suite.enter(each)
+    if not suite.running:
+        why = "; ".join(f"{one.name}: {one.reason}" for one in found[:3])
+        raise CannotStart(
+            f"target.function: no test with @given can be run in {', '.join(spec.suite)}"
+            + (f" ({why})" if why else f"; pytest found {others} others")
+        )
+    return suite
+
+
+def _function_property(
+    name: str, key: bytes, *, reference: str, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> Property:
+    """A part of a suite that is a function. Raises :class:`CannotStart`."""
+    function = resolve("target.function", reference, DEFAULT_FUNCTION, spec, modules)
+    test = test_of(function)
+    if test is None:
+        _check_callable("target.function", reference, function)
+        return FunctionProperty(name, key, None, function, text=_takes_text(function))
+    given = _given(test, replace(spec, function=reference), modules)
+    return FunctionProperty(name, key, given.make, given.target(), test=given)
 
 
 def _caches() -> str:
@@ -136,10 +226,8 @@ def _generator(spec: TargetSpec, modules: dict[str, ModuleType]) -> Callable[[So
     return function
 
 
-def _of_test(
-    test: Any, spec: TargetSpec, modules: dict[str, ModuleType]
-) -> tuple[Callable[..., Any], Callable[[Source], object]]:
-    """The function and the generator of a Hypothesis test."""
+def _given(test: Any, spec: TargetSpec, modules: dict[str, ModuleType]) -> GivenTest:
+    """A Hypothesis test with its strategies."""
     from fuzztui.engines.strategies.given import GivenTest
 
     where = f'target.function = "{spec.function}"'
@@ -163,8 +251,7 @@ def _of_test(
     if "." in name:
         of = f"{module}:{name.rpartition('.')[0]}"
         owner, _ = look_up("target.function", of, DEFAULT_FUNCTION, spec, modules)
-    given = GivenTest(where, test, owner)
-    return given.target(), given.make
+    return GivenTest(where, test, owner)
 
 
 def _check_callable(

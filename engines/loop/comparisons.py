@@ -92,14 +92,22 @@ class Comparisons:
         scheduler: Steerable,
         coverage: CoverageFeedback,
         others: Callable[[], Mapping[str, int]] = dict,
+        *,
+        recorder: OperandRecorder | None = None,
+        trials: Callable[[], int] | None = None,
     ) -> None:
-        """``others`` returns the trials of this worker by the mutator that made their inputs."""
+        """``others`` returns the trials of this worker by the mutator that made their inputs.
+
+        ``recorder``: one that is shared. ``trials`` returns the trials of a part of the corpus;
+        then the trials by operation are not reported. None: those of the whole campaign.
+        """
         self._corpus, self._rng, self._text = corpus, context.rng, context.text
         self._random = context.rng.random
         self._limit = context.spec.engine.max_size
         self._scheduler = scheduler
         self._coverage, self._journal = coverage, context.journal
-        self._recorder = OperandRecorder(context.application)
+        self._recorder = recorder or OperandRecorder(context.application)
+        self._count_trials = trials or (lambda: self._journal.counters[j.TRIAL])
         form, self._executor = context.executor.form, context.executor
         self._form = RecordingInput.of(form) if isinstance(form, GeneratedInput) else None
         if self._form is not None:
@@ -131,7 +139,9 @@ class Comparisons:
         self._own = self._trials = self._all_own = 0
         self._others = others
         self._trials_before = {k: n for k, n in context.reported.trials.items() if k != OTHER}
-        self._report_at = _FIRST_REPORT + context.journal.counters[j.TRIAL]
+        self._report_at = (
+            _FIRST_REPORT + context.journal.counters[j.TRIAL] if trials is None else 1 << 62
+        )
         self._proposed = ("", "")
         """Place and operand of the last child."""
         self._log = context.log
@@ -194,7 +204,7 @@ class Comparisons:
     def _count(self) -> None:
         """Count the trials and the new entries since the last call, and set the share."""
         self._uncounted = _COUNT_EVERY
-        entries, trials = self._corpus.entries, self._journal.counters[j.TRIAL]
+        entries, trials = self._corpus.entries, self._count_trials()
         own = other = 0
         for entry in entries[self._known :]:
             if entry.id in self._earlier:

@@ -141,6 +141,44 @@ class ChoiceMutator:
         return Candidate(bytes(data), f"havoc,rep:{times}", entry.id)
 
 
+class CopyMutator:
+    """Copies a part of a choice sequence to another place: values occur twice.
+
+    Also fills parts with one value.
+
+    Equal values lead to code that random ones hardly reach: a key that is known, a header that is
+    in the table. Hypothesis makes them in the same way. Also inserts and removes parts.
+    """
+
+    def __init__(self, rng: random.Random, start: int, limit: int) -> None:
+        """``start``: bytes that stay as they are. ``limit``: most bytes of a child."""
+        self._random = rng.random
+        self._size = Geometric(8.0, rng)
+        self._start, self._limit = start, limit
+        self._fills = (b"\0", b"\xff", b"\x7f")
+
+    def mutate(self, entry: CorpusEntry) -> Candidate:
+        """Make a child; of an entry without choices a copy."""
+        data, start = bytearray(entry.data), self._start
+        times = 1 + int(self._random() * 3)
+        for _ in range(times):
+            length = len(data) - start
+            if length <= 0:
+                break
+            at, to = (start + int(self._random() * length) for _ in range(2))
+            part = data[at : at + self._size()]
+            op = self._random()
+            if op < 0.4:
+                data[to : to + len(part)] = part
+            elif op < 0.5:
+                data[at : at + len(part)] = self._fills[int(self._random() * 3)] * len(part)
+            elif op < 0.85:
+                data[to:to] = part
+            else:
+                del data[at : at + len(part)]
+        return Candidate(bytes(data[: self._limit]), f"copy,rep:{times}", entry.id)
+
+
 _INTERESTING: Final = (
     *(n.to_bytes(1, "little", signed=True) for n in (-128, -1, 0, 1, 16, 32, 64, 100, 127)),
     *(

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from fuzztui.base.suggest import meant, near_last
-from fuzztui.base.text import listed
+from fuzztui.base.text import listed, several
 from fuzztui.engines.base.errors import CannotStart, Diagnostic
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.forks import Death, Tell, in_child
@@ -36,6 +36,7 @@ from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.process.samples import MAKING_S, Samples
 from fuzztui.engines.process.worker import die_with, limit_resources
 from fuzztui.engines.spoton.relations import TypeRelations
+from fuzztui.engines.suite.properties import Suite
 
 _PROGRESS_S: Final = 3.0
 """Seconds of loading after which a progress message is printed."""
@@ -145,7 +146,10 @@ def _load(spec: Spec, tell: Tell) -> None:
         tell(asdict(diagnostic))
     for line in scope_lines(loaded.application):
         tell(asdict(Diagnostic(f"instruments {line}")))
-    if loaded.target.generator is None:
+    if loaded.target.suite is not None:
+        for diagnostic in _suite(loaded.target.suite):
+            tell(asdict(diagnostic))
+    if loaded.target.generator is None or loaded.target.suite is not None:
         tell({"made": 0})
         return
     samples = Samples(loaded, spec.target)
@@ -160,6 +164,16 @@ def _load(spec: Spec, tell: Tell) -> None:
     if aliases and isinstance(aliases, dict) and samples.kin is not None:
         checker = _Aliases(loaded.application, samples, samples.kin)
         tell({"aliases": checker.without_effect(aliases)})
+
+
+def _suite(suite: Suite) -> Iterator[Diagnostic]:
+    """Which properties are run, and why others are not."""
+    others = several(suite.others, "test without @given", "tests without @given")
+    run = several(len(suite.running), "property", "properties")
+    yield Diagnostic(f"runs {run}; pytest found {others}")
+    for one in suite.all:
+        if one.reason:
+            yield Diagnostic(f"{one.name} is not run: {one.reason}", "target.function", warns=True)
 
 
 class _Aliases:

@@ -209,6 +209,7 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         application=loaded.application,
         prepared=loaded.prepared,
     )
+    suite = loaded.target.suite
     parts: Parts = engine.build(context)
     update_tokens()  # an engine may have imported more modules
     table.save(store.write)
@@ -234,6 +235,7 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
             reported,
             most=spec.engine.max_findings,
             rules=frame_rules.rules,
+            of_property=str if suite is None else suite.current_name,
         ),
         frame_rules=frame_rules,
         steering=ControlReader(

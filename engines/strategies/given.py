@@ -7,7 +7,7 @@ import inspect
 import random
 import sys
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -48,10 +48,16 @@ class Pending:
     def run(self) -> object:
         """Run the test. Raises :class:`Rejected` if the test is skipped."""
         runner, test = self.test.runner(), self.test.function
-        body = functools.partial(test, *([] if runner is None else [runner]), **self.arguments)
+        body = functools.partial(
+            test, *([] if runner is None else [runner]), **self.test.fixed(), **self.arguments
+        )
+        prepares = self.test.prepares(runner)
         try:
             return self.case.run(
-                lambda: _around(runner, test, body), runner, self.drew, steps=self.test.steps
+                lambda: _around(runner, test, body, prepares=prepares),
+                runner,
+                self.drew,
+                steps=self.test.steps,
             )
         except _skips() as e:
             raise Rejected(f"the test was skipped: {e}") from None
@@ -73,7 +79,10 @@ class GivenTest:
         library()
         from hypothesis.strategies import DataObject
 
+        self.original = test
+
         machine = getattr(test, "_hypothesis_state_machine_class", None)
+        self.method: str = test.__name__
         self.name: str = test.__name__ if machine is None else machine.__name__
         self.steps = machine is not None
         """Whether the test is stateful: it draws one step after another."""
@@ -135,6 +144,19 @@ class GivenTest:
         more = any(map(self.draws_by, arguments.values()))
         return Pending(self, case, arguments, more)
 
+    def fixed(self) -> Mapping[str, Any]:
+        """Arguments that are the same in each trial, by name."""
+        return {}
+
+    def prepares(self, runner: Any) -> bool:
+        """Whether the setup methods of the runner are called around each trial."""
+        return runner is not None
+
+    @property
+    def is_case(self) -> bool:
+        """Whether the test is a method of a ``unittest.TestCase``."""
+        return _is_unittest(self._owner)
+
     def draws_by(self, value: object) -> bool:
         """Whether the value is an object for drawing more (``data()``)."""
         return isinstance(value, self._interactive)
@@ -153,16 +175,23 @@ class GivenTest:
         if not self._bound:
             return None
         assert isinstance(self._owner, type)
-        return self._owner(self.name) if _is_unittest(self._owner) else self._owner()
+        return self._owner(self.method) if _is_unittest(self._owner) else self._owner()
 
 
-def _around(runner: Any, test: Callable[..., object], body: Callable[[], object]) -> object:
-    """Run the test body between the setup and teardown hooks of its object."""
+def _around(
+    runner: Any, test: Callable[..., object], body: Callable[[], object], *, prepares: bool
+) -> object:
+    """Run the test body between the setup and teardown hooks of its object.
+
+    ``prepares``: also of those that run once for a whole test.
+    """
     if hasattr(runner, "execute_example"):
         return runner.execute_example(body)
     before, after = ["setup_method"], ["teardown_example", "teardown_method"]
     if _is_unittest(type(runner)):
         before, after = ["setUp"], ["teardown_example", "tearDown", "doCleanups"]
+    if not prepares:
+        before, after = [], ["teardown_example"]
     for name in [*before, "setup_example"]:
         _call(runner, name, test)
     try:

@@ -311,6 +311,11 @@ class Case:
         context.tasks = kept
         return made
 
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """What was drawn until now, in the form of Hypothesis' database."""
+        return tuple(self._data.choices)
+
     def run(
         self,
         test: Callable[[], _T],

@@ -12,7 +12,9 @@ from typing import Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.rescue import Rescue
+from fuzztui.engines.directory.store import QUEUE
 from fuzztui.engines.directory.sync import Sync
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.drawn import InputPart
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.sparse import FIRST_TRIALS, SparseProbes
@@ -20,17 +22,22 @@ from fuzztui.engines.instrument.units import Census
 from fuzztui.engines.loop.comparisons import Comparisons
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
+from fuzztui.engines.loop.example_keeper import ExampleKeeper
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds, Stage
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator, parts_of_text
+from fuzztui.engines.loop.suite import SuiteCorpus
+from fuzztui.engines.suite.properties import Suite
 
 _SHRINK_RUNS: Final = 64
 
 
 def build(context: Context, census: Census | None = None) -> Parts:
     """The parts of a zest engine. ``census``: that of the engine which extends it, and scans it."""
+    if context.target.suite is not None:
+        return build_suite(context, context.target.suite)
     spec, rng, executor = context.spec, context.rng, context.executor
     limit, words = spec.engine.max_size, context.journal.counters
     corpus = Corpus()
@@ -81,4 +88,43 @@ def build(context: Context, census: Census | None = None) -> Parts:
         else SparseProbes(context.application, census, first_trials),
         on_modules=census.scan if own else lambda: None,
         shrink_runs=0 if choices else _SHRINK_RUNS,
+    )
+
+
+def build_suite(context: Context, suite: Suite) -> Parts:
+    """The parts of a zest engine that fuzzes several properties in turns.
+
+    All probes stay in the code: each property needs the cells that it has not covered itself.
+    """
+    spec, words = context.spec, context.journal.counters
+    properties = SuiteCorpus(context, suite, context.rng)
+    context.executor.observers.append(properties)
+
+    def seed_done(number: int) -> None:
+        words[j.SEEDS_DONE] = number
+
+    def saved(candidate: Candidate, folder: str) -> None:
+        properties.saved(candidate, folder)
+        if folder != QUEUE and spec.target.examples:
+            examples.save(candidate.data)
+
+    examples = ExampleKeeper(context)
+    limit = spec.engine.max_size
+    return Parts(
+        executor=context.executor,
+        corpus=properties.corpus,
+        scheduler=properties.scheduler,
+        stages=[
+            Recover(Rescue(spec.dir)),
+            Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.message),
+            Sync(spec.sync_dir, context.store, limit),
+            properties,
+        ],
+        coverage=properties.coverage,
+        feedbacks=[properties],
+        before=properties.before,
+        saved=saved,
+        tick=properties.tick,
+        finish=properties.done,
+        execute=properties.execute,
     )

@@ -16,6 +16,7 @@ from fuzztui.campaign.cluster import ClusterConfig
 from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, run_of
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
+from fuzztui.engines.kinds import KINDS, kind_named
 
 MIN_MEMORY = 64 << 20
 MAX_DICTIONARIES = 4
@@ -43,7 +44,10 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
                 "needs cluster.scheduler, the address of a scheduler that outlives the campaign: "
                 "fuzztui cluster scheduler",
             )
-    harness = target.get("function", "").partition(":")[0].endswith(".py")
+    suite = target.get("suite", ())
+    if suite:
+        yield from _suite(campaign)
+    harness = not suite and target.get("function", "").partition(":")[0].endswith(".py")
     if harness and not target.get("include"):
         yield (
             "target.function",
@@ -98,6 +102,30 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
             f"{several(campaign.budget_trials, 'trial')} {are} too few for "
             f"{whole} instances; allow at least one trial for each",
         )
+
+
+def _suite(campaign: Campaign) -> Iterator[tuple[str, str]]:
+    """What a campaign with several targets does not take."""
+    target = campaign.target
+    if not kind_named(campaign.kind).suites:
+        kinds = " or ".join(kind for kind, row in KINDS.items() if row.suites)
+        yield (
+            "target.function",
+            f"names several targets, which is for engine.kind = {kinds}; name one function",
+        )
+    if not target.get("include"):
+        yield (
+            "target.function",
+            "names several targets, so the modules to instrument are unknown; name the packages "
+            'under test, for example target.include = ["mypackage"]',
+        )
+    for key, table in (("target.generator", target), ("target.compare", target)):
+        if table.get(key.partition(".")[2]):
+            yield key, "is for one function; remove it, or name one function in target.function"
+    if campaign.oracle.get("against"):
+        yield "oracle.against", "is for one function; remove it"
+    if campaign.mutants:
+        yield "mutants", "is for one function; remove the table, or name one in target.function"
 
 
 def _mutants(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:

@@ -102,6 +102,7 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
             "templates",
             "command",
             "sources",
+            "targets",
         )
     },
     **{

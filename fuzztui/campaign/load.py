@@ -91,6 +91,11 @@ def load(
     return _Loader(path, cwd or Path.cwd(), text).load(list(overrides), kind, list(hosts))
 
 
+def _short(part: str, base: Path) -> str:
+    """A part of a suite without the campaign file's directory."""
+    return part.removeprefix(f"{base.absolute()}/")
+
+
 class _Loader:
     """One load: the origin of every value, and the problems."""
 
@@ -330,6 +335,10 @@ class _Loader:
         chosen = engine["kind"] == "spoton" or "constants" in frozen["engine"]
         if "constants" in engine and target.get("generator") and not chosen:
             engine["constants"] = False  # else queues of earlier runs would be read differently
+        if isinstance(several := target.get("function"), list):
+            target["suite"] = several
+            base = Path(target.get("cwd") or self._file_dir())
+            target["function"] = ", ".join(_short(part, base) for part in several)
         here = str(self._file_dir())
         for key_name, default in (("python", sys.executable), ("cwd", here), ("source", here)):
             if key_name in target:

@@ -113,7 +113,8 @@ class Campaign:
         """Whether a generator draws constants from the run's ``constants.json``; spoton's come
         from its analysis.
         """
-        if self.kind == "spoton" or not self.target.get("generator"):
+        generates = self.target.get("generator") or self.target.get("suite")
+        if self.kind == "spoton" or not generates:
             return False
         return bool(self.engine.get("constants"))
 

@@ -12,7 +12,8 @@ from fuzztui.wire.events import NEWS
 
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
-    "aliases", "directory", "file", "paths", "files", "directories", "callable", "python", "output",
+    "aliases", "directory", "file", "paths", "files", "directories", "callable", "targets",
+    "python", "output",
     "choice", "command", "program", "arguments", "options", "part", "weights", "sources",
     "templates", "edits", "pattern", "seeds", "news",
     "filename", "host-path", "host-python", "shard", "settings",
@@ -55,6 +56,8 @@ KIND_HELP: dict[str, str] = {
     "files": "a list of files that exist",
     "directories": "a list of directories that exist",
     "callable": '"module:function" or "file.py:function"',
+    "targets": '"module:function" or "file.py:function"; or a list of these, of directories, files '
+    "and node ids of tests",
     "python": "a Python interpreter: a path or a command on PATH",
     "output": "a path; it is created",
     "filename": "a path of a file; it is created",
@@ -234,9 +237,11 @@ HOSTS = "hosts"
 PYTHON_TARGET = (
     Key(
         "function",
-        "callable",
+        "targets",
         "The function to fuzz. It is called with one argument, the input. After a file, the "
-        "function may be left out: it is then `target`.",
+        'function may be left out: it is then `target`. A directory (`"tests/"`), a node id '
+        '(`"tests/test_a.py::test_b"`) or a list makes a suite of all Hypothesis tests there, and '
+        "of the functions in the list (docs/suites.md).",
         required=True,
     ),
     Key(
@@ -296,6 +301,13 @@ PYTHON_TARGET = (
         "How many times `timeout` an input has when it runs again, before it is saved as a hang.",
         default=2,
         minimum=1,
+    ),
+    Key(
+        "examples",
+        "output",
+        "Hypothesis' directory of failing examples, such as `.hypothesis/examples`: findings of a "
+        "suite are added, so that pytest fails with them. Default: none.",
+        default="",
     ),
     Key("memory", "size", "Address space limit of the worker; 0: no limit.", default="2GiB"),
     Key("env", "table", "Environment variables for the target.", default={}),

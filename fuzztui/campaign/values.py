@@ -289,6 +289,31 @@ def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, value
 
 
+def _targets(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    """A function, or the parts of a suite: functions, files, directories and pytest's node ids."""
+    if isinstance(value, str) and not is_suite(value, base):
+        return _callable(key, value, base)
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise _wrong(key, value)
+    found = []
+    for part in parts:
+        if not isinstance(part, str) or not part:
+            raise _wrong(key, value)
+        name, colons, node = part.partition("::")
+        if colons or ":" not in part:
+            found.append(_path(name, base, "a file or directory", _is_regular_or_directory))
+            found[-1] += colons + node
+        else:
+            found.append(_callable(key, part, base)[0])
+    return found, found
+
+
+def is_suite(value: str, base: Path) -> bool:
+    """Whether a single target is for pytest: a directory, or a node id with ``::``."""
+    return "::" in value or (":" not in value and absolute(value, base).is_dir())
+
+
 _MAKES_NAMES = re.compile(r"import \*|__getattr__|\b(?:exec|eval|globals|setattr|vars)\b")
 
 
@@ -480,6 +505,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "host-path": _host_path,
     "host-python": _host_python,
     "callable": _callable,
+    "targets": _targets,
     "python": _python,
     "command": _command,
     "program": _string,

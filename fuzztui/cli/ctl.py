@@ -31,6 +31,7 @@ from fuzztui.cli.output import (
     say,
     still_run,
 )
+from fuzztui.cli.properties import weigh_property
 from fuzztui.cli.remote_runs import user_of
 from fuzztui.cli.runs import find_run, standing, unsupervised
 from fuzztui.model.inverses import UndoError
@@ -63,6 +64,7 @@ from fuzztui.wire.commands import (
     SetMixture,
     SkipFrames,
     TypeCommand,
+    WeighProperty,
     names_of,
 )
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
@@ -274,7 +276,9 @@ def _no_commands(options: argparse.Namespace) -> Sequence[Command]:
     return ()
 
 
-_WITH_OWN_WORDS = (SetMixture, TypeCommand, RestoreMutants, JudgeFinding, FramesCommand)
+_WITH_OWN_WORDS = (
+    SetMixture, TypeCommand, WeighProperty, RestoreMutants, JudgeFinding, FramesCommand,
+)  # fmt: skip
 """Commands that are not made of one ID and options with the names of their fields."""
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
@@ -288,6 +292,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] 
     CountFrames.name: _frames(CountFrames),
     "mixture": _mixture,
     **ctl_targeting.ACTIONS,
+    WeighProperty.name: weigh_property,
     "undo": _no_commands,
 }
 _OPTIONS: dict[str, str | tuple[str, ...]] = {
@@ -299,7 +304,7 @@ _OPTIONS: dict[str, str | tuple[str, ...]] = {
 }
 """The action of each option that belongs to one action only, or the actions."""
 
-_TAKE_MORE = ("mixture", "weigh", JudgeFinding.name, *names_of(FramesCommand))
+_TAKE_MORE = ("mixture", "weigh", WeighProperty.name, JudgeFinding.name, *names_of(FramesCommand))
 """The actions of several words."""
 
 _OF_ENTRIES = names_of(EntryCommand)

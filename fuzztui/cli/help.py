@@ -44,6 +44,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
             ("init", "init --yes --start", "init --function mylib:parse --print"),
         ),
         CommandHelp(
+            "test",
+            (("[TESTS...]", "fuzz all Hypothesis tests there in one campaign"),),
+            ("test tests/", "test tests/test_a.py::test_b --headless --budget 10m"),
+        ),
+        CommandHelp(
             "check",
             ((f"[{CAMPAIGN}]", "report errors of a file with line and key"),),
             ("check campaign.toml", "check campaign.toml --notify"),
@@ -128,6 +133,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 ("RUN COMMAND BRANCH", "spoton: pin, unpin, ignore, unignore a branch"),
                 ("RUN targeted 70%", "spoton: set the share of targeted mutations"),
                 ("RUN mixture PART...", "text: set the mixture of havoc, text and splice"),
+                ("RUN weigh-property NAME 3", "or x2, 0: change the share of a suite's test"),
                 ("RUN undo [ID]", "undo your last command; again: the one before it"),
             ),
             (

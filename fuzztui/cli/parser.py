@@ -39,6 +39,7 @@ from fuzztui.cli.running_options import (
     add_run_project,
     add_runs,
     add_status,
+    add_test,
     add_watch,
 )
 from fuzztui.cli.sharing_options import add_merge, add_sync
@@ -175,6 +176,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "init": add_init,
     "run": add_run_project,
     "runs": add_runs,
+    "test": add_test,
     "attach": add_attach,
     "watch": add_watch,
     "status": add_status,

@@ -39,16 +39,20 @@ SETTLED_S = 5.0
 
 def run(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a file, and show it."""
-    file = campaign_or_project(options.file)
-    loaded = load_file(file, options.overrides, options.hosts)
+    return run_file(campaign_or_project(options.file), options)
+
+
+def run_file(file: Path, options: argparse.Namespace, text: str | None = None) -> int:
+    """Start, rejoin or resume a campaign. ``text``: what the file would contain."""
+    loaded = load_file(file, options.overrides, options.hosts, text)
     if options.shard is not None:
         options.overrides.append(_shard_key(loaded.campaign, options.shard))
-        loaded = load_file(file, options.overrides, options.hosts)
+        loaded = load_file(file, options.overrides, options.hosts, text)
     if (limits := changed_sources(loaded, options)) is None:
         say("nothing to mutate: no line of mutants.sources has changed")
         return DONE
     if limits:
-        loaded = load_file(file, [*options.overrides, *limits], options.hosts)
+        loaded = load_file(file, [*options.overrides, *limits], options.hosts, text)
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
@@ -144,18 +148,21 @@ def _await_start(where: Path) -> RunStatus:
     return now
 
 
-def load_file(file: Path, overrides: list[str], hosts: Sequence[str] = ()) -> FrozenCampaign:
+def load_file(
+    file: Path, overrides: list[str], hosts: Sequence[str] = (), text: str | None = None
+) -> FrozenCampaign:
     """Load a campaign file, or a sample by its name. Raises :class:`CliError`.
 
-    ``hosts``: more hosts than those of the file, as ``--host`` names them.
+    ``hosts``: more hosts than those of the file, as ``--host`` names them. ``text``: what the file
+    would contain; it is then not read, and need not exist.
     """
-    file, implied = named(file)
-    if not file.exists():
+    file, implied = (file, []) if text is not None else named(file)
+    if text is None and not file.exists():
         raise missing(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     try:
-        return load(file, [*implied, *overrides], hosts=hosts)
+        return load(file, [*implied, *overrides], hosts=hosts, text=text)
     except CampaignError as e:
         raise CliError(str(e), USAGE) from None
 

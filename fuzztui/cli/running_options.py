@@ -27,7 +27,7 @@ def add_run(parser: argparse.ArgumentParser) -> Run:
     return _how_to_run(parser)
 
 
-def _how_to_run(parser: argparse.ArgumentParser) -> Run:
+def _how_to_run(parser: argparse.ArgumentParser, command: Run | None = None) -> Run:
     from fuzztui.cli import run
 
     add_set(parser)
@@ -48,7 +48,49 @@ def _how_to_run(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("--json", action="store_true", help="with --headless: print JSON lines")
     add_theme(parser)
     parser.add_argument("-V", "--version", action="version", version=f"fuzztui {__version__}")
-    return run.run
+    return command or run.run
+
+
+def add_test(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui test``; return the command."""
+    from fuzztui.cli import test
+
+    parser.add_argument(
+        "parts",
+        metavar="TESTS",
+        nargs="*",
+        help="directories, files, or node ids: tests/, tests/test_a.py::test_b; default: tests/",
+    )
+    parser.add_argument(
+        "--include",
+        metavar="PACKAGE",
+        action="append",
+        default=[],
+        help="a package or module under test (may be repeated); default: those of the project",
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PYTHON",
+        default="",
+        help="the interpreter of the project; default: that of the active or of the project's "
+        "virtual environment, else fuzztui's own",
+    )
+    parser.add_argument("--budget", metavar="BUDGET", default="", help="10m, or 100000 trials")
+    parser.add_argument(
+        "--instances", metavar="N", type=int, default=1, help="engines in parallel (default: 1)"
+    )
+    parser.add_argument(
+        "--no-examples",
+        dest="examples",
+        action="store_false",
+        help="do not add findings to the project's .hypothesis/examples",
+    )
+    parser.add_argument(
+        "--write-examples",
+        action="store_true",
+        help="do not fuzz: print a patch that adds @example(...) for the newest run's findings",
+    )
+    return _how_to_run(parser, test.test)
 
 
 def add_run_project(parser: argparse.ArgumentParser) -> Run:

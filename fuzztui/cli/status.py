@@ -24,6 +24,7 @@ from fuzztui.cli.output import (
     speed,
     still_run,
 )
+from fuzztui.cli.properties import property_lines, property_summary
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
@@ -251,6 +252,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *targeting_rows(state),
+        *property_summary(state),
         *found_rows(state, at_least=now.is_lower_bound),
         ("run", run_name(run)),
     ]
@@ -277,6 +279,7 @@ def status_text(run: Path, now: RunStatus) -> str:
     for i in (i for i in shown if i.host not in state.hosts):
         lines += _instance_lines(i, now, found)
     lines += [folded] if folded else []
+    lines += property_lines(state)
     for keys in islice(state.groups.values(), MAX_GROUPS):
         finding = state.findings[keys[0]]
         place = f" at {finding.place}" if finding.place else ""

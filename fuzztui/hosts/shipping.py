@@ -224,7 +224,17 @@ class _Rewriting:
             case "callable":
                 file, colon, function = str(value).partition(":")
                 return self._path(file) + colon + function if file.endswith(".py") else value
+            case "targets":
+                return self._targets(value)
         return value
+
+    def _targets(self, value: str | list[str]) -> str | list[str]:
+        """A function, or the parts of a suite, as they are on the host."""
+        if isinstance(value, list):
+            return [str(self._targets(part)) for part in value]
+        file, colon, function = value.partition(":")
+        is_path = file.endswith(".py") or not colon
+        return self._path(file) + colon + function if is_path else value
 
     def _path(self, path: str) -> str:
         """Return where a file or directory is on the host, relative to the run there."""
@@ -249,12 +259,18 @@ class _Rewriting:
     def _callables(self, frozen: Tables) -> Iterator[str]:
         for name, keys in tables_for(self._campaign.kind).items():
             table = frozen.get(name, {})
-            yield from (table[k.name] for k in keys if k.kind == "callable" and table.get(k.name))
+            for key in keys:
+                if key.kind in ("callable", "targets") and (value := table.get(key.name)):
+                    yield from value if isinstance(value, list) else [value]
 
     def _harnesses(self, frozen: Tables) -> list[Path]:
         """The directories of harness files: engines import from them, too."""
         files = (text.partition(":")[0] for text in self._callables(frozen))
-        return [Path(file).parent for file in files if file.endswith(".py")]
+        return [
+            Path(file) if Path(file).is_dir() else Path(file).parent
+            for file in files
+            if file.endswith(".py") or Path(file).is_dir()
+        ]
 
     def _is_needed(self, root: Path) -> bool:
         """Whether a directory of the path is shipped.

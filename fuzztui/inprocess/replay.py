@@ -81,7 +81,7 @@ def _request(campaign: Campaign, inputs: Sequence[Path], work: Path) -> list[str
     wanted = {
         "inputs": [str(file.absolute()) for file in inputs],
         "edges": str(work / EDGES),
-        "modules": [] if module.endswith(".py") else [module],
+        "modules": [] if module.endswith(".py") or campaign.target.get("suite") else [module],
         "words": True,
         "answers": False,
         "lines": "",

@@ -179,6 +179,11 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["accepted_mutants"] = {id: dict(row) for id, row in state.accepted_mutants.items()}
     head["skipped_frames"] = list(state.skipped_frames)
     head["trials_by"] = {name: dict(by) for name, by in state.trials_by.items()}
+    head["property_reasons"] = dict(state.property_reasons)
+    head["properties"] = {
+        name: {one: list(row) for one, row in rows.items()}
+        for name, rows in state.properties.items()
+    }
     head["verdicts"] = {signature: _verdict_row(v) for signature, v in state.verdicts.items()}
     for kind in _SERIES:
         head[kind] = {name: s.to_json() for name, s in getattr(state, kind).items()}

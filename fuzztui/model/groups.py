@@ -40,6 +40,7 @@ def described(finding: Finding, e: FindingDescribed) -> Finding:
         basis={} if basis is None else basis.row(),
         plain_signature=signature,
         plain_place=_plain_place(e),
+        property=e.property,
     )
 
 

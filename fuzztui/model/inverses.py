@@ -11,6 +11,7 @@ from fuzztui.base.text import brief, several
 from fuzztui.model.mutators import settings
 from fuzztui.model.passive import is_passive
 from fuzztui.model.progress import AT_WORK, WAITING
+from fuzztui.model.properties import property_weights
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Mutant, State
 from fuzztui.model.targeting import weights
@@ -41,6 +42,7 @@ from fuzztui.wire.commands import (
     SkipMutants,
     TypeCommand,
     UnacceptMutants,
+    WeighProperty,
     WeighType,
 )
 from fuzztui.wire.selection import Selection, SelectionError, of_ids, parse_selection
@@ -85,6 +87,13 @@ def inverse(command: Command, before: State, now: State) -> Inverse:
                 weights(before, command.type, command.instance),
                 weights(now, command.type, command.instance),
                 lambda weight, name: WeighType(command.type, weight, name),
+                command.instance,
+            )
+        case WeighProperty():
+            return _each(
+                property_weights(before, command.property, command.instance),
+                property_weights(now, command.property, command.instance),
+                lambda weight, name: WeighProperty(command.property, weight, name),
                 command.instance,
             )
         case TypeCommand():

@@ -231,6 +231,8 @@ class Finding:
     """The signature without rules about skipped frames."""
     plain_place: str = ""
     """The place without such rules: of the innermost frame of the application."""
+    property: str = ""
+    """Of a suite: the property that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,6 +537,12 @@ class State:
     """Tokens that comparisons brought, each with the place of its comparison."""
     trials_by: dict[str, dict[str, int]] = field(default_factory=dict)
     """By instance: trials by the operation that made their inputs."""
+    property_reasons: dict[str, str] = field(default_factory=dict)
+    """Of a suite: why each property is not run, by name; an empty string: it is run."""
+    other_tests: int = 0
+    """Tests of a suite that are no properties."""
+    properties: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """By instance and name: the :data:`fuzztui.model.properties.FIGURES`."""
     sources: dict[str, SourceRow] = field(default_factory=dict)
     """The source files of the target, by path."""
     covered: dict[str, CoverageStep] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from fuzztui.model.fuzzfirst import first_dict
 from fuzztui.model.host_summary import hosts_list, is_reached
 from fuzztui.model.mutants import mutants_dict
 from fuzztui.model.mutators import mixture_dict
+from fuzztui.model.properties import properties_list
 from fuzztui.model.selectors import (
     ENDED,
     FindingTally,
@@ -63,6 +64,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "first": first_dict(state),
         "mixture": mixture_dict(state),
         "types": targeting_dict(state),
+        "properties": properties_list(state),
         "last_find_s": _or_none(t.last_find_t),
         "groups": {name: of.groups for name, of in found.items()},
         "open_groups": {name: of.open for name, of in found.items()},

@@ -14,6 +14,7 @@ from fuzztui.report.findings import bounded, findings_section, shown_groups
 from fuzztui.report.mutants import mutants_section
 from fuzztui.report.over_time import over_time
 from fuzztui.report.parts import Facts, Note, Page, Part, Section, thinned
+from fuzztui.report.properties import properties_section
 from fuzztui.report.run import MAX_FINDINGS, ReportedRun, short_target
 from fuzztui.report.setup import corpus_section, setup_section, steering_section
 from fuzztui.report.source import source_json, source_section
@@ -31,6 +32,7 @@ def run_page(run: ReportedRun) -> Page:
         _result(run),
         Section("Over time", over_time(state, has_history=run.has_history)),
         findings_section(run),
+        properties_section(state),
         mutants_section(run),
         source_section(run.source),
         *engine_sections(state),

@@ -41,7 +41,7 @@ def keep_constants(campaign: Campaign, home: RunDir, progress: Callable[[str], N
         return
     progress("reading the application's constants")
     try:
-        application = gather(Request.of_target(campaign.target), lambda words: None)
+        application = gather(_request(campaign), lambda words: None)
     except (TargetsError, subprocess.SubprocessError) as e:
         raise SupervisorError(f"engine.constants: {e}") from None
     found: dict[tuple[type, object], AnalysedConstant] = {}
@@ -57,6 +57,14 @@ def keep_constants(campaign: Campaign, home: RunDir, progress: Callable[[str], N
     except OSError as e:
         raise SupervisorError(f"{e.filename or home.constants}: {e.strerror or e}") from None
     progress(several(len(found), "constant"))
+
+
+def _request(campaign: Campaign) -> Request:
+    """The request for the application's modules. Raises :class:`TargetsError`."""
+    target = campaign.target
+    if target.get("suite"):  # the tests are no part of it: it has no function either
+        target = {**target, "function": f"{target['include'][0]}:suite"}
+    return Request.of_target(target)
 
 
 def _names_the_file(spec: Path) -> bool:

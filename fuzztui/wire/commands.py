@@ -10,6 +10,7 @@ the supervisor executes it instead of the engines depends on the campaign
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -343,6 +344,35 @@ class WeighType(TypeCommand):
         return f"{self.type} {weight_text(self.weight)}"
 
     @property
+    def problem(self) -> str:
+        if not 0 <= self.weight <= MAX_WEIGHT:  # rejects NaN, too
+            return f"a weight is from 0 to {MAX_WEIGHT:,}, not {str(self.weight)[:20]}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class WeighProperty(Command):
+    """Give this property of a suite ``weight`` times the share that its yield implies; 0: none.
+
+    ``property``: its name, the node id of a test.
+    """
+
+    name: ClassVar[str] = "weigh-property"
+    for_all: ClassVar[bool] = True
+    lasting: ClassVar[bool] = True
+    property: str
+    weight: float
+    instance: str = ""
+
+    @builtins.property
+    def subject(self) -> str:
+        return self.property
+
+    @builtins.property
+    def summary(self) -> str:
+        return f"{self.name} {self.property} {self.weight:g}" + _on(self.instance)
+
+    @builtins.property
     def problem(self) -> str:
         if not 0 <= self.weight <= MAX_WEIGHT:  # rejects NaN, too
             return f"a weight is from 0 to {MAX_WEIGHT:,}, not {str(self.weight)[:20]}"

@@ -392,6 +392,34 @@ class ComparisonsReported(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PropertiesFound(Event):
+    """The properties of a suite, reported once by each worker that has loaded them.
+
+    ``reasons``: why a property is not run, by its name; an empty string: it is run. ``others``:
+    tests that were collected and are no properties.
+    """
+
+    kind: ClassVar[str] = "properties_found"
+    instance: str
+    reasons: dict[str, Any] = field(default_factory=dict)
+    others: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyFigures(Event):
+    """The figures of some properties of a suite, cumulative for the instance, by name.
+
+    Each is ``{"trials", "invalid", "entries", "edges", "findings", "cpu_ms", "share", "weight"}``.
+    ``entries``: those in the queue. ``edges``: cells that the property's entries cover. ``share``:
+    of the work until the next report, in millionths. ``weight``: a user's.
+    """
+
+    kind: ClassVar[str] = "property_figures"
+    instance: str
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class FindingSaved(Event):
     """A file appeared in ``crashes/`` or ``hangs/``. ``category``: the folder's default.
 
@@ -427,6 +455,7 @@ class FindingDescribed(Event):
     first; each is ``{"function", "file", "line", "kind"}``, at most
     :data:`fuzztui.wire.frames.MAX_FRAMES`. ``basis``: what else the signature is made of
     (:class:`fuzztui.wire.frames.Basis`). Empty: the signature is not made of frames.
+    ``property``: of a suite, the one that failed.
     """
 
     kind: ClassVar[str] = "finding_described"
@@ -441,6 +470,7 @@ class FindingDescribed(Event):
     count: Count = 1
     frames: list[dict[str, Any]] = field(default_factory=list)
     basis: dict[str, Any] = field(default_factory=dict)
+    property: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,6 +230,7 @@ READ_NO_LOG = {
     "themes",
     "config",
     "run",
+    "test",
     "hosts",
     "ci",
     "cluster",
@@ -240,7 +241,7 @@ READ_NO_LOG = {
     "man",
 }
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of
-the run that it starts."""
+the run that it starts. ``test`` is tried in tests/suites."""
 
 
 def test_every_command_is_known_here():

@@ -11,6 +11,7 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.property_actions import PropertyContext
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.targeting_actions import TargetingContext
@@ -21,6 +22,7 @@ from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.screen import OverviewScreen
+from fuzztui.tui.screens.properties.screen import PropertiesScreen
 from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 from fuzztui.wire.commands import COMMAND_NAMES
@@ -34,6 +36,7 @@ SCREENS = (
     LogScreen,
     MutatorsScreen,
     TypesScreen,
+    PropertiesScreen,
     SourceScreen,
 )
 OWNERS = {
@@ -51,11 +54,13 @@ OWNERS = {
     "log": LogScreen,
     "mutators": MutatorsScreen,
     "types": TypesScreen,
+    "properties": PropertiesScreen,
     "source": SourceScreen,
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
     mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
+    suite=True, property=PropertyContext("tests/test_a.py::test_b"),
     has_run=True, engine="mu2",
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip

@@ -66,6 +66,7 @@ from fuzztui.tui.screens.log.screen import LogScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
+from fuzztui.tui.screens.properties.screen import PropertiesScreen
 from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 
@@ -137,6 +138,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         "log": LogScreen,
         "mutators": MutatorsScreen,
         "types": TypesScreen,
+        "properties": PropertiesScreen,
         "source": SourceScreen,
     }
     DEFAULT_MODE = "overview"
@@ -535,6 +537,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             engine=self.campaign.engine,
             stage=self.campaign.stage,
             mutators=self.status.mixture is not None or self.status.state == "empty",
+            suite=self.status.suite or self.status.state == "empty",
             aims=self.status.aims or self.status.state == "empty",
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             hosts=bool(self.status.hosts),

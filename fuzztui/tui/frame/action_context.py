@@ -10,6 +10,7 @@ from typing import Any
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.tui.base.keynames import key_name
+from fuzztui.tui.frame.property_actions import PropertyContext
 from fuzztui.tui.frame.targeting_actions import TargetingContext
 from fuzztui.wire.commands import Command
 from fuzztui.wire.mixture import Mixture, stuck
@@ -82,6 +83,10 @@ class ActionContext:
     """Whether the campaign's engine targets types, or its log was not read yet."""
     aiming: TargetingContext | None = None
     """The row under the cursor on the screen of types; None on other screens."""
+    suite: bool = False
+    """Whether the campaign has properties, or its log was not read yet."""
+    property: PropertyContext | None = None
+    """The row under the cursor on the screen of properties; None on other screens."""
     hosts: bool = False
     """Whether the campaign runs on hosts."""
     on_hosts: bool = False
@@ -224,6 +229,8 @@ class Action:
             return "Hold fixed"
         if self.id.startswith("types.") and now.aiming is not None:
             return now.aiming.labels().get(self.id, self.label)
+        if now.property is not None:
+            return now.property.labels().get(self.id, self.label)
         return self.label
 
 
@@ -483,6 +490,22 @@ def why_not_show_hosts(now: ActionContext) -> str:
 def why_not_show_types(now: ActionContext) -> str:
     """Why the screen of types cannot be opened."""
     return "" if now.aims else "the engine of this campaign does not target types"
+
+
+def why_not_show_properties(now: ActionContext) -> str:
+    """Why the screen of properties cannot be opened."""
+    return "" if now.suite else "this campaign has one target, not a suite"
+
+
+def why_not_weigh(against: Callable[[PropertyContext], str]) -> WhyNot:
+    """Return the check for one command about a property."""
+
+    def why_not(now: ActionContext) -> str:
+        return why_not_pause(now) or (
+            why_not_show_properties(now) if now.property is None else against(now.property)
+        )
+
+    return why_not
 
 
 def why_not_target(against: Callable[[TargetingContext], str]) -> WhyNot:

@@ -24,14 +24,17 @@ from fuzztui.tui.frame.action_context import (
     why_not_pause,
     why_not_show_hosts,
     why_not_show_mutators,
+    why_not_show_properties,
     why_not_show_types,
     why_not_skip_current,
     why_not_steer_entry,
     why_not_steer_instance,
     why_not_target,
     why_not_undo,
+    why_not_weigh,
 )
 from fuzztui.tui.frame.mutant_actions import MUTANTS
+from fuzztui.tui.frame.property_actions import PropertyContext
 from fuzztui.tui.frame.targeting_actions import TargetingContext
 from fuzztui.wire.commands import (
     DemoteEntry,
@@ -41,6 +44,7 @@ from fuzztui.wire.commands import (
     ResetEntry,
     SetTargetedShare,
     SkipEntry,
+    WeighProperty,
     WeighType,
 )
 
@@ -56,6 +60,8 @@ _SCREENS = tuple(
          why_not_show_mutators),
         ("types", "7", "Types", "Type targeting: the types and the uncovered goals",
          why_not_show_types),
+        ("properties", "0", "Properties", "A suite's tests: their shares, corpora and findings",
+         why_not_show_properties),
         ("source", "8", "Source", "The target's files: what is covered, mutants, findings by line",
          always),
     )
@@ -149,6 +155,34 @@ _MIXTURE = (
 )  # fmt: skip
 
 _SHARE = "change the targeted share during the campaign"
+
+_PROPERTIES = (
+    *(
+        Action(
+            f"properties.{name}", (key,), label, text, "Properties",
+            scope="properties", needs=WeighProperty.name, does="weigh properties",
+            check=why_not_weigh(against), footer=footer, mode="live", command=command,
+        )
+        for name, key, label, text, against, command, footer in (
+            ("raise", "greater_than_sign", "Raise", "Give this property twice the share",
+             PropertyContext.raising, PropertyContext.raised, 11),
+            ("lower", "less_than_sign", "Lower", "Give this property half the share",
+             PropertyContext.lowering, PropertyContext.lowered, 12),
+            ("off", "b", "Off", "Give this property no turns, or turns again",
+             PropertyContext.weighing, PropertyContext.switched, 13),
+        )
+    ),
+    Action(
+        "properties.find", ("backspace",), "Find",
+        "Go to the latest finding of this property", "Properties",
+        scope="properties", check=why_no_row, footer=22,
+    ),
+    Action(
+        "properties.copy", ("c",), "Copy name",
+        "Copy the property's name, for pytest", "Properties",
+        scope="properties", check=why_no_row, footer=23,
+    ),
+)  # fmt: skip
 
 _TYPES = (
     Action(
@@ -513,6 +547,7 @@ ACTIONS: tuple[Action, ...] = (
     *_STEERING,
     *MUTANTS,
     *_MIXTURE,
+    *_PROPERTIES,
     *_TYPES,
     *_SOURCE,
     *_LOOKING,

@@ -26,7 +26,8 @@ TABS = (
 )
 MUTATORS = ("mutators", "6", "Mutators")
 TYPES = ("types", "7", "Types")
-"""Screens that only campaigns with text mutators or type targeting have."""
+PROPERTIES = ("properties", "0", "Properties")
+"""Screens that only campaigns with text mutators, type targeting or several targets have."""
 SOURCE = ("source", "8", "Source")
 SHORT = {"mutators": "Mutr"}
 """Titles in a narrow terminal that are not the first four letters: "Muta" is Mutants."""
@@ -134,7 +135,11 @@ class Header(StatusCanvas):
     def _where(self, width: int) -> Line:
         tabs: list[TextSpan] = [TextSpan(" ")]
         short, tight = width < 76, width < 100
-        there = ((MUTATORS, self._status.mixture is not None), (TYPES, self._status.aims))
+        there = (
+            (MUTATORS, self._status.mixture is not None),
+            (TYPES, self._status.aims),
+            (PROPERTIES, self._status.suite),
+        )
         more = [tab for tab, known in there if known or self._tab == tab[0]]
         for tab, key, title in (*TABS, *more, SOURCE):
             text = SHORT.get(tab, title[:4]) if short else title

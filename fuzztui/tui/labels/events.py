@@ -181,6 +181,14 @@ def describe(event: ev.Event) -> Described:
             text += f"  pinned {event.pinned}" if event.pinned else ""
             text += f"  {len(event.ignored):,} ignored" if event.ignored else ""
             return Described("types", text, "muted", event.instance, STATS)
+        case ev.PropertiesFound():
+            out = sum(bool(reason) for reason in event.reasons.values())
+            text = several(len(event.reasons) - out, "property", "properties")
+            text += f"  {out:,} not run" if out else ""
+            return Described("suite", text, "muted", event.instance, INSTANCES)
+        case ev.PropertyFigures():
+            text = f"figures of {several(len(event.figures), 'property', 'properties')}"
+            return Described("suite", text, "muted", event.instance, STATS)
         case ev.GoalsUncovered():
             text = f"{len(event.left):,} reported" + (
                 f"  {len(event.gone):,} covered" * bool(event.gone)

@@ -134,6 +134,15 @@ LEGEND: dict[str, dict[str, str]] = {
         "uses or entries to compare, sorted below", "weight": "Its weight among all, as a bar",
         "share": "Its part of all attempts", "does": "What it does",
     },
+    "properties": {
+        "property": "A test with @given, or another target of the suite",
+        "state": "run, failed (it has findings), off (weight 0), or not run: the details say why",
+        "share": "Its part of the work from now on, by its yield and weight",
+        "weight": "Your weight, if it is not 1; 0 is off",
+        "trials": "Inputs that were tried", "entries": "Queue entries that are for it",
+        "edges": "Cells that its own entries cover", "findings": "Its findings by signature",
+        "cpu": "CPU time that its trials took", "invalid": "Part of its inputs that were rejected",
+    },
     "types": {
         "type": "A type of the target's parameters and attributes",
         "chance": "Probability of being drawn next", "weight": "Your weight; 0 is banned",

@@ -94,6 +94,8 @@ class Status:
     """The worklist; None if not a fuzz-first campaign."""
     mixture: MixtureSummary | None = None
     """The mixture of text mutators; None if the campaign has none."""
+    suite: bool = False
+    """Whether the campaign has properties."""
     targeting: TargetingSummary | None = None
     """What spoton engines target; None until one has reported, and for other engines."""
     pending: int = 0
@@ -251,6 +253,7 @@ def status_of(
         last_kill_t=last_kill_t,
         first=first,
         mixture=mixture_summary(state),
+        suite=bool(state.property_reasons or state.properties),
         targeting=targeting_summary(state),
         pending=len(pending_commands(state)),
         alive=alive,

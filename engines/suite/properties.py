@@ -1,0 +1,219 @@
+"""The properties of a suite: many targets as one, whose input says which of them it is for.
+
+The first four choices of an input are the property's key, a hash of its name. So queue entries,
+findings, peers, restarts and minimisation need to know nothing about properties.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fuzztui.engines.base.errors import CannotStart
+from fuzztui.engines.inputs.source import Rejected, Source
+from fuzztui.engines.strategies import library
+from fuzztui.engines.strategies.given import GivenTest, Pending
+from fuzztui.engines.suite.collect import PytestSession, Skip
+
+KEY_SIZE: Final = 4
+"""Bytes of an input that say which property it is for."""
+
+_MAX_BYTES: Final = 255
+"""Most bytes that are drawn for a function that takes bytes or text."""
+
+
+class Property:
+    """One target of a suite: a Hypothesis test, or a function."""
+
+    def __init__(self, name: str, key: bytes) -> None:
+        self.name, self.key = name, key
+        self.reason = ""
+        """Why it is not run; empty if it is."""
+        self.test: CollectedTest | GivenTest | None = None
+        self.make: Callable[[Source], object] = _nothing
+        self.run: Callable[[Any], object] = bool
+
+    def set_up(self) -> None:
+        """Prepare for trials. Raises :class:`~fuzztui.engines.suite.collect.Skip`."""
+
+
+class CollectedTest(GivenTest):
+    """A Hypothesis test as an item of pytest, which has made its fixtures and parameters."""
+
+    def __init__(self, where: str, item: Any, name: str) -> None:
+        """The item is set up. Raises :class:`CannotStart`."""
+        self.item = item
+        super().__init__(where, item.obj, item.cls)
+        self.name = name
+
+    def fixed(self) -> Mapping[str, Any]:
+        """The values of fixtures and parameters."""
+        wanted = getattr(self.item, "_fixtureinfo", None)
+        names = getattr(wanted, "argnames", ())
+        return {n: self.item.funcargs[n] for n in names if n in self.item.funcargs}
+
+    def _check(self, test: Any) -> None:
+        if inspect.iscoroutinefunction(self.function):
+            raise CannotStart("it is a coroutine function")
+        self._bound = not self.steps and inspect.ismethod(test)
+        try:
+            test.hypothesis.fuzz_one_input  # noqa: B018 - makes Hypothesis check the test
+        except library().HypothesisException as e:
+            raise CannotStart(f"Hypothesis: {type(e).__name__}: {e}") from None
+        except TypeError:
+            pass  # of a method, or with fixtures: arguments are missing
+
+    def _set_up(self) -> None:
+        """Nothing: pytest has run the hooks of module and class."""
+
+    def runner(self) -> Any:
+        """The object that pytest has made; of a ``TestCase`` a new one for each trial."""
+        made = super().runner() if self._is_case else None
+        return made if made is not None or not self._bound else self.item.obj.__self__
+
+    def prepares(self, runner: Any) -> bool:
+        """Whether setup methods are called around each trial; else pytest has called them."""
+        return self._is_case
+
+    @property
+    def _is_case(self) -> bool:
+        return self._bound and self.is_case
+
+
+class PytestProperty(Property):
+    """A test that pytest has collected."""
+
+    def __init__(self, name: str, key: bytes, session: PytestSession, item: Any) -> None:
+        super().__init__(name, key)
+        self._session, self.item = session, item
+
+    def set_up(self) -> None:
+        """Have pytest set the test up; at first, check it too."""
+        self._session.set_up(self.item)
+        if self.test is not None:
+            return
+        mark = self.item.get_closest_marker("xfail")
+        if mark is not None and not mark.args:
+            raise Skip("marked xfail: it is expected to fail")
+        try:
+            self.test = CollectedTest(self.name, self.item, self.name.rpartition("/")[2])
+        except CannotStart as e:
+            raise Skip(" ".join(str(e).removeprefix(f"{self.name}: ").split())) from None
+        self.make, self.run = self.test.make, self.test.target()
+
+
+class FunctionProperty(Property):
+    """A function, or a Hypothesis test, that the campaign names itself."""
+
+    def __init__(
+        self,
+        name: str,
+        key: bytes,
+        make: Callable[[Source], object] | None,
+        run: Callable[[Any], object],
+        *,
+        text: bool = False,
+        test: GivenTest | None = None,
+    ) -> None:
+        """``make``: None: the function takes bytes, with ``text`` a str."""
+        super().__init__(name, key)
+        self.test, self.run = test, run
+        self.make = make or (_text if text else _bytes)
+
+
+class Suite:
+    """All properties. :meth:`make` and :meth:`run` are the generator and the target function."""
+
+    def __init__(self, properties: Sequence[Property], others: int, root: str) -> None:
+        """``others``: tests that are no properties. ``root``: the project's directory."""
+        self.all = properties
+        self.others, self.root = others, root
+        self.by_key = {one.key: one for one in properties}
+        self.current: Property | None = None
+        self.on_set_up: Callable[[], object] = bool
+        """Called when another property was set up, which may have changed the process."""
+
+    @property
+    def running(self) -> list[Property]:
+        """The properties that can be run."""
+        return [one for one in self.all if not one.reason]
+
+    def current_name(self) -> str:
+        """The name of the property that is set up; empty if none is."""
+        return self.current.name if self.current is not None else ""
+
+    def of(self, data: bytes) -> Property | None:
+        """The property of an input; None if there is none now."""
+        return self.by_key.get(data[:KEY_SIZE])
+
+    def prepare(self, data: bytes) -> None:
+        """Set up the property of an input, outside of the trial's time limit."""
+        found = self.by_key.get(data[:KEY_SIZE])
+        if found is not None and found is not self.current:
+            self.enter(found)
+
+    def enter(self, one: Property) -> bool:
+        """Set up a property, unless it is. Returns whether it can be run."""
+        if one.reason:
+            return False
+        self.current = one
+        try:
+            one.set_up()
+        except Skip as e:
+            one.reason, self.current = str(e), None
+        self.on_set_up()
+        return not one.reason
+
+    def make(self, source: Source) -> object:
+        """Make an input: its first choices are the property's key."""
+        found = self.by_key.get(source.key(KEY_SIZE))
+        if found is None:
+            raise Rejected("the input is for a property that the suite does not have")
+        if found is not self.current and not self.enter(found):
+            raise Rejected(f"{found.name}: {found.reason}")
+        made = found.make(source)
+        return made if isinstance(made, Pending) else FunctionInput(found, made)
+
+    def run(self, made: Any) -> object:
+        """Run the property on its input."""
+        if isinstance(made, FunctionInput):
+            return made.of.run(made.value)
+        return made.run()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionInput:
+    """The input of a property that is no Hypothesis test."""
+
+    of: Property
+    value: object
+
+    def __repr__(self) -> str:
+        return f"{self.of.name}({self.value!r})"
+
+
+def keys_of(names: Sequence[str]) -> list[bytes]:
+    """The keys of properties: hashes of their names, all different."""
+    taken: dict[bytes, None] = {}
+    for name in names:
+        for salt in ("", *map(str, range(len(names)))):
+            key = hashlib.sha256(f"{name}{salt}".encode()).digest()[:KEY_SIZE]
+            if key not in taken:
+                taken[key] = None
+                break
+    return [*taken]
+
+
+def _nothing(source: Source) -> object:
+    raise Rejected("the property was not set up")
+
+
+def _bytes(source: Source) -> bytes:
+    return bytes(source.row(source.below(_MAX_BYTES + 1), 256))
+
+
+def _text(source: Source) -> str:
+    return _bytes(source).decode("utf-8", "replace")

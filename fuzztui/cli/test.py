@@ -1,0 +1,112 @@
+"""``fuzztui test``: fuzz all Hypothesis tests of a project in one campaign."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import tomli_w
+
+from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.cli.run import load_file, run_file
+from fuzztui.cli.suite_patch import print_patch
+
+_MARKS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", ".git")
+"""What is in the root of a project."""
+
+_NOT_UNDER_TEST: Final = (
+    "test", "tests", "testing", "doc", "docs", "bench", "benchmarks", "example", "examples",
+    "scripts", "tools", "build", "dist", "setup", "conftest", "noxfile", "tasks", "runs", "venv",
+)  # fmt: skip
+"""Packages and modules next to the tests that are hardly what they test."""
+
+_DEFAULT: Final = ("tests", "test")
+
+
+def test(options: argparse.Namespace) -> int:
+    """Start, rejoin or resume the campaign of a project's tests, or print a patch."""
+    parts = options.parts or [name for name in _DEFAULT if Path(name).is_dir()][:1]
+    if not parts:
+        raise CliError("there is no directory tests/ here: name the tests to fuzz", USAGE)
+    root = _root_of(Path(parts[0].partition("::")[0]).absolute())
+    text = _campaign(options, parts, root)
+    file = root / "fuzztui-test.toml"  # only a name: nothing is written there
+    if options.write_examples:
+        return print_patch(load_file(file, options.overrides, options.hosts, text), root)
+    return run_file(file, options, text)
+
+
+def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> str:
+    """The campaign file for the options. Raises :class:`CliError`."""
+    source = root / "src"
+    paths = [str(path) for path in (source, root) if path.is_dir()]
+    include = options.include or list(dict.fromkeys(_packages(root)))
+    if not include:
+        raise CliError(f"{root}: found no package under test; name it: --include PACKAGE", USAGE)
+    python = options.python or _python_of(root)
+    say(f"tests what is in {', '.join(include)}, with {python}")
+    tables: dict[str, dict[str, Any]] = {
+        "campaign": {"name": f"{root.name}-tests"},
+        "target": {
+            "function": [_absolute(part) for part in parts],
+            "include": include,
+            "path": paths,
+            "cwd": str(root),
+            "python": python,
+        },
+        "engine": {"kind": "zest", "instances": options.instances},
+    }
+    if options.examples:
+        tables["target"]["examples"] = str(root / ".hypothesis" / "examples")
+    if options.budget:
+        trials = options.budget.removesuffix("trials").strip()
+        tables["campaign"]["budget"] = int(trials) if trials.isdigit() else options.budget
+    return tomli_w.dumps(tables)
+
+
+def _absolute(part: str) -> str:
+    """A part of the suite; an existing path as an absolute one."""
+    name, colons, node = part.partition("::")
+    is_function = ":" in part and not colons
+    return part if is_function and ".py:" not in part else f"{Path(name).absolute()}{colons}{node}"
+
+
+def _root_of(path: Path) -> Path:
+    """The nearest directory above that looks like a project's; else the current one."""
+    for folder in (path, *path.parents):
+        if any((folder / mark).exists() for mark in _MARKS):
+            return folder
+    return Path.cwd()
+
+
+def _packages(root: Path) -> Iterator[str]:
+    """The packages and modules of a project, except for tests, documents and the like."""
+    for folder in (root / "src", root):
+        if not folder.is_dir():
+            continue
+        found = sorted(folder.iterdir())
+        for path in found:
+            name = path.stem
+            is_one = (path / "__init__.py").is_file() or (path.suffix == ".py" and path.is_file())
+            if is_one and name.isidentifier() and not _is_other(name):
+                yield name
+        if folder.name == "src" and any((path / "__init__.py").is_file() for path in found):
+            return
+
+
+def _is_other(name: str) -> bool:
+    return name in _NOT_UNDER_TEST or name.startswith(("test_", "_")) or name.endswith("_test")
+
+
+def _python_of(root: Path) -> str:
+    """The interpreter for a project's tests."""
+    active = os.environ.get("VIRTUAL_ENV", "")
+    for folder in (Path(active), root / ".venv", root / "venv"):
+        python = folder / "bin" / "python"
+        if str(folder) != "." and os.access(python, os.X_OK):
+            return str(python)
+    return sys.executable

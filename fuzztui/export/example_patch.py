@@ -1,0 +1,181 @@
+"""A patch that adds ``@example(...)`` to Hypothesis tests, from texts such as ``test_a(n=3)``.
+
+Pure: it reads and writes no file. The texts come from the target, and become source code: only
+literals, and calls of what the file itself imports or defines, are accepted.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+MAX_TEXT: Final = 2000
+"""Characters of the arguments of one example."""
+
+_LITERALS: Final = (
+    ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load,
+    ast.BinOp, ast.Add, ast.Sub,  # complex numbers
+    ast.Call, ast.Attribute, ast.Name, ast.keyword,
+)  # fmt: skip
+
+
+class NoExample(Exception):
+    """The input cannot be written as an ``@example``: the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailingExample:
+    """``name``: the property, a node id. ``text``: the failing call of the test."""
+
+    name: str
+    text: str
+
+    @property
+    def file(self) -> str:
+        """The file of the test, relative to the project's root."""
+        return self.name.partition("::")[0]
+
+    @property
+    def path(self) -> list[str]:
+        """The classes and the function of the test."""
+        return self.name.partition("[")[0].split("::")[1:]
+
+
+def patch(
+    sources: Mapping[str, str], examples: Sequence[FailingExample]
+) -> tuple[str, dict[str, str]]:
+    """Return a unified diff, and why some examples are not in it, by property.
+
+    ``sources``: the text of each test file, by its name relative to the project's root.
+    """
+    refused: dict[str, str] = {}
+    diffs: list[str] = []
+    for file in dict.fromkeys(one.file for one in examples):
+        before = sources.get(file)
+        if before is None:
+            refused |= {one.name: f"{file} cannot be read" for one in examples if one.file == file}
+            continue
+        after = _with_examples(before, [one for one in examples if one.file == file], refused)
+        diffs += difflib.unified_diff(
+            before.splitlines(keepends=True),
+            after.splitlines(keepends=True),
+            f"a/{file}",
+            f"b/{file}",
+        )
+    return "".join(_ended(diffs)), refused
+
+
+def _ended(lines: Sequence[str]) -> Iterator[str]:
+    """Lines of a diff; one of a file without a last newline is marked."""
+    for line in lines:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _with_examples(source: str, examples: Sequence[FailingExample], refused: dict[str, str]) -> str:
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as e:
+        refused |= {one.name: f"{one.file} is not valid Python: {e.msg}" for one in examples}
+        return source
+    bound = set(_bound(tree))
+    decorator, imported = _decorator(tree, bound)
+    lines = source.splitlines(keepends=True)
+    added: dict[int, list[str]] = {}
+    for one in examples:
+        try:
+            after, indent = _place(tree, one)
+            text = f"{indent}@{decorator}({_arguments(one, bound)})\n"
+        except NoExample as e:
+            refused[one.name] = str(e)
+            continue
+        if text not in added.setdefault(after, []) and text.strip() not in source:
+            added[after].append(text)
+    if any(added.values()) and imported:
+        added.setdefault(_after_imports(tree), []).insert(0, imported)
+    for at in sorted(added, reverse=True):
+        lines[at:at] = added[at]
+    return "".join(lines)
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """The names that the file's top level imports or defines."""
+    for node in tree.body:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                yield from ((a.asname or a.name).partition(".")[0] for a in node.names)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
+            case ast.Assign():
+                yield from (t.id for t in node.targets if isinstance(t, ast.Name))
+
+
+def _decorator(tree: ast.Module, bound: set[str]) -> tuple[str, str]:
+    """The name of the decorator in this file, and the import that is needed for it, or ""."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "hypothesis":
+            for name in node.names:
+                if name.name == "example":
+                    return name.asname or name.name, ""
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name == "hypothesis":
+                    return f"{name.asname or name.name}.example", ""
+    if "example" in bound:
+        return "hypothesis_example", "from hypothesis import example as hypothesis_example\n"
+    return "example", "from hypothesis import example\n"
+
+
+def _after_imports(tree: ast.Module) -> int:
+    """The line after which an import is added: the first import of Hypothesis, else the last."""
+    imports = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    of_hypothesis = [
+        n for n in imports if isinstance(n, ast.ImportFrom) and n.module == "hypothesis"
+    ]
+    found = [*of_hypothesis[:1], *imports[-1:]]
+    return (found[0].end_lineno or 0) if found else 0
+
+
+def _place(tree: ast.Module, one: FailingExample) -> tuple[int, str]:
+    """After which line the example is added, and its indentation."""
+    body: Sequence[ast.stmt] = tree.body
+    found: ast.stmt | None = None
+    for name in one.path:
+        kinds = (ast.FunctionDef, ast.ClassDef)
+        found = next((n for n in body if isinstance(n, kinds) and n.name == name), None)
+        if found is None:
+            raise NoExample("the test is not defined in its file: it is inherited, or made by code")
+        body = found.body
+    if not isinstance(found, ast.FunctionDef):
+        raise NoExample("a stateful test takes no examples")
+    for node in found.decorator_list:
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "given":
+            return node.end_lineno or node.lineno, " " * (node.col_offset - 1)
+    raise NoExample("the test has no decorator @given in its file")
+
+
+def _arguments(one: FailingExample, bound: set[str]) -> str:
+    """The arguments of the failing call. Raises :class:`NoExample`."""
+    _, paren, text = one.text.partition("(")
+    # Node ids may contain parentheses: those of the call come after the whole name.
+    name = one.name.rpartition("/")[2]
+    if one.text.startswith(f"{name}("):
+        paren, text = "(", one.text[len(name) + 1 :]
+    try:
+        call = ast.parse(f"f({text}", mode="eval").body if paren else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        call = None
+    if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
+        raise NoExample("its arguments have no text that is valid Python")
+    for keyword in call.keywords:
+        for node in ast.walk(keyword.value):
+            if not isinstance(node, _LITERALS):
+                raise NoExample(f"{keyword.arg} is not a literal")
+            if isinstance(node, ast.Name) and node.id not in bound:
+                raise NoExample(f"{keyword.arg} needs {node.id}, which the file does not import")
+    made = ", ".join(ast.unparse(keyword) for keyword in call.keywords)
+    if len(made) > MAX_TEXT:
+        raise NoExample(f"its arguments have more than {MAX_TEXT:,} characters")
+    return made

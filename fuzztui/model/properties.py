@@ -1,0 +1,157 @@
+"""The properties of a suite: fold, and what instances together know of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from fuzztui.model.changes import ChangesBuilder, instance
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import State
+from fuzztui.model.stats import count
+from fuzztui.wire.commands import MAX_WEIGHT
+from fuzztui.wire.events import PropertiesFound, PropertyFigures
+
+MAX_PROPERTIES: Final = 10_000
+"""Properties that are kept."""
+MAX_NAME: Final = 400
+"""Characters of a name or a reason that are kept."""
+
+FIGURES: Final = (
+    "trials", "invalid", "entries", "edges", "findings", "cpu_ms", "share", "weight",
+)  # fmt: skip
+"""What the state keeps of a property, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRow:
+    """One property. Figures are sums over instances, or the most that one of them reports."""
+
+    name: str
+    reason: str = ""
+    """Why it is not run; empty: it is."""
+    trials: int = 0
+    invalid: int = 0
+    entries: int = 0
+    edges: int = 0
+    """The most of an instance."""
+    findings: int = 0
+    cpu_s: float = 0.0
+    share: float = 0.0
+    """Of the work until the next report, from 0 to 1: the mean of the instances that run."""
+    weights: dict[str, float] = field(default_factory=dict)
+    """A user's, by instance."""
+
+    @property
+    def weight(self) -> float:
+        """The weight; of several different ones the largest."""
+        return max(self.weights.values(), default=1.0)
+
+    @property
+    def state(self) -> str:
+        """``not run``, ``failed``, ``off`` (weight 0) or ``run``."""
+        if self.reason:
+            return "not run"
+        if self.findings:
+            return "failed"
+        return "run" if self.weight else "off"
+
+
+def properties_found(state: State, e: PropertiesFound, touched: ChangesBuilder) -> None:
+    """Note the names, and why some are not run."""
+    instance(state, e.instance, touched)
+    for name, reason in list(e.reasons.items())[:MAX_PROPERTIES]:
+        if isinstance(reason, str) and _is_known_or_fits(state, name):
+            state.property_reasons[name[:MAX_NAME]] = reason[:MAX_NAME]
+    state.other_tests = max(0, count(e.others))
+    touched.campaign = True
+
+
+def property_figures(state: State, e: PropertyFigures, touched: ChangesBuilder) -> None:
+    """Note the latest figures of some properties."""
+    instance(state, e.instance, touched)
+    rows = dict(state.properties.get(e.instance, {}))  # screens see a change by another object
+    for name, figures in e.figures.items():
+        if not isinstance(figures, dict) or (name not in rows and len(rows) >= MAX_PROPERTIES):
+            continue
+        rows[name[:MAX_NAME]] = [_number(figures.get(key)) for key in FIGURES]
+    state.properties[e.instance] = rows
+    touched.campaign = True
+
+
+def _is_known_or_fits(state: State, name: str) -> bool:
+    return name in state.property_reasons or len(state.property_reasons) < MAX_PROPERTIES
+
+
+def _number(value: Any) -> float:
+    fits = type(value) in (int, float) and 0 <= value <= 1e15
+    return float(value) if fits else 0.0
+
+
+def property_rows(state: State) -> dict[str, PropertyRow]:
+    """All properties by name, in the order in which they were found."""
+    living = [n for n in state.properties if not _is_over(state, n)] or list(state.properties)
+    rows: dict[str, PropertyRow] = {}
+    names = dict.fromkeys(
+        [*state.property_reasons, *(n for r in state.properties.values() for n in r)]
+    )
+    for name in names:
+        every = [r[name] for r in state.properties.values() if name in r]
+        shares = [state.properties[i][name][6] for i in living if name in state.properties[i]]
+        trials, invalid, entries, edges, findings, cpu_ms, _, _ = _columns(every)
+        rows[name] = PropertyRow(
+            name,
+            state.property_reasons.get(name, ""),
+            trials=int(sum(trials)),
+            invalid=int(sum(invalid)),
+            entries=int(sum(entries)),
+            edges=int(max(edges, default=0)),
+            findings=int(sum(findings)),
+            cpu_s=sum(cpu_ms) / 1000,
+            share=sum(shares) / len(shares) / 1_000_000 if shares else 0.0,
+            weights=property_weights(state, name),
+        )
+    return rows
+
+
+def _columns(rows: list[list[float]]) -> list[list[float]]:
+    return [[row[at] for row in rows] for at in range(len(FIGURES))]
+
+
+def _is_over(state: State, name: str) -> bool:
+    found = state.instances.get(name)
+    return found is None or found.state in ENDED
+
+
+def property_weights(state: State, name: str, instance: str = "") -> dict[str, float]:
+    """The weight of a property in each instance, or in one."""
+    return {
+        one: min(rows[name][7], float(MAX_WEIGHT))
+        for one, rows in state.properties.items()
+        if name in rows and instance in ("", one)
+    }
+
+
+def properties_list(state: State) -> list[dict[str, Any]] | None:
+    """What ``status --json`` says of properties; None if the campaign has none."""
+    if not state.property_reasons and not state.properties:
+        return None
+    return [
+        {
+            "name": row.name,
+            "state": row.state,
+            "reason": row.reason,
+            "trials": row.trials,
+            "invalid": row.invalid,
+            "entries": row.entries,
+            "edges": row.edges,
+            "findings": row.findings,
+            "signatures": sorted(
+                {f.signature for f in state.findings.values() if f.property == row.name}
+            ),
+            "cpu_s": row.cpu_s,
+            "share": row.share,
+            "weight": row.weight,
+        }
+        for row in property_rows(state).values()
+    ]

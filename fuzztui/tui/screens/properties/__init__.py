@@ -1,0 +1,1 @@
+"""The Properties screen of a suite."""

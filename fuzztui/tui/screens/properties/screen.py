@@ -1,0 +1,124 @@
+"""The Properties screen: the properties of a suite with their shares, which keys change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from textual.geometry import Size
+
+from fuzztui.model.commands import unanswered
+from fuzztui.model.properties import PropertyRow, property_rows
+from fuzztui.tui.base import shell
+from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.action_context import Action, ActionContext, shared_context
+from fuzztui.tui.frame.property_actions import PropertyContext
+from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.frame.table import BigTable
+from fuzztui.tui.screens.properties.columns import SHARE, columns
+from fuzztui.tui.screens.properties.detail import (
+    findings_of,
+    no_properties_lines,
+    property_lines,
+)
+from fuzztui.wire.commands import Command, WeighProperty
+
+
+class PropertiesScreen(SteeredScreen[PropertyRow, None]):
+    """A row for each property, and the details of one."""
+
+    TAB = "properties"
+    SCOPES = ("listing", "marking")
+    HINT = "words: test_shop, or conditions such as state=failed"
+
+    def __init__(self) -> None:
+        super().__init__(lambda op: (), _label)
+        self._rows: dict[str, PropertyRow] = {}
+        self._asked: list[Command] = []
+
+    def make_table(self) -> BigTable[PropertyRow]:
+        """Return the table, the largest shares first."""
+        every = columns(self._weight_asked)
+        table: BigTable[PropertyRow] = BigTable(every, empty="no properties yet")
+        table.rows.sort(next(c for c in every if c.id == SHARE), reverse=True)
+        return table
+
+    def sources(self) -> Sequence[object]:
+        """Return the figures of each instance, and the instances' states."""
+        state = self.campaign
+        lives = [state.instances[name].state for name in list(state.properties)]
+        return [*state.properties.values(), *state.property_reasons.values(), *lives]
+
+    def rebuild(self, *, reset: bool) -> None:
+        """Update the rows."""
+        now = property_rows(self.campaign)
+        self.table.replace_rows(self._rows, now, reset=reset)
+
+    def _update_empty(self) -> None:
+        words = "no property passes the filter" if self._rows else "no properties yet"
+        self.table.show_empty(words)
+
+    def nothing(self) -> Sequence[Line]:
+        """Return why there are no properties."""
+        return () if self._rows else no_properties_lines()
+
+    def details(self, row: PropertyRow, preview: None, size: Size) -> Sequence[Line]:
+        """Return the details of a property."""
+        return property_lines(row, self.campaign)
+
+    # -------------------------------------------------------------- looking
+
+    def do_properties_find(self) -> None:
+        """Go to the latest finding of this property."""
+        row = self.table.current
+        if row is not None:
+            found = findings_of(self.campaign, row.name)
+            self.go_to_latest([*found], "This property has no findings.")
+
+    def do_properties_copy(self) -> None:
+        """Copy the property's name, for pytest."""
+        row = self.table.current
+        if row is not None:
+            self.host.copy(shell.word(row.name), "name")
+
+    # ------------------------------------------------------------- steering
+
+    def describe_row(self) -> ActionContext:
+        """Return what any running engine can do, and the property after pending commands."""
+        row = next(iter(self.chosen()), None)
+        return replace(
+            shared_context(self.campaign.instances.values()),
+            row=row is not None,
+            property=PropertyContext.of(row, self._asked),
+        )
+
+    def _weight_asked(self, name: str) -> str:
+        found = [c for c in self._asked if isinstance(c, WeighProperty) and c.property == name]
+        return f"×{found[-1].weight:g}…" if found else ""
+
+    def _show_pending(self) -> None:
+        waiting = unanswered(self.campaign, WeighProperty)
+        asked = [*(command for _, command in waiting), *self._pending.commands]
+        if asked != self._asked:
+            subjects = [*self._asked, *asked]
+            self._asked = asked
+            self.table.touch({c.property for c in subjects if isinstance(c, WeighProperty)})
+
+    def do_properties_command(self, action: Action) -> None:
+        """Send the command of an action for the chosen properties."""
+        if action.command is None:
+            return
+        every = [PropertyContext.of(row, self._asked) for row in self.chosen()]
+        now = self.host.action_context()
+        possible = [c for c in every if not action.check(replace(now, property=c))]
+        self._pending.add(action.command(c) for c in possible)
+        if not self.unmark():
+            self.table.hold()
+
+
+def _label(command: Command) -> str:
+    """A label of a command, for notifications."""
+    if isinstance(command, WeighProperty):
+        return f"{plain(command.property, 60)} ×{command.weight:g}"
+    return command.name

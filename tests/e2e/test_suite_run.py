@@ -1,0 +1,342 @@
+"""A suite from its start to its end: what runs, what is found, and what pytest says of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from engine_lab import Lab, events, names, stats, timeless
+
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import WeighProperty
+
+pytestmark = pytest.mark.slow
+
+SHOP = """\
+def price(numbers):
+    total = 0
+    for n in numbers:
+        if n == 47113:
+            raise ZeroDivisionError("lucky")
+        total += n
+    return total
+
+
+def parse(text):
+    if text.startswith("fuzz"):
+        return 1 // 0
+    return len(text)
+"""
+CONFTEST = """\
+import pytest
+
+
+@pytest.fixture(params=[1, 2])
+def factor(request):
+    return request.param
+
+
+@pytest.fixture
+def currency(monkeypatch):
+    monkeypatch.setenv("SUITE_CURRENCY", "EUR")
+    yield "EUR"
+"""
+TESTS = """\
+import os
+import unittest
+
+import pytest
+import shop
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+
+@given(st.lists(st.integers(0, 100000)))
+def test_price(numbers):
+    assert shop.price(numbers) >= 0
+
+
+@given(text=st.text())
+def test_parse(text):
+    assert shop.parse(text) >= 0
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(n=st.integers())
+def test_fixture(currency, n):
+    assert os.environ["SUITE_CURRENCY"] == currency
+
+
+@given(st.integers())
+def test_without_fixture(n):
+    assert "SUITE_CURRENCY" not in os.environ
+
+
+@pytest.mark.parametrize("limit", [10, 300])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(n=st.integers(0, 140))
+def test_limit(limit, factor, n):
+    assert n * factor < limit
+
+
+class TestIt:
+    def setup_method(self):
+        self.x = 3
+
+    @given(st.integers())
+    def test_method(self, n):
+        assume(n > 0)
+        assert self.x == 3
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.seen = []
+
+    @given(st.integers())
+    def test_case(self, n):
+        self.seen.append(n)
+        assert len(self.seen) == 1
+
+
+class Machine(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+
+    @rule(k=st.integers(0, 5))
+    def add(self, k):
+        self.n += k
+        if self.n > 20:
+            shop.price([47113])
+
+
+TestMachine = Machine.TestCase
+
+
+@pytest.mark.skip(reason="not today")
+@given(st.integers())
+def test_skipped(n): ...
+
+
+@pytest.mark.xfail
+@given(st.integers())
+def test_expected(n):
+    assert False
+
+
+@given(st.integers())
+async def test_async(n): ...
+
+
+@given(st.integers())
+def test_missing(nofixture, n): ...
+
+
+def test_plain(): ...
+"""
+FILE = "tests/test_shop.py"
+FAILING = {
+    "test_price": "ZeroDivisionError @ shop.py:5 in price",
+    "test_parse": "ZeroDivisionError @ shop.py:12 in parse",
+    "test_limit[1-10]": "AssertionError",
+    "test_limit[2-10]": "AssertionError",
+    "TestMachine::runTest": "ZeroDivisionError @ shop.py:5 in price",
+}
+RUNNING = {
+    *FAILING, "test_fixture", "test_without_fixture", "test_limit[1-300]", "test_limit[2-300]",
+    "TestIt::test_method", "Case::test_case",
+}  # fmt: skip
+REASONS = {
+    "test_skipped": "not today",
+    "test_expected": "xfail",
+    "test_async": "coroutine",
+    "test_missing": "nofixture",
+}
+
+
+def write(root: Path) -> None:
+    (root / "tests").mkdir(parents=True)
+    (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\naddopts = '--nonsense'\n")
+    (root / "shop.py").write_text(SHOP)
+    (root / "tests" / "conftest.py").write_text(CONFTEST)
+    (root / "tests" / "test_shop.py").write_text(TESTS)
+
+
+@pytest.fixture
+def lab(tmp_path):
+    made = Lab(tmp_path / "lab")
+    write(tmp_path / "project")
+    yield made
+    made.close()
+
+
+def spec(lab, instance="main", trials=6000, **keys):
+    root = lab.root.parent / "project"
+    target = {"suite": [str(root / "tests")], "include": ["shop"], "path": [str(root)],
+              "cwd": str(root), **keys}  # fmt: skip
+    return lab.spec("tests", instance, budget_trials=trials, target=target)
+
+
+def figures(directory):
+    found = {}
+    for event in events(directory, "property_figures"):
+        found |= event["figures"]
+    return {name.removeprefix(f"{FILE}::"): row for name, row in found.items()}
+
+
+def test_what_runs_and_what_is_found(lab):
+    examples = lab.root.parent / "project" / ".hypothesis" / "examples"
+    file = spec(lab, examples=str(examples))
+    assert lab.run(file) == 0
+    main = lab.out / "main"
+    (found,) = events(main, "properties_found")
+    reasons = {name.removeprefix(f"{FILE}::"): why for name, why in found["reasons"].items()}
+    assert {name for name, why in reasons.items() if not why} == RUNNING
+    assert found["others"] == 1
+    for name, words in REASONS.items():
+        assert words in reasons[name]
+    # Every property has had its turns, and all trials are some property's.
+    rows = figures(main)
+    assert set(rows) == RUNNING
+    assert min(row["trials"] for row in rows.values()) > 50
+    assert sum(row["trials"] for row in rows.values()) == 6000
+    assert abs(sum(row["share"] for row in rows.values()) - 1_000_000) < 20
+    # Findings of each property, also where several have the same signature.
+    described = {}
+    for event in events(main, "finding_described"):
+        described[event["property"].removeprefix(f"{FILE}::"), event["signature"]] = event
+    assert {name for name, _ in described} == set(FAILING)
+    for name, signature in FAILING.items():
+        assert any(n == name and s.startswith(signature) for n, s in described)
+    assert len(names(main, "crashes")) == len(described)
+    assert {name for name, row in rows.items() if row["findings"]} == set(FAILING)
+
+    # What was found is a failing example: with only these, pytest fails with the same errors.
+    root = lab.root.parent / "project"
+    (root / "tests" / "conftest.py").write_text(
+        CONFTEST + "from hypothesis import Phase, settings\n"
+        "settings.register_profile('reuse', phases=[Phase.reuse])\n"
+        "settings.load_profile('reuse')\n"
+    )
+    kept = " or ".join(name.partition("[")[0].rpartition(":")[2] for name in FAILING)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider",
+         "-k", kept, "tests"],
+        cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    failed = {line.split()[1].removeprefix(f"{FILE}::") for line in lines}
+    assert failed == set(FAILING), done.stdout
+
+
+def test_the_same_seed_the_same_campaign(lab):
+    for _ in range(2):
+        assert lab.run(spec(lab, trials=2500)) == 0
+        (lab.out / "main").rename(lab.out.parent / f"done-{len(list(lab.out.parent.iterdir()))}")
+    first, second = sorted(lab.out.parent.glob("done-*"))
+    assert timeless(first) == timeless(second)
+    assert timeless(first, "crashes") == timeless(second, "crashes")
+    trials = [{n: row["trials"] for n, row in figures(d).items()} for d in (first, second)]
+    assert trials[0] == trials[1]
+
+
+def test_a_restart_continues_with_weights_and_corpora(lab):
+    main = lab.out / "main"
+    file = spec(lab, trials=2000)
+    asked = WeighProperty(f"{FILE}::test_fixture", 0.0)
+    line = json.dumps({"id": "c1", "command": encode_command(asked)})
+    (main / "control.jsonl").write_text(line + "\n")
+    assert lab.run(file) == 0
+    (applied,) = events(main, "command_applied")
+    assert applied["id"] == "c1"
+    before, queue = figures(main), names(main, "queue")
+    assert before["test_fixture"]["trials"] == 0
+    assert lab.run(spec(lab, trials=4000)) == 0
+    after = figures(main)
+    assert after["test_fixture"]["trials"] == 0 and after["test_fixture"]["weight"] == 0
+    assert sum(row["trials"] for row in after.values()) == 4000
+    assert names(main, "queue")[: len(queue)] == queue
+    assert int(stats(main)["corpus_count"]) == sum(row["entries"] for row in after.values())
+    # A finding that is known is not saved again.
+    seen = [(e["property"], e["signature"]) for e in events(main, "finding_described")]
+    assert len(set(seen)) == len(names(main, "crashes"))
+
+
+def test_instances_exchange_entries_and_a_test_may_be_gone(lab):
+    assert lab.run(spec(lab, trials=3000)) == 0
+    tests = lab.root.parent / "project" / "tests" / "test_shop.py"
+    tests.write_text(TESTS.replace("def test_price", "def test_renamed"))
+    assert lab.run(spec(lab, "s1", trials=3000)) == 0
+    assert any("sync:main" in name for name in names(lab.out / "s1", "queue"))
+    assert "test_price" not in figures(lab.out / "s1")
+    assert lab.run(spec(lab, trials=3500)) == 0  # its own entries of the test that is gone
+
+
+def test_functions_beside_tests(lab):
+    root = lab.root.parent / "project"
+    parts = [str(root / "tests" / "test_shop.py::test_parse"), "shop:parse"]
+    (root / "raw.py").write_text("def raw(data: bytes):\n    assert data[:2] != b'\\xff\\xff'\n")
+    parts.append(str(root / "raw.py") + ":raw")
+    assert lab.run(spec(lab, trials=3000, suite=parts)) == 0
+    assert set(figures(lab.out / "main")) == {"test_parse", "shop:parse", "raw.py:raw"}
+
+
+@pytest.mark.parametrize(
+    ("suite", "words"),
+    [
+        ("tests/test_shop.py::test_plain", "no test with @given"),
+        ("tests/test_shop.py::test_skipped", "not today"),
+        ("tests/test_shop.py::test_none", "test_none"),
+    ],
+)
+def test_nothing_to_run(lab, suite, words):
+    file = spec(lab, suite=[str(lab.root.parent / "project" / suite)])
+    assert lab.run(file) == 3
+    assert words in (lab.out / "main" / "worker.log").read_text()
+
+
+def test_the_command_for_a_project(tmp_path):
+    project = tmp_path / "shop"
+    write(project)
+    fuzztui = [sys.executable, "-m", "fuzztui"]
+    env = {k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"}
+    done = subprocess.run(
+        [*fuzztui, "test", "tests", "--headless", "--budget", "4000", "--python", sys.executable],
+        cwd=project, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 10, done.stdout + done.stderr
+    status = subprocess.run(
+        [*fuzztui, "status", "--json"], cwd=project, env=env, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    rows = {r["name"].removeprefix(f"{FILE}::"): r for r in json.loads(status.stdout)["properties"]}
+    assert {name for name, row in rows.items() if row["state"] == "failed"} == set(FAILING)
+    assert {name for name, row in rows.items() if row["state"] == "not run"} == set(REASONS)
+    assert rows["test_parse"]["signatures"] == [FAILING["test_parse"]]
+    assert list((project / ".hypothesis" / "examples").iterdir())
+    patch = subprocess.run(
+        [*fuzztui, "test", "tests", "--write-examples", "--python", sys.executable],
+        cwd=project, env=env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "TestMachine::runTest: no @example" in patch.stderr
+    applied = subprocess.run(
+        ["git", "apply", "-"], cwd=project, input=patch.stdout, text=True, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert applied.returncode == 0, applied.stderr
+    source = (project / "tests" / "test_shop.py").read_text()
+    assert "@example(text='fuzz" in source and "from hypothesis import example\n" in source
+    run = project / "runs" / "shop-tests"
+    crash = next(run.glob("out/main/crashes/id:*"))
+    shown = subprocess.run(
+        [*fuzztui, "repro", str(run), str(crash)], env=env, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert shown.returncode == 10 and "input: test_shop.py::" in shown.stdout

@@ -1,0 +1,107 @@
+"""``@example(...)`` in test files: patches that apply, and what is left out."""
+
+import subprocess
+
+import pytest
+
+from fuzztui.export.example_patch import FailingExample, patch
+
+SOURCE = '''\
+"""Tests."""
+
+import datetime
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+@settings(max_examples=5)
+@given(n=st.integers(),
+       text=st.text())
+def test_two(n, text):
+    assert n < 3
+
+
+class TestIt:
+    @given(st.dates())
+    def test_day(self, day):
+        assert day.year < 2000
+
+
+class Machine:
+    pass
+'''
+
+
+def made(*examples, source=SOURCE):
+    return patch({"tests/test_a.py": source}, [FailingExample(*one) for one in examples])
+
+
+def test_a_patch_that_applies(tmp_path):
+    text, refused = made(
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n=5, text='a\\n\\u202e')"),
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n=-7, text='')"),
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n=-7, text='')"),
+        ("tests/test_a.py::TestIt::test_day",
+         "test_a.py::TestIt::test_day(day=datetime.date(2000, 1, 1))"),
+    )  # fmt: skip
+    assert not refused
+    (tmp_path / "tests").mkdir()
+    file = tmp_path / "tests" / "test_a.py"
+    file.write_text(SOURCE)
+    done = subprocess.run(
+        ["git", "apply", "-"], input=text, text=True, cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    after = file.read_text()
+    compile(after, "test_a.py", "exec")
+    assert after.count("from hypothesis import example\n") == 1
+    assert after.count("@example(n=-7, text='')\n") == 1
+    assert "       text=st.text())\n@example(n=5, text='a\\n\\u202e')\n" in after
+    assert "    @given(st.dates())\n    @example(day=datetime.date(2000, 1, 1))\n" in after
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "why"),
+    [
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n=nan, text='')", "nan"),
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n=<object at 0x1>)", "valid Python"),
+        ("tests/test_a.py::test_two", "test_a.py::test_two(data=data(...))", "data"),
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n=[x for x in 'a'])", "literal"),
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n=1) or exit()", "valid Python"),
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n=__import__('os'))", "__import__"),
+        ("tests/test_a.py::test_two", "test_a.py::test_two(n='" + "a" * 5000 + "')", "characters"),
+        ("tests/test_a.py::test_gone", "test_a.py::test_gone(n=1)", "not defined"),
+        ("tests/test_a.py::Machine", "test_a.py::Machine(n=1)", "stateful"),
+        ("tests/test_b.py::test_x", "test_b.py::test_x(n=1)", "cannot be read"),
+    ],
+)
+def test_what_is_no_example(name, call, why):
+    text, refused = made((name, call))
+    assert text == ""
+    assert why in refused[name]
+
+
+def test_parameters_are_not_part_of_the_test_name():
+    text, refused = made(("tests/test_a.py::test_two[a(1)-b]", "test_a.py::test_two[a(1)-b](n=4)"))
+    assert not refused
+    assert "+@example(n=4)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("head", "decorator", "imports"),
+    [
+        ("from hypothesis import given, example as ex", "@ex(n=4)", 0),
+        ("import hypothesis\nfrom hypothesis import given", "@hypothesis.example(n=4)", 0),
+        ("from hypothesis import given\ndef example(): pass", "@hypothesis_example(n=4)", 1),
+    ],
+)
+def test_the_decorator_is_imported_as_the_file_does(head, decorator, imports):
+    source = f"{head}\n\n@given(...)\ndef test_two(n):\n    pass\n"
+    text, _ = made(("tests/test_a.py::test_two", "test_a.py::test_two(n=4)"), source=source)
+    assert f"+{decorator}\n" in text
+    assert text.count("+from hypothesis import") == imports
+
+
+def test_an_example_that_is_there_is_not_added_again():
+    source = SOURCE.replace("@settings", "@example(n=4)\n@settings")
+    assert made(("tests/test_a.py::test_two", "test_a.py::test_two(n=4)"), source=source)[0] == ""

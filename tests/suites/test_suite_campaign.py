@@ -1,0 +1,160 @@
+"""Suites in campaign files, and what ``fuzztui test`` makes of a project."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzztui.campaign import CampaignError, load
+from fuzztui.cli import main
+from fuzztui.cli import test as command
+from fuzztui.cli.output import NOT_RUNNING, USAGE
+from fuzztui.inprocess.spec import write_spec
+from fuzztui.log.writer import LogWriter
+from fuzztui.wire import events as ev
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    for name in ("src/shop/__init__.py", "src/shop/core.py", "tests/test_shop.py", "setup.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("def target(data): ...\ndef price(data): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    return tmp_path
+
+
+def campaign(project, function, **tables):
+    text = f"[target]\nfunction = {json.dumps(function)}\n" + "\n".join(
+        f"{key} = {json.dumps(value)}" for key, value in {"include": ["shop"], **tables}.items()
+    )
+    return load(project / "c.toml", text=f'[engine]\nkind = "zest"\n{text}')
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "tests",
+        "tests/",
+        "tests/test_shop.py::test_x[a:b]",
+        ["tests/test_shop.py"],
+        ["tests", "shop:price", "tests/test_shop.py:price"],
+    ],
+)
+def test_what_is_a_suite(project, function):
+    loaded = campaign(project, function)
+    suite = loaded.campaign.target["suite"]
+    assert all(part == "shop:price" or Path(part.partition(":")[0]).is_absolute() for part in suite)
+    assert str(project) not in loaded.campaign.subject
+    directory = project / "out" / "main"
+    directory.mkdir(parents=True)
+    write_spec(directory / "spec.json", loaded.campaign, directory)
+    assert json.loads((directory / "spec.json").read_text())["target"]["suite"] == suite
+
+
+@pytest.mark.parametrize("function", ["tests/test_shop.py:price", "shop:price"])
+def test_what_is_one_function(project, function):
+    assert "suite" not in campaign(project, function).campaign.target
+
+
+@pytest.mark.parametrize(
+    ("function", "tables", "words"),
+    [
+        (["tests", "nowhere/"], {}, "does not exist"),
+        ([], {}, "target.function"),
+        ([3], {}, "target.function"),
+        (["tests"], {"include": []}, "target.include"),
+        (["tests"], {"generator": "shop:price"}, "target.generator"),
+        (["tests"], {"compare": "shop:price"}, "target.compare"),
+    ],
+)
+def test_what_is_refused(project, function, tables, words):
+    with pytest.raises(CampaignError, match=words):
+        campaign(project, function, **tables)
+
+
+def test_other_engines_take_one_function(project):
+    for kind in ("spoton", "text", "mu2"):
+        with pytest.raises(CampaignError, match="several targets"):
+            load(
+                project / "c.toml",
+                text=f'[engine]\nkind = "{kind}"\n[target]\nfunction = ["tests"]\n'
+                'include = ["shop"]\n',
+            )
+
+
+def test_the_frozen_copy_is_the_same_suite(project):
+    loaded = campaign(project, "tests")
+    assert loaded.frozen["target"]["function"] == [str(project / "tests")]
+
+
+def test_what_is_under_test(project):
+    assert list(command._packages(project)) == ["shop"]
+    (project / "src" / "shop").rename(project / "shop")
+    (project / "src").rmdir()
+    (project / "helpers_test.py").touch()
+    (project / "single.py").touch()
+    assert list(command._packages(project)) == ["shop", "single"]
+
+
+def test_the_root_of_a_project(project):
+    assert command._root_of(project / "tests") == project
+
+
+def test_the_interpreter_of_a_project(project, monkeypatch):
+    for name in (".venv", "other"):
+        python = project / name / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.touch(0o755)
+    assert command._python_of(project) == str(project / ".venv" / "bin" / "python")
+    monkeypatch.setenv("VIRTUAL_ENV", str(project / "other"))
+    assert command._python_of(project) == str(project / "other" / "bin" / "python")
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["test", "nowhere/"], "nowhere"),
+        (["test", "tests", "--include", "shop", "--budget", "soon"], "campaign.budget"),
+        (["test", "tests", "--include", "shop", "--python", "nopython"], "target.python"),
+    ],
+)
+def test_wrong_usage(project, capsys, argv, words):
+    assert main([*argv, "--headless"]) == USAGE
+    assert words in capsys.readouterr().err
+
+
+def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "setup.py").touch()
+    assert main(["test"]) == USAGE
+    (tmp_path / "tests").mkdir()
+    assert main(["test"]) == USAGE
+    assert "--include" in capsys.readouterr().err
+
+
+def test_a_patch_needs_a_run(project, capsys):
+    assert main(["test", "--write-examples"]) == NOT_RUNNING
+    assert "not fuzzed" in capsys.readouterr().err
+
+
+def test_a_report_lists_properties(tmp_path, capsys):
+    run = tmp_path / "run"
+    for name in ("log", "supervisor"):
+        (run / name).mkdir(parents=True)
+    writer = LogWriter(run / "log")
+    writer.append(ev.CampaignStarted("shop", "zest", "tests", 0, wall=1e9), 0.0)
+    writer.append(ev.InstanceState("main", "running"), 0.1)
+    writer.append(ev.PropertiesFound("main", {"t.py::<b>": "", "t.py::off": "no <i>db"}, 4), 0.2)
+    row = {"trials": 12345, "share": 1_000_000, "weight": 1.0}
+    writer.append(ev.PropertyFigures("main", {"t.py::<b>": row}), 0.3)
+    writer.append(ev.CampaignEnded("finished", "budget"), 1.0)
+    writer.close(at_rest=True)
+    assert main(["report", str(run), "-o", str(tmp_path / "a.html")]) == 0
+    page = (tmp_path / "a.html").read_text()
+    assert "12,345" in page and "no &lt;i&gt;db" in page and "4 tests without @given" in page
+    capsys.readouterr()
+    assert main(["status", str(run)]) == 0
+    text = capsys.readouterr().out
+    assert "1 property, 1 not run, 4 tests without @given" in text
+    assert "not run   t.py::off: no <i>db" in text
