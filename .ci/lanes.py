@@ -55,7 +55,7 @@ TARGETING = (
 SUITES = ("tests/engines/suite", "tests/suites", "tests/e2e/test_suite_*.py")
 PYTHON = (
     "tests/engines", "tests/inprocess", "tests/e2e/test_engine_*.py",
-    "tests/e2e/test_source_lines.py",
+    "tests/e2e/test_source_lines_run.py",
     "tests/e2e/test_stopping_targets.py", "tests/property/test_same_values.py",
 )  # fmt: skip
 """What all in-process engines have in common."""

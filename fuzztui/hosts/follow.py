@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,10 +25,26 @@ from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.remote.protocol import ProtocolError
 from fuzztui.wire.codec import encode_record
-from fuzztui.wire.events import EntrySaved, FindingSaved, Record
+from fuzztui.wire.events import (
+    EntrySaved,
+    FindingSaved,
+    MutationStats,
+    MutatorStats,
+    Record,
+    Resources,
+    Stats,
+    Synced,
+    TargetingStats,
+)
 
 FOLLOW_S: Final = 0.04
 """Seconds between two looks at the log."""
+
+GATHERED_S: Final = 0.5
+"""Seconds for which statistics wait for others: each message costs the hub as much as some records,
+and a hub has many hosts. All other records are sent at once, with what waits before them."""
+
+STATISTICS: Final = (Stats, Resources, Synced, MutationStats, MutatorStats, TargetingStats)
 
 RECORDS: Final = 500
 """Records in one message."""
@@ -64,6 +81,7 @@ async def follow(
     )
     reader: LogReader | None = None
     lists: dict[str, int] = {}
+    since = time.monotonic()
     while True:
         try:
             if reader is None:
@@ -72,6 +90,13 @@ async def follow(
             records = reader.batch(after, RECORDS)
         except (LogError, OSError):  # no log yet, or a disk that does not answer
             reader, records = None, []
+        now = time.monotonic()
+        if not records:
+            since = now
+        elif now - since < GATHERED_S and all(isinstance(r.event, STATISTICS) for r in records):
+            await asyncio.sleep(FOLLOW_S)
+            continue
+        since = now
         for lines, files, last in _batches(run_dir, records, wanted):
             await send("records", {"lines": lines, "files": files, "last": last})
             after = last
