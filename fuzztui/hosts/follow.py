@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fuzztui.base.bounds import real
 from fuzztui.base.files import read_regular
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.protocol import (
@@ -26,13 +27,28 @@ from fuzztui.log.reader import LogReader
 from fuzztui.remote.protocol import ProtocolError
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import (
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
     EntrySaved,
+    FindingDescribed,
     FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Message,
+    MutantProgress,
+    MutantState,
     MutationStats,
     MutatorStats,
+    PhaseStarted,
     Record,
     Resources,
     Stats,
+    SupervisorStarted,
     Synced,
     TargetingStats,
 )
@@ -41,8 +57,32 @@ FOLLOW_S: Final = 0.04
 """Seconds between two looks at the log."""
 
 GATHERED_S: Final = 0.5
-"""Seconds for which statistics wait for others: each message costs the hub as much as some records,
-and a hub has many hosts. All other records are sent at once, with what waits before them."""
+"""Seconds for which records that nobody waits for are gathered: each message costs the hub as much
+as some records, and a hub has many hosts. A record of :data:`URGENT` is sent at once, with what
+waits before it."""
+
+MAX_GATHERED_S: Final = 30.0
+
+URGENT: Final = (
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+    EntrySaved,
+    FindingDescribed,
+    FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Message,
+    MutantProgress,
+    MutantState,
+    PhaseStarted,
+    SupervisorStarted,
+)
+"""Events that users, commands or other hosts wait for."""
 
 STATISTICS: Final = (Stats, Resources, Synced, MutationStats, MutatorStats, TargetingStats)
 
@@ -60,6 +100,9 @@ class _Wanted:
     """What the names of instances begin with from which imported entries are not wanted: those of
     other hosts. What came from another instance of this host is a find of this host."""
     crashes: bool
+    gathered_s: float
+    """Seconds for which records are gathered. If they are more than :data:`GATHERED_S`, of the
+    statistics only the last of each instance is sent: they are cumulative, and this log has all."""
 
 
 async def follow(
@@ -78,6 +121,7 @@ async def follow(
         frozenset(map(instance_name, names)),
         tuple(map(str, outside)),
         crashes=body.get("crashes") is True,
+        gathered_s=min(real(body.get("gathered"), GATHERED_S), MAX_GATHERED_S),
     )
     reader: LogReader | None = None
     lists: dict[str, int] = {}
@@ -93,17 +137,40 @@ async def follow(
         now = time.monotonic()
         if not records:
             since = now
-        elif now - since < GATHERED_S and all(isinstance(r.event, STATISTICS) for r in records):
+        elif now - since < wanted.gathered_s and not any(map(_is_urgent, records)):
             await asyncio.sleep(FOLLOW_S)
             continue
         since = now
-        for lines, files, last in _batches(run_dir, records, wanted):
+        sent = latest(records) if wanted.gathered_s > GATHERED_S else records
+        for lines, files, last in _batches(run_dir, sent, wanted):
             await send("records", {"lines": lines, "files": files, "last": last})
             after = last
         if unsafe := _unsafe(run_dir, wanted.queues, lists):
             await send("records", {"lines": [], "files": unsafe, "last": after})
         if len(records) < RECORDS:
             await asyncio.sleep(FOLLOW_S)
+
+
+def _is_urgent(record: Record) -> bool:
+    return isinstance(record.event, URGENT)
+
+
+def _is_statistic(record: Record) -> bool:
+    return isinstance(record.event, STATISTICS)
+
+
+def latest(records: Iterable[Record]) -> list[Record]:
+    """Return the records without statistics that a later one of the same instance replaces."""
+    kept: list[Record] = []
+    seen: set[tuple[type, str]] = set()
+    for record in reversed([*records]):
+        if _is_statistic(record):
+            key = (type(record.event), str(getattr(record.event, "instance", "")))
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(record)
+    return kept[::-1]
 
 
 def _batches(

@@ -290,6 +290,11 @@ class Hub:
     # ------------------------------------------- the contexts of members and the router
 
     @property
+    def hosts_instances(self) -> int:
+        """The number of instances on all hosts."""
+        return sum(place.instances for place in self._campaign.hosts)
+
+    @property
     def leaving(self) -> bool:
         """Whether the campaign, or the hub, is being ended."""
         return self._left or self._end_reason is not None

@@ -83,6 +83,10 @@ class MemberContext(Protocol):
         """The names of all hosts."""
 
     @property
+    def hosts_instances(self) -> int:
+        """The number of instances on all hosts."""
+
+    @property
     def leaving(self) -> bool:
         """Whether the campaign, or the hub, is being ended."""
 
@@ -99,6 +103,15 @@ class MemberContext(Protocol):
 
     def relay(self, origin: Record, event: Event) -> None:
         """Log an event that has come from a record of a host's log."""
+
+
+ALL_STATISTICS: Final = 40
+"""Instances up to which a hub takes all statistics of its hosts."""
+
+
+def gathered_s(instances: int) -> float:
+    """Return for how many seconds statistics wait on hosts, so that the hub can keep up; 0: not."""
+    return 0.0 if instances <= ALL_STATISTICS else min(10.0, instances / ALL_STATISTICS)
 
 
 def host_instances(place: HostPlace) -> list[str]:
@@ -148,7 +161,12 @@ class HostMember:
         others = (f"{name}_" for name in context.hosts if name != self._name)
         self._outside = (HUB, *others)
         self._link = HostLink(
-            self._open, self, queues=[self._main], outside=self._outside, crashes=True
+            self._open,
+            self,
+            queues=[self._main],
+            outside=self._outside,
+            crashes=True,
+            gathered_s=gathered_s(context.hosts_instances),
         )
 
     @property

@@ -58,6 +58,7 @@ class Hub:
         self.writable = True
         self.budget_raised = False
         self.log_name = "log"
+        self.hosts_instances = 4
         self.events: list[Event] = []
         self.records: list[Record] = []
 
