@@ -1,5 +1,6 @@
 """``@example(...)`` in test files: patches that apply, and what is left out."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -36,6 +37,7 @@ def made(*examples, source=SOURCE):
     return patch({"tests/test_a.py": source}, [FailingExample(*one) for one in examples])
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_patch_that_applies(tmp_path):
     text, refused = made(
         ("tests/test_a.py::test_two", "test_a.py::test_two(n=5, text='a\\n\\u202e')"),
