@@ -106,7 +106,7 @@ def unpack(data: bytes, entry: Path) -> None:
 
 
 def prune(entry: Path) -> None:
-    """Remove old entries that nobody uses, and what killed starts have left."""
+    """Remove old entries that no process uses, and what killed starts have left."""
     ages = {}
     for path in entry.parent.iterdir():
         if TMP in path.name or OLD in path.name:

@@ -57,7 +57,7 @@ FOLLOW_S: Final = 0.04
 """Seconds between two looks at the log."""
 
 GATHERED_S: Final = 0.5
-"""Seconds for which records that nobody waits for are gathered: each message costs the hub as much
+"""Seconds for which records without urgency are gathered: each message costs the hub as much
 as some records, and a hub has many hosts. A record of :data:`URGENT` is sent at once, with what
 waits before it."""
 

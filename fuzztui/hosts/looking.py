@@ -14,10 +14,9 @@ from fuzztui.remote.access import account
 from fuzztui.remote.client import ControlClient, RemoteError
 from fuzztui.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.finding_kinds import FOLDERS
+from fuzztui.triage.program import find_file
 
 _FOLDERS: Final = ("out", "minimised", "mutants")
-_MAX_RESUMED: Final = 1000
 _FILES: Final = ("campaign.toml", "targets.json")
 
 
@@ -36,8 +35,11 @@ def read_file(run: Path, relative: Any) -> bytes:
     try:
         data = _read(run, name)
     except FileNotFoundError:
-        moved = _moved(run, name)
-        data = _read(run, moved) if moved else _read_fetched(run, name)
+        moved = None
+        if len(name.parts) > 2:  # a resumed afl-fuzz moves its findings
+            moved = find_file(run / name.parent.parent, f"{name.parent.name}/{name.name}")
+        at = PurePosixPath(moved.relative_to(run)) if moved else name
+        data = _read(run, at) if moved else _read_fetched(run, name)
     if len(data) > MAX_FILE:
         raise ProtocolError(f"the file is larger than {MAX_FILE >> 20} MiB")
     return data
@@ -48,23 +50,6 @@ def _read(root: Path, name: PurePosixPath) -> bytes:
     if not path.is_relative_to(root.resolve()):
         raise ProtocolError("the file is outside the run")
     return read_regular(path, MAX_FILE + 1)
-
-
-def _moved(run: Path, name: PurePosixPath) -> PurePosixPath | None:
-    """Where a finding is since afl-fuzz was resumed, which renames ``crashes`` to ``crashes.DATE``.
-
-    None: nowhere, as far as is known.
-    """
-    folder = name.parent
-    if folder.name not in FOLDERS:
-        return None
-    try:
-        names = os.listdir(run / folder.parent)  # noqa: PTH208 - names only
-    except OSError:
-        return None
-    dated = sorted((n for n in names if n.startswith(f"{folder.name}.")), reverse=True)
-    places = (folder.parent / n / name.name for n in dated[:_MAX_RESUMED])
-    return next((place for place in places if os.path.lexists(run / place)), None)
 
 
 def _read_fetched(run: Path, name: PurePosixPath) -> bytes:

@@ -102,8 +102,8 @@ def complaint(address: str, status: int | None, stderr: str, python: str = "") -
         )
     for words, reason, advice, lasting in _MEANINGS:
         if status in (_FAILED, None) and any(word in lower for word in words):
-            told = advice.format(address=address, ssh=ssh)
-            return HostError(f"{reason}{tail}", told, lasting=lasting)
+            remedy = advice.format(address=address, ssh=ssh)
+            return HostError(f"{reason}{tail}", remedy, lasting=lasting)
     if status is None:
         return HostError(
             f"the host did not start Python in time{tail}",

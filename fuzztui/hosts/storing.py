@@ -36,18 +36,18 @@ class HostInputs:
         """Store files. While there is no room, wait: records are taken with their files only."""
         if not files:  # as in most messages
             return {}
-        told = False
+        reported = False
         while True:
             try:
                 return await asyncio.to_thread(self._store, files)
             except OSError as e:
-                if not told:
+                if not reported:
                     text = (
                         f"{self._host}: files cannot be stored here: {e.strerror}; what the host "
                         "has recorded waits there"
                     )
                     self._record(Message("error", text))
-                told = True
+                reported = True
             await asyncio.sleep(FULL_S)
 
     def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
