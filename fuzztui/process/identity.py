@@ -14,7 +14,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ _PROC = Path("/proc")
 _DEAD = ("Z", "X", "x")
 _STOPPED, _TRACED = "T", "t"
 _ROUNDS = 50
+_LOOKS, _LOOK_S = 3, 0.003
+_KERNEL_THREAD = 0x00200000
+"""``PF_KTHREAD`` in a process's flags (proc(5), ``stat``; ``include/linux/sched.h``)."""
 
 
 @functools.cache
@@ -158,18 +161,46 @@ def descendants(pid: int) -> list[ProcessId]:
 
 
 def marked(run: Path, instance: str | None = None) -> list[ProcessId]:
-    """Return the living processes of a run, or of one of its instances, except this process."""
+    """Return the living processes of a run, or of one of its instances, except this process.
+
+    Blocks for some milliseconds if a process is just being started: until the kernel has filled
+    in a new program's environment, the environment reads as empty.
+    """
     wanted = {os.fsencode(f"{MARK_RUN}={run}")}
     if instance is not None:
         wanted.add(os.fsencode(f"{MARK_INSTANCE}={instance}"))
-    found = []
-    for pid in _pids():
+    found, empty = _with_marks(wanted, _pids())
+    for _ in range(_LOOKS):
+        if not (empty := [pid for pid in empty if _is_program(pid)]):
+            break
+        time.sleep(_LOOK_S)
+        late, empty = _with_marks(wanted, empty)
+        found += late
+    return found
+
+
+def _with_marks(wanted: set[bytes], pids: Iterable[int]) -> tuple[list[ProcessId], list[int]]:
+    """The processes that have all marks, and the pids whose environment is empty."""
+    found, empty = [], []
+    for pid in pids:
         with contextlib.suppress(OSError):
             environment = (_PROC / str(pid) / "environ").read_bytes()
-            if pid != os.getpid() and wanted <= set(environment.split(b"\0")):
+            if not environment:
+                empty.append(pid)
+            elif pid != os.getpid() and wanted <= set(environment.split(b"\0")):
                 process = ProcessId.of(pid)
                 found += [process] if process else []
-    return found
+    return found, empty
+
+
+def _is_program(pid: int) -> bool:
+    """Whether a living process is not one of the kernel's own threads."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(errors="replace")
+        fields = text.rpartition(")")[2].split()
+        return fields[0] not in _DEAD and not int(fields[6]) & _KERNEL_THREAD
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def kill_marked(run: Path, instance: str | None = None) -> int:

@@ -15,6 +15,7 @@ import pytest
 from fuzztui.instances import process as processes
 from fuzztui.instances.launcher import Launch
 from fuzztui.instances.process import EngineProcess, last_reason
+from fuzztui.process import identity
 from fuzztui.process.identity import MARK_INSTANCE, MARK_RUN, ProcessId, descendants, kill_marked
 from fuzztui.process.reaper import Reaper, own_children
 from fuzztui.supervise.resources import ResourceMeter
@@ -135,6 +136,18 @@ def test_a_similar_mark_is_not_the_mark(tmp_path):
     assert process.poll() is None
     assert kill_marked(Path(f"{tmp_path}2")) == 1
     assert process.wait() == -signal.SIGKILL
+
+
+def test_a_process_is_found_in_the_moment_of_its_start(tmp_path, monkeypatch):
+    """The kernel shows an empty environment of a program that it is just loading."""
+    environment = {**os.environ, MARK_RUN: str(tmp_path)}
+    for _ in range(20):
+        process = subprocess.Popen(["sleep", "1000"], env=environment)
+        with monkeypatch.context() as patched:  # the other processes would take too much time
+            patched.setattr(identity, "_pids", lambda pid=process.pid: iter([pid]))
+            assert [p.pid for p in identity.marked(tmp_path)] == [process.pid]
+        assert kill_marked(tmp_path) == 1
+        assert process.wait() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("pidfd", [True, False])
