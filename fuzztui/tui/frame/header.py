@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.tui.base import format
@@ -17,6 +17,10 @@ from fuzztui.tui.labels.hosts import hosts_text
 from fuzztui.wire.events import ALL_GONE
 
 FINDINGS = "findings"
+GAUGE = "gauge"
+"""The style of the unused part of the budget's bar."""
+Tab = tuple[str, str, str]
+"""Id, key and title of a screen."""
 TABS = (
     ("overview", "1", "Overview"),
     ("corpus", "2", "Corpus"),
@@ -30,7 +34,11 @@ PROPERTIES = ("properties", "0", "Properties")
 """Screens that only campaigns with text mutators, type targeting or several targets have."""
 SOURCE = ("source", "8", "Source")
 SHORT = {"mutators": "Mutr"}
-"""Titles in a narrow terminal that are not the first four letters: "Muta" is Mutants."""
+"""Shortened titles that are not the first four letters: "Muta" is Mutants."""
+_SHORTEST = 4
+_CLOCK = 8
+_NARROW, _TIGHT = 76, 100
+"""Cells below which all titles are short, and below which one space is between them."""
 
 
 FUNCTION = re.compile(r"(.*\.py|[\w.]+):")
@@ -133,23 +141,52 @@ class Header(StatusCanvas):
         return spans
 
     def _where(self, width: int) -> Line:
-        tabs: list[TextSpan] = [TextSpan(" ")]
-        short, tight = width < 76, width < 100
+        """The screens and the budget: titles are shortened before the budget's bar is left out."""
         there = (
             (MUTATORS, self._status.mixture is not None),
             (TYPES, self._status.aims),
             (PROPERTIES, self._status.suite),
         )
         more = [tab for tab, known in there if known or self._tab == tab[0]]
-        for tab, key, title in (*TABS, *more, SOURCE):
-            text = SHORT.get(tab, title[:4]) if short else title
+        shown = [*TABS, *more, SOURCE]
+        lengths = {len(title) for _, _, title in shown} | {_SHORTEST}
+        whole, *shorter = sorted(n for n in lengths if n >= _SHORTEST)[::-1]
+        choices = [(n, False) for n in (whole, *shorter)] if width >= _NARROW else []
+        for longest, all_short in (*choices, (_SHORTEST, True)):
+            tabs = self._tabs(shown, width, longest, all_short)
+            budget = self._budget(width - width_of(tabs))
+            if self._complete(budget):
+                return spread(tabs, budget, width)
+        if choices and width_of(full := self._tabs(shown, width, whole, False)) < width - _CLOCK:
+            tabs = full  # no room for the bar, also with short titles
+        return spread(tabs, self._budget(width - width_of(tabs)), width)
+
+    def _complete(self, budget: list[TextSpan]) -> bool:
+        """Whether the budget has its bar; in a replay, which has none, the limit."""
+        if self._status.progress < 0:
+            return True
+        in_replay = self._status.mode == "replay"
+        return len(budget) > 1 if in_replay else any(span.style == GAUGE for span in budget)
+
+    def _tabs(
+        self, shown: Sequence[Tab], width: int, longest: int, all_short: bool
+    ) -> list[TextSpan]:
+        """The screens; titles of more than ``longest`` cells are shortened.
+
+        The title of the present screen is shortened only with ``all_short``.
+        """
+        tabs: list[TextSpan] = [TextSpan(" ")]
+        tight = width < _TIGHT
+        for tab, key, title in shown:
             here = tab == self._tab
+            short = len(title) > longest and (all_short or not here)
+            text = SHORT.get(tab, title[:_SHORTEST]) if short else title
             tabs.append(TextSpan(f"{key} ", "muted", tab))
             tabs.append(TextSpan(text, "bold underline" if here else "muted", tab))
             if tab == FINDINGS:
                 tabs += self._findings(tab, tight)
             tabs.append(TextSpan(" " if tight else "  "))
-        return spread(tabs, self._budget(width - width_of(tabs)), width)
+        return tabs
 
     def _findings(self, tab: str, tight: bool) -> list[TextSpan]:
         """The number of groups that the user has not seen, else of all: narrow, the budget needs
@@ -180,7 +217,7 @@ class Header(StatusCanvas):
                     *clock,
                     TextSpan(" "),
                     TextSpan(full, "primary"),
-                    TextSpan(rest, "gauge"),
+                    TextSpan(rest, GAUGE),
                     *ends,
                 ]
         if s.paused_s and s.by_time:
