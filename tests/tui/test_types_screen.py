@@ -102,7 +102,7 @@ async def test_one_table_at_a_time_where_there_is_little_room(drive, size):
         await d.press("t")
         assert "thumbs/app.py:18:then" in d.text()
         assert d.app.focused is d.screen.targets
-        assert not d.screen.types.region.height
+        await d.until(lambda: not d.screen.types.region.height)
         await d.press("t")
         assert d.app.focused is d.screen.types
 
