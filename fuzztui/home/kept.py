@@ -16,7 +16,7 @@ from typing import Any, Final
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import all_fit
 from fuzztui.base.files import read_json
-from fuzztui.home.look import fingerprint
+from fuzztui.home.look import Files, fingerprint
 from fuzztui.home.summary import RunSummary
 from fuzztui.model.checkpoint import SCHEMA
 
@@ -63,10 +63,13 @@ class KeptSummaries:
             case _:
                 return None
 
-    def keep(self, run: Path, summary: RunSummary) -> None:
-        """Keep the summary of a run without a supervisor, whose log was read to its end."""
+    def keep(self, run: Path, summary: RunSummary, files: Files) -> None:
+        """Keep the summary of a run without a supervisor, whose log was read to its end.
+
+        ``files``: the log's files before that; a log that has grown since is read again.
+        """
         self._rows.pop(str(run), None)
-        log = [list(file) for file in fingerprint(run)]
+        log = [list(file) for file in files]
         self._rows[str(run)] = {"log": log, "summary": list(astuple(summary))}
         self._changed = True
 

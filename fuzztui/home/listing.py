@@ -60,8 +60,8 @@ class RunList:
                 look.close()
                 self._looks = {real: of for real, of in self._looks.items() if of is not look}
                 continue
-            if look.look(seconds) and look.pid is None and look.summary is not was:
-                self._kept.keep(look.run.resolve(), look.summary)
+            if look.look(seconds) and look.files and look.summary is not was:
+                self._kept.keep(look.run.resolve(), look.summary, look.files)
             yield look
 
     def close(self) -> None:
