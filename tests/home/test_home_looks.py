@@ -9,7 +9,7 @@ import pytest
 from home_runs import make_run
 from random_logs import random_log
 
-from fuzztui.home import listing
+from fuzztui.home import listing, summary
 from fuzztui.home import look as look_module
 from fuzztui.home.kept import KeptSummaries, cache_file
 from fuzztui.home.listing import RunList
@@ -155,10 +155,19 @@ def test_running_ones_come_first_and_then_the_newest(tmp_path):
 
 
 def test_groups_are_new_after_the_last_look_at_this_campaign():
-    of = RunSummary("running", started=5.0, groups=[3, 8, 12])
+    of = RunSummary("running", started=5.0, group_count=3, groups=[3, 8, 12])
     assert of.new_groups((0.0, 0)) == 3
     assert of.new_groups((5.0, 8)) == 1
     assert of.new_groups((4.0, 8)) == 3, "of another campaign in this directory"
+
+
+def test_all_groups_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(summary, "MAX_GROUPS", 5)
+    look = RunLook(make_run(tmp_path / "r", finds=9))
+    look.look(1.0)
+    of = look.summary
+    assert of.group_count == of.new_groups((0.0, 0)) == 9
+    assert len(of.groups) == of.new_groups((of.started, 0)) == 5, "at least"
 
 
 def test_no_log_makes_a_summary_fail():
