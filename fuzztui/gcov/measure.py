@@ -124,6 +124,8 @@ class GcovMeasurement:
 
         They run together, because most cover nothing new; if one does, halves tell which.
         """
+        if not entries:
+            return
         await asyncio.to_thread(self._build.clear)
         for entry in entries:
             await self._build.run(entry.data)
