@@ -284,8 +284,11 @@ def test_functions_beside_tests(lab):
     parts = [str(root / "tests" / "test_shop.py::test_parse"), "shop:parse"]
     (root / "raw.py").write_text("def raw(data: bytes):\n    assert data[:2] != b'\\xff\\xff'\n")
     parts.append(str(root / "raw.py") + ":raw")
+    parts.append("shop:parse")  # once more: still one property
     assert lab.run(spec(lab, trials=3000, suite=parts)) == 0
-    assert set(figures(lab.out / "main")) == {"test_parse", "shop:parse", "raw.py:raw"}
+    rows = figures(lab.out / "main")
+    assert set(rows) == {"test_parse", "shop:parse", "raw.py:raw"}
+    assert sum(row["trials"] for row in rows.values()) == 3000
 
 
 @pytest.mark.parametrize(
