@@ -89,6 +89,7 @@ class PropertyCorpus:
             "edges": self.coverage.edges,
             "findings": self.findings,
             "cpu_ms": self.cpu_ns // 1_000_000,
+            "work": round(self.yielded.work),
             "share": round(share * 1_000_000),
             "weight": self.yielded.weight,
         }
@@ -102,7 +103,7 @@ class PropertyCorpus:
 
         self.trials, self.invalid = number("trials"), number("invalid")
         self.findings, self.cpu_ns = number("findings"), number("cpu_ms") * 1_000_000
-        self.yielded.work = self.cpu_ns / 1000
+        self.yielded.work = float(number("work"))
         weight = reported.get("weight")
         if isinstance(weight, (int, float)) and weight >= 0:
             self.yielded.weight = float(weight)

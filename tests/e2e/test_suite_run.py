@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -244,6 +245,19 @@ def test_the_same_seed_the_same_campaign(lab):
     assert timeless(first) == timeless(second)
     assert timeless(first, "crashes") == timeless(second, "crashes")
     trials = [{n: row["trials"] for n, row in figures(d).items()} for d in (first, second)]
+    assert trials[0] == trials[1]
+
+
+def test_a_continued_run_is_the_same_too(lab):
+    done = []
+    for other in (r"\1", r"\g<1>00"):  # measured CPU time
+        assert lab.run(spec(lab, trials=1500)) == 0
+        file = lab.out / "main" / "events.jsonl"
+        file.write_text(re.sub(r'("cpu_ms":\s*[1-9]\d*)', other, file.read_text()))
+        assert lab.run(spec(lab, trials=4500)) == 0
+        done.append((lab.out / "main").rename(lab.out.parent / f"done-{len(done)}"))
+    assert timeless(done[0]) == timeless(done[1])
+    trials = [{n: row["trials"] for n, row in figures(d).items()} for d in done]
     assert trials[0] == trials[1]
 
 
