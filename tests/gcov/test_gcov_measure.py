@@ -92,3 +92,17 @@ def test_a_line_in_several_objects_is_covered_if_any_has_run_it():
         file.add({"functions": [], "lines": [row]})
     assert file.lines == {2: True}
     assert file.branches == {(2, 0): True}
+
+
+def test_a_file_whose_event_would_be_too_long_is_left_out(tmp_path):
+    (tmp_path / "a.c").write_text("int x;\n")
+    build, events = Build(tmp_path), []
+    name = "f" * 60_000
+    rows = [{"demangled_name": name, "start_line": n, "end_line": n} for n in range(1, 20)]
+    build.files = lambda: [("a.c", {"functions": rows, "lines": []})]
+    measurement = GcovMeasurement(build, ORIGIN, events.append, {})
+    measurement.start()
+    assert events == []
+    del rows[5:]
+    measurement.start()
+    assert len(events) == 1
