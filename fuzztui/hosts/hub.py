@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import socket
@@ -62,12 +61,9 @@ DECIDE_S = 0.5
 SOCKET_S = 1.0
 LOOK_S = 3.0
 VERDICTS_S = 3.0
-LAST_FLUSH_S = 60.0
 LAST_MEMBER_S = 2.0
 STOP_S = 60.0
 """Seconds for which a stopped campaign waits for hosts that are not connected."""
-
-_logger = logging.getLogger(__name__)
 
 
 class Hub:
@@ -406,15 +402,11 @@ class Hub:
         self.router.close()
         if not self._left and self._end_reason is not None:
             self.record(CampaignEnded(self._end_reason.state, self._end_reason.reason))
-        patience = time.monotonic() + LAST_FLUSH_S
-        while not self.flush() and time.monotonic() < patience:
-            await asyncio.sleep(FLUSH_S)
+        await self._log.close_at_end(self._close_server)
+
+    async def _close_server(self) -> None:
         await asyncio.sleep(FLUSH_S)  # the last answers to clients
         await self._server.close()
-        try:
-            self._log.close()
-        except OSError as e:
-            _logger.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
 
 
 def _log_name(state: State) -> str:
