@@ -63,7 +63,8 @@ class HostExamples:
         found: dict[tuple[str, str], tuple[Finding, Path]] = {}
         for finding in self._state.findings.values():
             key = (finding.property, finding.signature)
-            if finding.category != CRASH.category or not all(key) or key in self._done or key in found:
+            known = key in self._done or key in found
+            if known or finding.category != CRASH.category or not all(key):
                 continue
             file = self._run_dir.instance(finding.instance) / finding.file
             if file.is_file():  # else it comes with one of the next messages
