@@ -79,8 +79,8 @@ def _lines(found: dict[str, str], shell: str, raw: str, quote: str, breaks: str)
         if not word.isprintable():
             continue
         if shell != "bash":
-            told = "".join(c if c.isprintable() else "?" for c in about)  # perhaps a file's name
-            lines.append(f"{word}\t{told}")
+            safe = "".join(c if c.isprintable() else "?" for c in about)  # perhaps a file's name
+            lines.append(f"{word}\t{safe}")
         elif quote:
             lines.append(word)
         else:
