@@ -74,7 +74,7 @@ def places_of(given: Sequence[Path]) -> list[Path]:
     here = Path.cwd()
     if is_run(here):
         return [here]
-    return [here / "runs"] if (here / "runs").is_dir() else []
+    return [here / "runs"]  # also if there is none yet: the home screen may start the first run
 
 
 def read_all(listed: RunList, progress: Estimate) -> None:
