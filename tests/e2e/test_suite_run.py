@@ -237,6 +237,16 @@ def test_what_runs_and_what_is_found(lab):
     assert failed == set(FAILING), done.stdout
 
 
+def test_runs_below_the_tests_are_left_out(lab):
+    run = lab.root.parent / "project" / "tests" / "runs" / "earlier"
+    (run / "log").mkdir(parents=True)
+    (run / "supervisor" / "pkg").mkdir(parents=True)
+    (run / "supervisor" / "pkg" / "test_own.py").write_text(TESTS)
+    assert lab.run(spec(lab, trials=50)) == 0
+    (found,) = events(lab.out / "main", "properties_found")
+    assert {name.partition("::")[0] for name in found["reasons"]} == {FILE}
+
+
 def test_the_same_seed_the_same_campaign(lab):
     for _ in range(2):
         assert lab.run(spec(lab, trials=2500)) == 0
