@@ -169,9 +169,11 @@ def _arguments(one: FailingExample, bound: set[str]) -> str:
     """The arguments of the failing call. Raises :class:`NoExample`."""
     _, paren, text = one.text.partition("(")
     # Node ids may contain parentheses: those of the call come after the whole name.
-    name = one.name.rpartition("/")[2]
-    if one.text.startswith(f"{name}("):
-        paren, text = "(", one.text[len(name) + 1 :]
+    file, colons, test = one.name.partition("::")
+    for name in (file.rpartition("/")[2] + colons + test, one.name.rpartition("/")[2]):
+        if one.text.startswith(f"{name}("):  # the second is the form of earlier versions
+            paren, text = "(", one.text[len(name) + 1 :]
+            break
     try:
         call = ast.parse(f"f({text}", mode="eval").body if paren else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -104,8 +104,16 @@ def test_what_is_no_example(name, call, why):
     assert why in refused[name]
 
 
-def test_parameters_are_not_part_of_the_test_name():
-    text, refused = made(("tests/test_a.py::test_two[a(1)-b]", "test_a.py::test_two[a(1)-b](n=4)"))
+@pytest.mark.parametrize(
+    ("parameters", "call"),
+    [
+        ("a(1)-b", "test_a.py::test_two[a(1)-b](n=4)"),
+        ("a/b(c)", "test_a.py::test_two[a/b(c)](n=4)"),
+        ("a/b(c)", "b(c)](n=4)"),
+    ],
+)
+def test_parameters_are_not_part_of_the_test_name(parameters, call):
+    text, refused = made((f"tests/test_a.py::test_two[{parameters}]", call))
     assert not refused
     assert "+@example(n=4)\n" in text
 

@@ -3,8 +3,10 @@
 import random
 from collections import Counter
 
+import pytest
+
 from fuzztui.engines.loop.shares import FLOOR, WINDOW, Shares, Yield
-from fuzztui.engines.suite.properties import KEY_SIZE, keys_of
+from fuzztui.engines.suite.properties import KEY_SIZE, keys_of, without_folders
 
 TURN = 20_000.0
 
@@ -72,3 +74,15 @@ def test_keys_depend_on_the_name_alone_and_are_all_different():
     assert keys_of(names[10:]) == keys[10:]
     same = keys_of(["a", "a"])
     assert same[0] != same[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("tests/a/test_b.py::TestC::test_d[x/y]", "test_b.py::TestC::test_d[x/y]"),
+        ("test_b.py::test_d", "test_b.py::test_d"),
+        ("pkg/raw.py:f", "raw.py:f"),
+    ],
+)
+def test_names_without_folders(name, short):
+    assert without_folders(name) == short
