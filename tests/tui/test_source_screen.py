@@ -339,6 +339,9 @@ def test_measured_lines_at_a_time():
     assert file.drain() == {4: "never", 5: "never"}
     measured.at(100.0)
     assert (file.covered, file.drain()) == (3, {12: "never"})
+    shown = file.first
+    measured.at(200.0)  # a live campaign: nothing is counted again
+    assert file.first is shown
     measured.at(10.0)
     assert set(file.first) == {4}
     assert measured.smallest[PATH][12].size == 2
