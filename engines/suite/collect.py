@@ -100,8 +100,12 @@ class PytestSession:
         """Tear down the current test, except for what the following one shares with it."""
         if self._current is not None:
             current, self._current = self._current, None
-            with contextlib.suppress(Exception):  # a failure is no finding of the next test
+            try:
                 current.ihook.pytest_runtest_teardown(item=current, nextitem=following)
+            except (KeyboardInterrupt, MemoryError):
+                raise
+            except BaseException:  # also pytest.fail(): a failure is no finding of the next test
+                pass
 
 
 def _check_version() -> None:

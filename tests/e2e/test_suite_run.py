@@ -247,6 +247,21 @@ def test_runs_below_the_tests_are_left_out(lab):
     assert {name.partition("::")[0] for name in found["reasons"]} == {FILE}
 
 
+@pytest.mark.parametrize("how", ["pytest.fail('no')", "pytest.skip('no')", "raise SystemExit(3)"])
+def test_a_fixture_that_cannot_be_torn_down(how, lab):
+    (lab.root.parent / "project" / "tests" / "test_shop.py").write_text(
+        "import pytest\nfrom hypothesis import HealthCheck, given, settings, strategies as st\n"
+        f"@pytest.fixture\ndef bad():\n    yield 1\n    {how}\n"
+        "@settings(suppress_health_check=list(HealthCheck))\n"
+        "@given(n=st.integers())\ndef test_one(bad, n): ...\n"
+        "@given(n=st.integers())\ndef test_two(n): ...\n"
+    )
+    assert lab.run(spec(lab, trials=300)) == 0
+    rows = figures(lab.out / "main")
+    assert rows.keys() == {"test_one", "test_two"}
+    assert min(row["trials"] for row in rows.values()) > 50
+
+
 def test_the_same_seed_the_same_campaign(lab):
     for _ in range(2):
         assert lab.run(spec(lab, trials=2500)) == 0
