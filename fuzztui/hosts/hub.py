@@ -27,7 +27,9 @@ from fuzztui.hosts.examples import HostExamples
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
+from fuzztui.hosts.paths import PathsHere
 from fuzztui.hosts.routing import HostRouter
+from fuzztui.hosts.shipping import shipped_files
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import Handler, Progress
@@ -129,6 +131,7 @@ class Hub:
             if HostExamples.wanted(campaign)
             else None
         )
+        self.paths = PathsHere({})
         self._first_events: list[Event] = []
         self.handlers: Mapping[str, Handler] = {
             **self._verdicts.handlers(),
@@ -164,6 +167,7 @@ class Hub:
                 write_spec(spec, campaign, self._run_dir.instance("main"))
             except OSError as e:
                 raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
+        self.paths = PathsHere(shipped_files(self._loaded, self._run_dir.path))
         self.exchange.load(self._progress)
 
     async def run(self, ready: Callable[[], None]) -> None:

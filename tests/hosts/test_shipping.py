@@ -14,7 +14,7 @@ from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import prepare_run
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.receive import campaign_here
-from fuzztui.hosts.shipping import Shipment, host_run, shares, shipment
+from fuzztui.hosts.shipping import Shipment, host_run, shares, shipment, shipped_files
 
 BOX = HostPlace("box", "user@box", 2, python=sys.executable)
 HERE = HostPlace("here", "", 1)
@@ -351,3 +351,12 @@ def test_the_path_of_a_run_needs_no_quoting(tmp_path):
     with pytest.raises(CampaignError) as error:
         load(tmp_path / "c.toml", text=text)  # it is TOML, and lacks a kind
     assert [p.key for p in error.value.problems] == ["engine.kind"]
+
+
+def test_the_files_of_this_machine_by_their_paths_there(project):
+    project.make("seeds/1")
+    loaded = project.python(engine='seeds = ["seeds"]')
+    found = shipped_files(loaded, project.run)
+    cargo = shipment(loaded, BOX, 0, project.run)
+    assert dict(found) == {file.path: file.source for file in cargo.files}
+    assert project.path / "pkg" / "parse.py" in found.values()
