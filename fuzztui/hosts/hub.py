@@ -23,6 +23,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
+from fuzztui.gcov.process import GcovProcess
 from fuzztui.hosts.examples import HostExamples
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.fetching import HostFiles
@@ -131,6 +132,7 @@ class Hub:
             if HostExamples.wanted(campaign)
             else None
         )
+        self._gcov = GcovProcess(run_dir, self.record) if GcovProcess.wanted(campaign) else None
         self.paths = PathsHere({})
         self._first_events: list[Event] = []
         self.handlers: Mapping[str, Handler] = {
@@ -203,6 +205,8 @@ class Hub:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         if self._examples:
             tasks.repeat(self._examples.run, VERDICTS_S)
+        if self._gcov:
+            tasks.run_helper(self._gcov)
         ready()
         ranked = await self._rank()
         self._linked = ranked
@@ -213,6 +217,8 @@ class Hub:
         for link in links:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)
+        if self._gcov and not self._left:
+            await self._gcov.finish()
         await tasks.close()
         if self._examples and not self._left:
             await self._examples.finish()

@@ -322,6 +322,7 @@ class _Rewriting:
         if self._place.address:
             engine.pop("afl_path", None)  # AFL++ of the host
         self._working_directory(target)
+        target.pop("coverage", None)  # the hub measures it, which has the source and all entries
         if campaign.mutants:  # each mutant is built over there, from the source
             source = Path(target["source"])
             self._parcel.add_trees([source])

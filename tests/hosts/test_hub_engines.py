@@ -16,6 +16,7 @@ from host_lab import Hosts
 from hub_lab import HubCampaign
 
 from fuzztui.model.source_index import SourceIndex
+from fuzztui.model.source_lines import LineCoverage
 from fuzztui.model.state import Changes
 from fuzztui.wire.events import Message, MutantsFound
 
@@ -45,6 +46,12 @@ def test_a_program_is_built_once_and_fuzzed_on_all_hosts(tmp_path: Path, hosts: 
     assert state.state == "finished"
     assert {i.engine for i in state.instances.values() if not i.passive} == {"afl-fuzz"}
     assert state.groups  # described over there
+    assert (state.coverage_build, state.coverage_reason) == ("ready", "")
+    lines = LineCoverage()
+    lines.take(state)
+    covered = lines.files[str(tmp_path / "crate.c")]
+    assert covered.covered > 9
+    assert {first.entry for first in covered.first.values()} <= {*state.entries}
     built = (campaign.run / "build" / "crate").read_bytes()
     for host in hosts.values():
         where = f"{campaign.over_there}/shipped/build"

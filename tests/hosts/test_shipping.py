@@ -212,7 +212,7 @@ def test_a_build_is_shipped_and_not_repeated(project):
     build(project, "prog", "lib/libx.so", "prog.cmplog", "seeds/1")
     loaded = afl(
         project,
-        target='build = "make"\ncmplog = "./prog.cmplog"',
+        target='build = "make"\ncmplog = "./prog.cmplog"\ncoverage = true',
         engine='seeds = ["$BUILD/seeds"]\nafl_path = "."',
         rest='[oracle]\nagainst = ["./prog", "--conf", "$BUILD/lib/libx.so", "@@"]',
     )
@@ -224,6 +224,7 @@ def test_a_build_is_shipped_and_not_repeated(project):
     assert (there / "prog").stat().st_mode & 0o100
     assert campaign.target["cmplog"] == str(there / "prog.cmplog")
     assert campaign.target["build"] == ""
+    assert not campaign.target["coverage"]  # the hub measures it, which has the source
     assert campaign.engine["seeds"] == [str(there / "seeds")]
     assert not campaign.engine["afl_path"]
     wanted = [str(there / "prog"), "--conf", str(there / "lib/libx.so"), "@@"]
