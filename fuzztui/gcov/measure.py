@@ -98,7 +98,12 @@ class GcovMeasurement:
     def start(self) -> None:
         """Report the files. Blocking. Raises OSError, :class:`SupervisorError`."""
         self._build.clear()
-        for path, file in self._files().items():
+        files = self._files()
+        if not files:
+            raise SupervisorError(
+                "gcov knows no file of target.source: does target.build compile with $CC or $CXX?"
+            )
+        for path, file in files.items():
             inside = os.path.relpath(path, self._origin)
             text = read_if_regular(str(self._build.source / inside), MAX_SOURCE) or b""
             sha = sha256(text).hexdigest()[:16]

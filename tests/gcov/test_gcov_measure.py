@@ -85,6 +85,13 @@ def test_a_program_that_writes_no_counts_is_said(tmp_path):
         asyncio.run(measurement.measure([Found("main", "id:000000", b"\1")]))
 
 
+def test_a_build_without_coverage_is_said(tmp_path):
+    build = Build(tmp_path)
+    build.files = lambda: []
+    with pytest.raises(SupervisorError, match=r"target\.build"):
+        GcovMeasurement(build, ORIGIN, print, {}).start()
+
+
 def test_a_line_in_several_objects_is_covered_if_any_has_run_it():
     file = GcovFile()
     for count in (0, 5, 0):
