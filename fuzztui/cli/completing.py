@@ -105,7 +105,8 @@ def load_table() -> dict[str, Any]:
         with os.scandir(os.path.join(package, folder)) as entries:
             newest = max(newest, *(e.stat().st_mtime_ns for e in entries))
     key = f"{fuzztui.__version__} {newest} {package}"
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    home = os.environ.get("XDG_CACHE_HOME", "")  # as base.user_dirs, which imports pathlib
+    home = home if os.path.isabs(home) else os.path.expanduser("~/.cache")
     path = os.path.join(home, "fuzztui", "completion.json")
     try:
         kept = json.loads(_read(path, _MAX_BYTES))
@@ -124,6 +125,8 @@ def _made(path: str, key: str) -> dict[str, Any]:
     from fuzztui.cli.parser import parsers
 
     made = table(parsers())
+    if not os.path.isabs(path):  # a user without a home
+        return made
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_text(Path(path), json.dumps({"key": key, "table": made}))

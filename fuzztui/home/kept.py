@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from typing import Any, Final
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import all_fit
 from fuzztui.base.files import read_json
+from fuzztui.base.user_dirs import cache_dir
 from fuzztui.home.look import Files, fingerprint
 from fuzztui.home.summary import RunSummary
 from fuzztui.model.checkpoint import SCHEMA
@@ -31,13 +31,7 @@ _TYPES: Final = {
 
 def cache_file() -> Path:
     """Return the path of the file. Raises OSError without a home."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if cache.is_absolute():  # the specification ignores relative paths
-        return cache / "fuzztui" / "runs.json"
-    try:
-        return Path.home() / ".cache" / "fuzztui" / "runs.json"
-    except RuntimeError as e:
-        raise OSError(str(e)) from None
+    return cache_dir() / "runs.json"
 
 
 class KeptSummaries:
