@@ -65,8 +65,8 @@ def add_ci(parser: argparse.ArgumentParser) -> Run:
         "--shard",
         metavar="K/N",
         type=shard,
-        help="one of N jobs: fuzz with a seed of its own, and judge only the K-th of N parts of the "
-        "mutants; kept corpora are joined by copying, score.json by fuzztui merge",
+        help="one of N jobs: fuzz with a seed of its own, and judge only the K-th of N parts of "
+        "the mutants; kept corpora are joined by copying, score.json by fuzztui merge",
     )
     add_set(parser)
     return ci.ci
