@@ -235,11 +235,16 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if not keys:
             return
         sent = {key: self.source.position(key) for key in self._sent.intersection(keys)}
+        moved = True
         if self.source is self.rows:
-            self.rows.update(keys, SLICE_S)
+            moved = self.rows.update(keys, SLICE_S)
             self._presence.changed(self.rows, keys)
         for key in keys:
             self._strips.pop(key, None)
+        if not moved and not self._decide_columns():
+            seen = map(self.source.key, self.in_view)
+            if not {self.cursor, *seen}.intersection(keys):
+                return  # none of them is on the screen: nothing has to be measured or drawn
         gone = {key for key, was in sent.items() if self.source.position(key) != was}
         self._sent -= gone
         self.sync(still=still or bool(gone))
@@ -374,7 +379,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._row = index or 0
         if key != self.cursor:
             self.cursor = key
-            self.post_message(self.Highlighted(self, key))
+            # Past the containers, so that the details are drawn in the same frame as the cursor.
+            (self.screen if self.is_attached else self).post_message(self.Highlighted(self, key))
 
     def _reveal(self) -> None:
         page = self._page
@@ -455,14 +461,19 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     _count_seen = 0
 
-    def _decide_columns(self) -> None:
-        """Decide which columns have nothing to show, and go on with that later if rows are left."""
+    def _decide_columns(self) -> bool:
+        """Decide which columns have nothing to show, and go on with that later if rows are left.
+
+        Returns whether any column comes or goes.
+        """
         if self.source is not self.rows or self.rows.pending:
-            return
+            return False
+        before = set(self._presence.present)
         done = self._presence.look(self.rows, SLICE_S / 4)
         if not done and not self._deciding and self.is_attached:
             self._deciding = True
             self.set_timer(BREATH_S, self._decide_more)
+        return before != self._presence.present
 
     def _decide_more(self) -> None:
         self._deciding = False
