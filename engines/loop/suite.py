@@ -129,6 +129,7 @@ class SuiteCorpus:
             self._property(context, one, recorder, parts) for one in suite.all if not one.reason
         ]
         self._by_key = {one.of.key: one for one in self.each}
+        self._by_entry: dict[int, PropertyCorpus] = {}
         self._shares = Shares([one.yielded for one in self.each], rng)
         self._size = Geometric(16.0, rng)
         self._turn: PropertyCorpus | None = None
@@ -173,7 +174,7 @@ class SuiteCorpus:
         """The next candidate of the property that has the turn."""
         while True:
             turn = self._turn
-            if turn is None or turn.yielded.work >= self._until:
+            if turn is None or self.is_between():
                 turn = self._next_turn()
             if (candidate := self._of(turn)) is not None:
                 return candidate
@@ -217,13 +218,17 @@ class SuiteCorpus:
 
     def before(self, candidate: Candidate) -> None:
         """Count a trial, and the CPU time since the one before."""
+        self.begin(candidate.data)
+        if self._running is not None:
+            self._running.trials += 1
+
+    def begin(self, data: bytes) -> None:
+        """Count the CPU time from now on for the property of this input."""
         now = time.process_time_ns()
         if self._running is not None:
             self._running.cpu_ns += now - self._since_ns
         self._since_ns = now
-        self._running = running = self.of(candidate.data)
-        if running is not None:
-            running.trials += 1
+        self._running = self.of(data)
 
     # ------------------------------------------------------- an observer
 
@@ -240,6 +245,32 @@ class SuiteCorpus:
             one.invalid += 1
         elif execution.outcome is FAILURE or execution.outcome is TIMEOUT:
             one.failures += 1
+
+    # ------------------------------------------------------------------ mutants
+
+    def turn(self) -> bytes:
+        """The key of the property that has the turn; empty before the first one."""
+        return b"" if self._turn is None else self._turn.of.key
+
+    def is_between(self) -> bool:
+        """Whether the turn is over."""
+        return self._turn is None or self._turn.yielded.work >= self._until
+
+    def key_of(self, data: bytes) -> bytes:
+        """The key of the property of an input; empty if there is none."""
+        one = self.of(data)
+        return b"" if one is None else one.of.key
+
+    def name_of(self, entry: int) -> str:
+        """The name of the property of an entry; empty if there is none."""
+        one = self._by_entry.get(entry)
+        return "" if one is None else one.of.name
+
+    def count_work(self, data: bytes, cost: int, runs: int, kills: int) -> None:
+        """Count runs of mutants on an input as work of its property, and kills as new cells."""
+        if (one := self.of(data)) is not None:
+            one.yielded.add(_TRIAL_WORK * runs + cost)
+            one.yielded.find(kills)
 
     # ------------------------------------------------------------------ a feedback
 
@@ -261,9 +292,12 @@ class SuiteCorpus:
         if one is None:
             return
         before = one.coverage.edges
+        covers = bool(one.coverage.judge(execution))
         one.coverage.learn(execution, entry)
         one.corpus.add(entry)
-        one.yielded.find(one.coverage.edges - before or 0.5)
+        self._by_entry[entry.id] = one
+        if covers:  # else it is kept for its kills
+            one.yielded.find(one.coverage.edges - before or 0.5)
         self.coverage.learn(execution, entry)
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
@@ -273,6 +307,7 @@ class SuiteCorpus:
             return False
         new = one.coverage.recall(execution, entry)
         one.corpus.add(entry)
+        self._by_entry[entry.id] = one
         self.coverage.learn(execution, entry)
         return new
 

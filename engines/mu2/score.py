@@ -29,7 +29,6 @@ from typing import Any, Final
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
-from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
@@ -41,9 +40,10 @@ from fuzztui.engines.mu2.matrix import ScoreMatrix, cells_of, digest_of
 from fuzztui.engines.mu2.restoration import NOT_JUDGED, RestorationCheck
 from fuzztui.engines.mu2.score_child import ScoreChild, chunks
 from fuzztui.engines.mu2.score_part import ScorePart, digest_of_part, read_part
+from fuzztui.engines.mu2.set_ups import follow_set_ups, reloader
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import import_late_modules
-from fuzztui.engines.mutants.program import PythonMutant, reload
+from fuzztui.engines.mutants.program import PythonMutant
 
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005
@@ -147,8 +147,13 @@ class _Scorer:
         program = self._program = loaded.prepared
         target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
-        self._criterion = KillCriterion(mode, target.compare, executor.guarded)
-        import_late_modules(spec, executor, loaded.application)
+        suite = target.suite
+        self._criterion = KillCriterion(
+            mode, target.compare, executor.guarded, rejections=suite is None
+        )
+        if suite is not None:
+            follow_set_ups(suite, program)
+        import_late_modules(spec, executor, loaded.application, suite=suite)
         reported = read_reported(spec.dir / "events.jsonl")
         for name in sorted({id_.partition(":")[0] for id_ in reported.found}):
             if loaded.application.has(name):
@@ -157,11 +162,7 @@ class _Scorer:
         program.scan()
         program.remember(spec.target)
         self._host = ChildHost.of(spec.target, "scoring", limits=SILENT_LIMITS, patient=False)
-
-        def reimport(mutant: PythonMutant | None) -> Executor:
-            fresh = reload(program, spec.target, mutant)
-            return executor.like(fresh.function, fresh.expected)
-
+        reimport = reloader(program, executor, target, spec.target)
         host = replace(self._host, doing="", patient=True)
         check = RestorationCheck(executor, program, self._criterion, reimport, host)
         self._warnings = check.run([(f"input {name}", data) for name, data in inputs])

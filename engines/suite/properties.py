@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +23,10 @@ KEY_SIZE: Final = 4
 
 _MAX_BYTES: Final = 255
 """Most bytes that are drawn for a function that takes bytes or text."""
+
+
+class SetUpError(Exception):
+    """A property that could be run cannot be run any more."""
 
 
 class Property:
@@ -88,11 +92,11 @@ class PytestProperty(Property):
 
     def __init__(self, name: str, key: bytes, session: PytestSession, item: Any) -> None:
         super().__init__(name, key)
-        self._session, self.item = session, item
+        self.session, self.item = session, item
 
     def set_up(self) -> None:
         """Have pytest set the test up; at first, check it too."""
-        self._session.set_up(self.item)
+        self.session.set_up(self.item)
         if self.test is not None:
             return
         mark = self.item.get_closest_marker("xfail")
@@ -133,6 +137,10 @@ class Suite:
         self.others, self.root = others, root
         self.by_key = {one.key: one for one in properties}
         self.current: Property | None = None
+        self.strict = False
+        """Whether it is an error that a property cannot be run; else the input is rejected."""
+        self.on_leave: Callable[[], object] = bool
+        """Called before another property is set up, and what the last one has set up torn down."""
         self.on_set_up: Callable[[], object] = bool
         """Called when another property was set up, which may have changed the process."""
 
@@ -159,6 +167,7 @@ class Suite:
         """Set up a property, unless it is. Returns whether it can be run."""
         if one.reason:
             return False
+        self.on_leave()
         self.current = one
         try:
             one.set_up()
@@ -167,15 +176,29 @@ class Suite:
         self.on_set_up()
         return not one.reason
 
+    def leave(self) -> None:
+        """Tear down what is set up."""
+        if self.current is not None:
+            self.on_leave()
+        self.current = None
+        for session in self._sessions():
+            session.tear_down(None)
+
+    def _sessions(self) -> Iterable[PytestSession]:
+        return dict.fromkeys(one.session for one in self.all if isinstance(one, PytestProperty))
+
     def make(self, source: Source) -> object:
         """Make an input: its first choices are the property's key."""
         found = self.by_key.get(source.key(KEY_SIZE))
         if found is None:
-            raise Rejected("the input is for a property that the suite does not have")
+            raise self._refusal("the input is for a property that the suite does not have")
         if found is not self.current and not self.enter(found):
-            raise Rejected(f"{found.name}: {found.reason}")
+            raise self._refusal(f"{found.name}: {found.reason}")
         made = found.make(source)
         return made if isinstance(made, Pending) else FunctionInput(found, made)
+
+    def _refusal(self, why: str) -> Exception:
+        return SetUpError(why) if self.strict else Rejected(why)
 
     def run(self, made: Any) -> object:
         """Run the property on its input."""

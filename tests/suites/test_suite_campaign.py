@@ -74,7 +74,7 @@ def test_what_is_refused(project, function, tables, words):
 
 
 def test_other_engines_take_one_function(project):
-    for kind in ("spoton", "text", "mu2"):
+    for kind in ("spoton", "text"):
         with pytest.raises(CampaignError, match="several targets"):
             load(
                 project / "c.toml",
