@@ -35,6 +35,7 @@ def columns(asked: Callable[[str], str]) -> Sequence[Column[PropertyRow]]:
         _figure("entries", "entries", lambda r: r.entries, style="corpus"),
         _figure("edges", "edges", lambda r: r.edges),
         Column("findings", "found", _findings, lambda r: r.findings, "right", descending=True),
+        _figure("killed", "killed", lambda r: r.killed, style="killed"),
         Column("cpu", "CPU", lambda r: (format.span(r.cpu_s), "muted"), lambda r: r.cpu_s, "right",
                needs=100, descending=True),
         Column("invalid", "invalid", _invalid, lambda r: r.invalid / (r.trials or 1), "right",
