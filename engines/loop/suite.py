@@ -30,6 +30,7 @@ from fuzztui.engines.loop.mutate import (
 from fuzztui.engines.loop.shares import Shares, Yield
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator
 from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite
+from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.commands import Command, WeighProperty
 from fuzztui.wire.events import PropertiesFound, PropertyFigures
 
@@ -70,22 +71,31 @@ class PropertyCorpus:
     mutator: YieldMutators
     comparisons: Comparisons | None
     yielded: Yield = field(default_factory=Yield)
+    begun: bool = False
+    """Whether it had a turn."""
     trials: int = 0
     invalid: int = 0
     failures: int = 0
     findings: int = 0
+    entries: int = 0
     cpu_ns: int = 0
 
     def count(self) -> int:
         """The trials until now."""
         return self.trials
 
+    def add(self, entry: CorpusEntry) -> None:
+        """Add an entry; an ``@example`` has no choices to mutate."""
+        self.entries += 1
+        if entry.data.startswith(self.of.key):
+            self.corpus.add(entry)
+
     def figures(self, share: float) -> dict[str, Any]:
         """The row of :class:`~fuzztui.wire.events.PropertyFigures`."""
         return {
             "trials": self.trials,
             "invalid": self.invalid,
-            "entries": len(self.corpus),
+            "entries": self.entries,
             "edges": self.coverage.edges,
             "findings": self.findings,
             "cpu_ms": self.cpu_ns // 1_000_000,
@@ -103,6 +113,7 @@ class PropertyCorpus:
         self.trials, self.invalid = number("trials"), number("invalid")
         self.findings, self.cpu_ns = number("findings"), number("cpu_ms") * 1_000_000
         self.yielded.work = self.cpu_ns / 1000
+        self.begun = self.trials > 0
         weight = reported.get("weight")
         if isinstance(weight, (int, float)) and weight >= 0:
             self.yielded.weight = float(weight)
@@ -128,7 +139,7 @@ class SuiteCorpus:
         self.each = [
             self._property(context, one, recorder, parts) for one in suite.all if not one.reason
         ]
-        self._by_key = {one.of.key: one for one in self.each}
+        self._by_key = {key: one for one in self.each for key in (one.of.example_key, one.of.key)}
         self._by_entry: dict[int, PropertyCorpus] = {}
         self._shares = Shares([one.yielded for one in self.each], rng)
         self._size = Geometric(16.0, rng)
@@ -193,7 +204,8 @@ class SuiteCorpus:
     def _fresh(self, turn: PropertyCorpus) -> Candidate:
         """A random input; at first, and in a part of them later, the rest of it is simple."""
         key = turn.of.key
-        if not turn.trials:
+        if not turn.begun:
+            turn.begun = True
             return Candidate(key + _SIMPLE, "fresh")
         if self._rng.random() < _SMALL:
             return Candidate(key + self._rng.randbytes(self._size()) + _SIMPLE, "fresh")
@@ -294,7 +306,7 @@ class SuiteCorpus:
         before = one.coverage.edges
         covers = bool(one.coverage.judge(execution))
         one.coverage.learn(execution, entry)
-        one.corpus.add(entry)
+        one.add(entry)
         self._by_entry[entry.id] = one
         if covers:  # else it is kept for its kills
             one.yielded.find(one.coverage.edges - before or 0.5)
@@ -306,7 +318,7 @@ class SuiteCorpus:
         if one is None:
             return False
         new = one.coverage.recall(execution, entry)
-        one.corpus.add(entry)
+        one.add(entry)
         self._by_entry[entry.id] = one
         self.coverage.learn(execution, entry)
         return new
@@ -376,6 +388,26 @@ class SuiteCorpus:
                 rows[one.of.name] = self._told[one.of.name] = row
         if rows:
             self._log.write(PropertyFigures(self._log.instance, rows))
+
+
+class ExampleSeed:
+    """An ``@example`` as a seed."""
+
+    def __init__(self, test: str, number: int, data: bytes) -> None:
+        self.name, self._data = f"{EXAMPLE_SEED}{test}-{number}", data
+
+    def read(self, limit: int) -> bytes:
+        """The input."""
+        return self._data
+
+
+def example_seeds(suite: Suite) -> list[ExampleSeed]:
+    """The seeds of all properties that can be run, property by property."""
+    return [
+        ExampleSeed(one.name.rpartition("::")[2], number, data)
+        for one in suite.running
+        for number, data in enumerate(one.example_inputs(), 1)
+    ]
 
 
 def _grown(row: dict[str, Any], told: dict[str, Any]) -> bool:

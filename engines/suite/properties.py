@@ -20,6 +20,8 @@ from fuzztui.engines.suite.collect import PytestSession, Skip
 
 KEY_SIZE: Final = 4
 """Bytes of an input that say which property it is for."""
+_NUMBER_SIZE: Final = 2
+"""Bytes after the key that say which ``@example`` an input is."""
 
 _MAX_BYTES: Final = 255
 """Most bytes that are drawn for a function that takes bytes or text."""
@@ -39,6 +41,22 @@ class Property:
         self.test: CollectedTest | GivenTest | None = None
         self.make: Callable[[Source], object] = _nothing
         self.run: Callable[[Any], object] = bool
+        self.example_key = key
+        """The key of inputs that are an ``@example``; :attr:`key` if there is none."""
+        self.examples: list[dict[str, Any]] = []
+        """The arguments of each."""
+
+    def example_inputs(self) -> list[bytes]:
+        """The inputs that are an ``@example``."""
+        numbers = range(len(self.examples))
+        return [self.example_key + n.to_bytes(_NUMBER_SIZE, "big") for n in numbers]
+
+    def make_example(self, source: Source) -> Pending:
+        """Make the input that is the ``@example`` with the number in the source."""
+        number = int.from_bytes(source.key(_NUMBER_SIZE), "big")
+        if self.test is None or number >= len(self.examples):
+            raise Rejected("the test has no such example")
+        return self.test.make_example(source, self.examples[number])
 
     def set_up(self) -> None:
         """Prepare for trials. Raises :class:`~fuzztui.engines.suite.collect.Skip`."""
@@ -107,6 +125,7 @@ class PytestProperty(Property):
         except CannotStart as e:
             raise Skip(" ".join(str(e).removeprefix(f"{self.name}: ").split())) from None
         self.make, self.run = self.test.make, self.test.target()
+        self.examples = self.test.examples()
 
 
 class FunctionProperty(Property):
@@ -125,6 +144,7 @@ class FunctionProperty(Property):
         """``make``: None: the function takes bytes, with ``text`` a str."""
         super().__init__(name, key)
         self.test, self.run = test, run
+        self.examples = [] if test is None else test.examples()
         self.make = make or (_text if text else _bytes)
 
 
@@ -136,6 +156,10 @@ class Suite:
         self.all = properties
         self.others, self.root = others, root
         self.by_key = {one.key: one for one in properties}
+        for one in properties:
+            key = hashlib.sha256(f"{one.name} @example".encode()).digest()[:KEY_SIZE]
+            if key not in self.by_key:
+                one.example_key, self.by_key[key] = key, one
         self.current: Property | None = None
         self.strict = False
         """Whether it is an error that a property cannot be run; else the input is rejected."""
@@ -189,11 +213,13 @@ class Suite:
 
     def make(self, source: Source) -> object:
         """Make an input: its first choices are the property's key."""
-        found = self.by_key.get(source.key(KEY_SIZE))
+        found = self.by_key.get(key := source.key(KEY_SIZE))
         if found is None:
             raise self._refusal("the input is for a property that the suite does not have")
         if found is not self.current and not self.enter(found):
             raise self._refusal(f"{found.name}: {found.reason}")
+        if key == found.example_key != found.key:
+            return found.make_example(source)
         made = found.make(source)
         return made if isinstance(made, Pending) else FunctionInput(found, made)
 
