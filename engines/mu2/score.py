@@ -147,7 +147,7 @@ class _Scorer:
         program = self._program = loaded.prepared
         target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
-        suite = target.suite
+        suite = self._suite = target.suite
         self._criterion = KillCriterion(
             mode, target.compare, executor.guarded, rejections=suite is None
         )
@@ -456,6 +456,11 @@ class _Scorer:
         whole = self._program.program_sum.mutants
         return {"number": shard.number, "of": shard.of, "mutants": whole}
 
+    def _property_of(self, at: int) -> str:
+        """The property of an input; empty if the target is no suite."""
+        one = None if self._suite is None else self._suite.of(self._inputs[at][1])
+        return "" if one is None else one.name
+
     def _row(self, m: PythonMutant) -> dict[str, Any]:
         kills = self._kills.get(m.index, {})
         at = min(kills, default=-1)
@@ -475,6 +480,7 @@ class _Scorer:
             "state": self._state[m.index],
             "reached": m.index in self._reached or self._state[m.index] in ("alive", "killed"),
             "killer": self._inputs[at][0] if kills else "",
+            "property": self._property_of(at) if kills else "",
             "oracle": verdict.oracle,
             "detail": verdict.detail or self._reasons.get(m.index, ""),
         }

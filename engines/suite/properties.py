@@ -166,7 +166,8 @@ class Suite:
         self.on_leave: Callable[[], object] = bool
         """Called before another property is set up, and what the last one has set up torn down."""
         self.on_set_up: Callable[[], object] = bool
-        """Called when another property was set up, which may have changed the process."""
+        """Called when another property was set up, or the last one torn down, which may have
+        changed the process."""
 
     @property
     def running(self) -> list[Property]:
@@ -202,11 +203,13 @@ class Suite:
 
     def leave(self) -> None:
         """Tear down what is set up."""
-        if self.current is not None:
-            self.on_leave()
+        if self.current is None:
+            return
+        self.on_leave()
         self.current = None
         for session in self._sessions():
             session.tear_down(None)
+        self.on_set_up()
 
     def _sessions(self) -> Iterable[PytestSession]:
         return dict.fromkeys(one.session for one in self.all if isinstance(one, PytestProperty))
