@@ -64,7 +64,10 @@ def test_nothing_of_an_engine_is_believed():
     rows = property_rows(state)
     assert "n" not in rows
     assert (rows["m"].trials, rows["m"].share, rows["m"].edges) == (0, 0.0, 0)
-    assert max(map(len, rows)) == MAX_PROPERTY_NAME and len(rows["x" * MAX_PROPERTY_NAME].reason) == MAX_PROPERTY_NAME
+    assert (
+        max(map(len, rows)) == MAX_PROPERTY_NAME
+        and len(rows["x" * MAX_PROPERTY_NAME].reason) == MAX_PROPERTY_NAME
+    )
     assert state.other_tests == 0
 
 

@@ -31,11 +31,12 @@ def columns(asked: Callable[[str], str]) -> Sequence[Column[PropertyRow]]:
                value=lambda r: r.state),
         Column(SHARE, "share", _share, lambda r: r.share, "right", min=5, descending=True),
         Column("weight", "weight", weight, lambda r: r.weight, "right", min=6, descending=True),
+        Column("killed", "killed", _killed, lambda r: r.killed, "right", spare=True,
+               descending=True),
         _figure("trials", "trials", lambda r: r.trials),
         _figure("entries", "entries", lambda r: r.entries, style="corpus"),
         _figure("edges", "edges", lambda r: r.edges),
         Column("findings", "found", _findings, lambda r: r.findings, "right", descending=True),
-        _figure("killed", "killed", lambda r: r.killed, style="killed"),
         Column("cpu", "CPU", lambda r: (format.span(r.cpu_s), "muted"), lambda r: r.cpu_s, "right",
                needs=100, descending=True),
         Column("invalid", "invalid", _invalid, lambda r: r.invalid / (r.trials or 1), "right",
@@ -68,6 +69,10 @@ def _share(row: PropertyRow) -> Cell:
 
 def _findings(row: PropertyRow) -> Cell:
     return (format.count(row.findings), "crash") if row.findings else ("", "")
+
+
+def _killed(row: PropertyRow) -> Cell:
+    return (format.count(row.killed), "killed") if row.killed else ("", "")
 
 
 def _invalid(row: PropertyRow) -> Cell:
