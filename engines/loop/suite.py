@@ -452,6 +452,8 @@ class _SuiteScheduler(Steerable):
         one = None if found is None else self._suite.of(found.data)
         if one is None:
             raise SteerError(f"there is no queue entry {entry}")
+        if entry not in one.corpus.by_id:
+            raise SteerError(f"queue entry {entry} is an @example, which is not mutated")
         one.scheduler.on_change = self.on_change
         return one.scheduler
 

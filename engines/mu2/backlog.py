@@ -7,6 +7,7 @@ schedule: when every survivor is settled with every input, the mutation score is
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ from typing import Final
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
@@ -249,7 +250,8 @@ class Backlog:
         audits = self._pipeline.audit(seen, runs=self._runner.runs, everything=schedule.everything)
         left = deque([*(row.mutant.index for row in chosen), *audits])
         if any(row.promoted and self._table.grant_energy(row.mutant.index) for row in chosen):
-            self._scheduler.promote(entry.id)
+            with contextlib.suppress(SteerError):  # an entry that cannot be mutated
+                self._scheduler.promote(entry.id)
         turns = self._runner.measure(original) if left else 0
         self._journal.end()
         if left and not turns:

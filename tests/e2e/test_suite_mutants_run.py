@@ -57,6 +57,11 @@ def counted(items):
     return total
 
 
+def wasted(n):
+    n = n + 1
+    return 0
+
+
 def unused(n):
     return n - 1
 """
@@ -139,6 +144,12 @@ def test_checked(place, n):
 def test_allowed(n):
     assume(shop.allowed(n))
     assert n >= 6
+
+
+@given(n=SMALL)
+@example(n=7)
+def test_wasted(n):
+    assert shop.wasted(n) == 0
 
 
 @given(st.lists(st.none(), max_size=5))
@@ -324,17 +335,20 @@ def test_users_steer_mutants_and_properties(lab):
     asked = [
         SkipMutants("function=squared"),
         PromoteMutants("function=allowed"),
+        PromoteMutants("function=wasted,operator=math"),  # infected by an example first
         WeighProperty(f"{FILE}::test_counted", 0.0),
     ]
     lines = [json.dumps({"id": f"c{n}", "command": encode_command(c)}) for n, c in enumerate(asked)]
     (main / "control.jsonl").write_text("\n".join(lines) + "\n")
     assert lab.run(file) == 0
-    assert {e["id"] for e in events(main, "command_applied")} == {"c0", "c1", "c2"}
+    assert {e["id"] for e in events(main, "command_applied")} == {"c0", "c1", "c2", "c3"}
     found = states(main)
     assert {e["state"] for name, e in found.items() if ":squared:" in name} == {"skipped"}
     rows = {}
     for event in events(main, "property_figures"):
         rows |= event["figures"]
+    (promoted,) = (e for name, e in found.items() if ":wasted:math:" in name)
+    assert promoted["steer"] == "promoted" and promoted["state"] == "alive"
     # Its examples are seeds: they run, also of a property without turns.
     assert rows[f"{FILE}::test_counted"]["trials"] <= 3
 
