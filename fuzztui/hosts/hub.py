@@ -23,6 +23,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
+from fuzztui.hosts.examples import HostExamples
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
@@ -123,6 +124,11 @@ class Hub:
         self._verdicts = VerdictsKeeper(
             verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
         )
+        self._examples = (
+            HostExamples(campaign, run_dir, self.state, self._warn)
+            if HostExamples.wanted(campaign)
+            else None
+        )
         self._first_events: list[Event] = []
         self.handlers: Mapping[str, Handler] = {
             **self._verdicts.handlers(),
@@ -191,6 +197,8 @@ class Hub:
             tasks.repeat(self._sharing.run, SHARE_S)
         if self._notifier:
             tasks.repeat(self._notifier.run, VERDICTS_S)
+        if self._examples:
+            tasks.repeat(self._examples.run, VERDICTS_S)
         ready()
         ranked = await self._rank()
         self._linked = ranked
@@ -202,6 +210,8 @@ class Hub:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)
         await tasks.close()
+        if self._examples and not self._left:
+            await self._examples.finish()
         if self._notifier and self._end_reason:
             await self._notifier.finish(self._end_reason.state, self._end_reason.reason)
         await self._finish()
