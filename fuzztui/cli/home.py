@@ -51,11 +51,12 @@ def _show(opening: HomeOpening) -> int:
         code, app = run_home(opening)
         if app is None or app.choice is None:
             return code
+        opening = replace(opening, view=app.last_view)
         try:
             if app.choice == INIT:
                 _init()
             elif isinstance(app.choice, Path):
-                opening = replace(opening, at=app.choice)
+                opening = replace(opening, view=replace(opening.view, at=app.choice))
                 _open(app.choice, ended=app.choice_ended)
         except CliError as failure:
             say(str(failure))

@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
-
 import pytest
-from home_runs import make_run
+from homes import home, picture_of, read, some_runs, until
 from random_logs import EVIL, random_log
 from rich.console import Console
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_ink import invisible
 
 from fuzztui.home import listing
-from fuzztui.home.listing import RunList
 from fuzztui.home.summary import summary_of
-from fuzztui.log.files import SEALED
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.remote.lock import RunLock
-from fuzztui.tui.app.home import INIT, HomeApp, HomeDetail, HomeHelp, HomeOpening
+from fuzztui.tui.app.help import HelpScreen
+from fuzztui.tui.app.home import INIT, HomeView
 from fuzztui.tui.base.chart import Chart
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.base.themed import LeanUpdate
-from fuzztui.tui.base.themes import load_themes
-from fuzztui.tui.frame.command_sender import CommandOutcome
 from fuzztui.tui.labels.runs import RunRow, columns, detail
-from fuzztui.tui.screens.home.new_dialog import NewScreen, SampleRow
+from fuzztui.tui.screens.home.lines import HomeDetail
+from fuzztui.tui.screens.home.new_dialog import NewScreen
 from fuzztui.tui.screens.home.panes import PaneHead, RunPane, pane_content, room_for
 from fuzztui.wire.commands import Stop
 
 SIZES = [(80, 24), (120, 40), (220, 60)]
-
-
-class Sender:
-    """Notes what is sent."""
-
-    def __init__(self):
-        self.sent = []
-
-    def __call__(self, run):
-        self.run = run
-        return self
-
-    async def send(self, command, **_):
-        self.sent.append((self.run, command))
-        return CommandOutcome("applied")
 
 
 @pytest.fixture(autouse=True)
@@ -57,53 +36,8 @@ def _apart(monkeypatch, tmp_path):
 
 @pytest.fixture
 def runs(tmp_path):
-    """Two that run, one that was interrupted, one that has ended, one that cannot be read."""
-    make_run(tmp_path / "runs/ended", wall=1e9, finds=2, kind="mu2")
-    make_run(tmp_path / "runs/broken", wall=1e9)
-    (tmp_path / "runs/broken/log" / SEALED).unlink()
-    (tmp_path / "runs/broken/log" / SEALED).mkdir()
-    make_run(tmp_path / "runs/cut", wall=1e9 + 50, state="")
-    live = [make_run(tmp_path / f"runs/{n}", wall=1e9 + 100, state="") for n in ("one", "two")]
-    locks = [RunLock(run) for run in live]
-    yield tmp_path / "runs"
-    for lock in locks:
-        lock.release()
-
-
-def home(place, **changes):
-    started: list[list[str]] = []
-
-    def start(argv):
-        started.append([*argv])
-        return ""
-
-    opening = HomeOpening(
-        RunList([place]), start, lambda: [SampleRow("a-zest.toml", "A sample", "AFL++")],
-        sender=Sender(), wall=lambda: 1e9 + 200.0,
-    )  # fmt: skip
-    app = HomeApp(replace(opening, **changes), load_themes()[0].values(), "midwatch")
-    app.started = started
-    return app
-
-
-async def until(pilot, done):
-    for _ in range(500):
-        await pilot.pause()
-        if done():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it does not come")
-
-
-def read(app):
-    return app._seen.rows and not app._seen.left
-
-
-def picture_of(app):
-    return "\n".join(
-        "".join(segment.text for segment in line).rstrip()
-        for line in app.screen._compositor.render_strips()
-    )
+    with some_runs(tmp_path / "runs") as place:
+        yield place
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -131,7 +65,7 @@ async def test_enter_chooses_the_live_screen_or_the_replay(runs):
 
 
 async def test_the_cursor_is_on_the_run_that_was_shown(runs):
-    app = home(runs, at=runs / "ended")
+    app = home(runs, view=HomeView(at=runs / "ended"))
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: read(app))
         assert app.table.cursor == str(runs / "ended")
@@ -154,7 +88,7 @@ async def test_running_ones_side_by_side(runs, size):
         assert beside == (size[0] >= 100)
         assert all(pane.region.bottom < size[1] for pane in panes)
         await pilot.press("escape")
-        assert not app._side_by_side
+        assert not app._beside
         await pilot.press("v")
         await until(pilot, lambda: len(app._seen.panes) == 2)
         await pilot.press("3")
@@ -171,7 +105,7 @@ async def test_marked_ones_are_side_by_side(runs):
         await until(pilot, lambda: app._seen.panes)
         assert [content.row.path.name for content in app._seen.panes] == ["two"]
         await pilot.press("escape", "escape", "G", "space", "v")
-        assert not app._side_by_side, "what has ended is not live"
+        assert not app._beside, "what has ended is not live"
 
 
 async def test_stop_asks_first_and_only_what_runs(runs):
@@ -246,11 +180,11 @@ async def test_help_has_each_column(runs):
     async with app.run_test(size=(120, 50)) as pilot:
         await until(pilot, lambda: read(app))
         await pilot.press("question_mark")
-        assert isinstance(app.screen, HomeHelp)
+        assert isinstance(app.screen, HelpScreen)
         text = picture_of(app)
         assert all(column.title in text and column.id in app.table.meanings for column in columns())
         await pilot.press("escape")
-        assert not isinstance(app.screen, HomeHelp)
+        assert not isinstance(app.screen, HelpScreen)
 
 
 async def test_no_runs(tmp_path):

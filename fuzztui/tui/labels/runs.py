@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from fuzztui.base.text import several
@@ -22,22 +21,6 @@ _STYLES: Final = {
     UNREADABLE: "failed",
 }  # fmt: skip
 
-MEANINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "state": "interrupted: the supervisor ended before the campaign; r resumes it",
-        "run": "the run's directory",
-        "engine": "the engine kind",
-        "age": "time since the campaign was started",
-        "execs": "executions of the target",
-        "rate": "executions a second: now, or on average over an ended campaign",
-        "score": "mutation score: killed mutants of all; empty without mutants",
-        "edges": "edges of the target that were covered",
-        "groups": "groups of findings; +N: since your last look at the Findings screen",
-        "course": "edges (or kills, or entries) over campaign time",
-    }
-)
-"""What the columns mean, by id."""
-
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
@@ -53,6 +36,8 @@ class RunRow:
     new: int
     """Groups of findings since the user's last look."""
     age: str
+    resumable: bool = False
+    """Whether the campaign has no supervisor, but a campaign file to start it again."""
 
 
 def columns() -> Sequence[Column[RunRow]]:

@@ -13,9 +13,8 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.chart import Chart, ChartContent, Curve, View
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.home_context import MAX_PANES
 from fuzztui.tui.labels.runs import RunRow
-
-MAX_PANES = 4
 
 _TWO_CHARTS_ROWS = 17
 """Rows of a pane from which it has two charts."""
@@ -41,13 +40,16 @@ class PaneContent:
     """What one pane shows, copied from the state by the thread that reads the log."""
 
     row: RunRow
-    now: float = 0.0
+    now: float = -1.0
+    """Campaign time; negative: the log is closed, and the charts stay as they are."""
     growth: ChartContent = field(default_factory=ChartContent)
     rate: ChartContent = field(default_factory=ChartContent)
 
 
-def pane_content(row: RunRow, state: State) -> PaneContent:
-    """Return what the pane of a run shows."""
+def pane_content(row: RunRow, state: State | None) -> PaneContent:
+    """Return what the pane of a run shows; None: the log is closed, for the run has ended."""
+    if state is None:
+        return PaneContent(row)
     there = state.series
     name, title, style = next((r for r in _GROWING if r[0] in there), _GROWING[-1])
     return PaneContent(
@@ -144,6 +146,8 @@ class RunPane(Vertical):
     def show(self, number: int, content: PaneContent) -> None:
         """Show a run; its charts are drawn again only from time to time."""
         self.query_one(PaneHead).show(number, content.row)
+        if content.now < 0:
+            return
         drawn = (content.row.path, content.row.summary.state, self.size)
         every = max(_CHART_S, content.now / 100)
         if drawn == self._drawn and 0 <= content.now - self._drawn_t < every:
