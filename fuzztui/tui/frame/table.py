@@ -23,7 +23,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.worker import WorkType
 
-from fuzztui.tui.base.canvas import changed_span
+from fuzztui.tui.base.canvas import changed_spans
 from fuzztui.tui.base.chosen_columns import chosen
 from fuzztui.tui.base.columns import Column, Layout
 from fuzztui.tui.base.painter import painter
@@ -498,9 +498,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             return
         for y, old in enumerate(self._shown):
             new = self._line(y)
-            if new is not old and (span := changed_span(old, new)) is not None:
+            if new is not old and (spans := changed_spans(old, new)):
                 self._shown[y] = new
-                self.refresh(Region(span[0], y, span[1] - span[0], 1))
+                self.refresh(*(Region(x, y, end - x, 1) for x, end in spans))
 
     # ------------------------------------------------------------- drawing
 

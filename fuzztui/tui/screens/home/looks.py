@@ -95,7 +95,7 @@ class HomeLooks:
             supervised,
             look.trouble,
             self._new_groups(look),
-            format.brief(age) if of.started else format.NONE,
+            format.age(age) if of.started else format.NONE,
             not supervised and (look.run / "campaign.toml").is_file(),
         )
 

@@ -19,8 +19,8 @@ from fuzztui.tui.labels.runs import RunRow
 _TWO_CHARTS_ROWS = 17
 """Rows of a pane from which it has two charts."""
 _CHART_S = 10.0
-"""Seconds of campaign time between two drawings of a chart: each one changes a cell of each row,
-which is most of what is sent to the terminal."""
+"""Seconds of campaign time between two drawings of a chart, each of which changes cells of each
+row."""
 _WIDE, _TALL = 100, 34
 """Cells and rows of a terminal for two panes in a row, and for two rows of panes."""
 
@@ -153,7 +153,7 @@ class RunPane(Vertical):
         if drawn == self._drawn and 0 <= content.now - self._drawn_t < every:
             return
         self._drawn, self._drawn_t = drawn, content.now
-        view = View(content.now)
+        view = View(content.now, calm=True)
         self.query_one(GrowthChart).show(content.growth, view)
         second = self.query_one(RateChart)
         second.display = self.size.height >= _TWO_CHARTS_ROWS
