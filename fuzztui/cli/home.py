@@ -104,7 +104,8 @@ def start_detached(argv: Sequence[str]) -> str:
     if done.returncode == DONE:
         return ""
     lines = done.stderr.decode(errors="replace").strip().splitlines()
-    return brief("\n".join(lines[-5:]) or f"exit code {done.returncode}", 1000)
+    text = "\n".join(line.removeprefix("fuzztui: ") for line in lines[-5:])
+    return brief(text or f"exit code {done.returncode}", 1000)
 
 
 def sample_rows() -> list[SampleRow]:

@@ -86,6 +86,9 @@ def test_a_new_campaign_starts_init(at_home, monkeypatch):
 @pytest.mark.slow
 def test_why_a_campaign_was_not_started_is_returned(tmp_path):
     assert "missing.toml" in start_detached([str(tmp_path / "missing.toml")])
+    broken = tmp_path / "campaign.toml"
+    broken.write_text("[engine]\nkind = [\n")
+    assert start_detached([str(broken)]).startswith(f"{broken}:")
 
 
 @pytest.mark.slow

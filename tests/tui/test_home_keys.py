@@ -8,6 +8,7 @@ import pytest
 from homes import home, picture_of, read, some_runs, until
 
 from fuzztui.home import listing
+from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.config import load_config
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.home import HomeView
@@ -136,7 +137,8 @@ def test_a_campaigns_help_has_no_key_of_home():
     assert not [a.id for a in HOME if a.help in text]
 
 
-async def test_keys_that_cannot_be_used_are_grey_and_say_why(runs):
+async def test_keys_that_cannot_be_used_are_grey_and_say_why(runs, monkeypatch):
+    monkeypatch.setattr(home_module, "LOOK_S", 0.05)
     app = home(runs)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: read(app))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from homes import until
+from random_logs import EVIL
+from rich.cells import cell_len
 from rich.console import Console
 from textual.app import ComposeResult
 
@@ -16,7 +20,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.themed import ThemedApp, lean
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.labels.runs import RunRow
-from fuzztui.tui.screens.home.panes import PaneHead, RunPane, RunPanes, pane_content
+from fuzztui.tui.screens.home.panes import PaneHead, RateChart, RunPane, RunPanes, pane_content
 from fuzztui.wire.events import CampaignStarted, CampaignState, Record, Stats
 
 CONSOLE = Console(color_system="truecolor", force_terminal=True)
@@ -113,3 +117,28 @@ async def test_a_run_that_ends_keeps_its_pane_and_its_charts():
         assert "finished" in head or "interrupted" in head
         chart = app.query_one(RunPane).query("GrowthChart").first()
         assert chart._graph.curves[0].times and math.isclose(chart._view.now, 19.0)
+
+
+async def test_a_long_name_leaves_room_for_the_state():
+    run = Growing(0)
+    run.second(1)
+    content = run.content()
+    for name in ("n" * 200, "漢字" * 60, EVIL * 3):
+        head = PaneHead()
+        head._row = replace(content.row, path=Path("/r") / name)
+        (line, *_) = head.paint(60, 3)
+        text = "".join(span.text for span in line)
+        assert cell_len(text) <= 60 and text.isprintable()
+        assert "running" in text
+
+
+async def test_the_second_chart_is_there_as_soon_as_there_is_room():
+    run = Growing(0)
+    run.second(1)
+    app = Panes()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.query_one(RunPanes).show([run.content()])
+        chart = app.query(RateChart).first()
+        await until(pilot, lambda: chart.display and chart.size.height > 3)
+        await pilot.resize_terminal(80, 14)
+        await until(pilot, lambda: not chart.display)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from home_runs import make_run
 from homes import home, picture_of, read, some_runs, until
 from random_logs import EVIL, random_log
+from rich.cells import cell_len
 from rich.console import Console
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_ink import invisible
+from textual.containers import Vertical
 
 from fuzztui.home import listing
-from fuzztui.home.summary import summary_of
+from fuzztui.home.summary import RunSummary, summary_of
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
+from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.home import INIT, HomeView
 from fuzztui.tui.base.chart import Chart
@@ -201,13 +210,75 @@ def test_no_log_makes_a_row_or_a_pane_fail(tmp_path):
         state = State()
         apply(state, random_log(seed))
         row = RunRow(tmp_path / "r", EVIL, summary_of(state, supervised=True), True, EVIL, 3, "1m")
-        lines = detail(row)
+        lines = detail(row, 80)
         head = PaneHead()
         head._row = pane_content(row, state).row
         for line in [*lines, *head.paint(80, 3)]:
             assert all(span.text.isprintable() for span in line)
         for column in columns():
             column.cell(row)
+
+
+@pytest.mark.parametrize("name", ["n" * 200, "漢字" * 60, EVIL, "[bold]x[/]", "a b"])
+def test_a_hostile_name_neither_hides_its_end_nor_the_path(tmp_path, name):
+    row = RunRow(Path(name), f"runs/{name}-7", RunSummary("interrupted", name=name), False, "", 0,
+                 "1m")  # fmt: skip
+    (run,) = (column for column in columns() if column.id == "run")
+    cut = run.cut(row.shown, 20)
+    assert cell_len(cut) <= 20 and cut.endswith("-7") and cut.isprintable()
+    first, second = detail(row, 80)
+    text = "".join(span.text for span in first)
+    assert cell_len(text) <= 80 and text.endswith("-7") and text.isprintable()
+    assert any(span.style == "pending" for span in second), "why it is interrupted"
+
+
+async def test_a_question_is_a_small_box_over_the_table(runs):
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("x")
+        box = app.screen.query_one(Vertical)
+        assert box.size.height < 12
+        await until(pilot, lambda: "runs/two" in picture_of(app))
+
+
+@pytest.mark.slow
+async def test_a_supervisor_that_is_killed(runs, tmp_path):
+    make_run(tmp_path / "runs/three", wall=1e9 + 110, state="")
+    code = (
+        "import sys, time; from pathlib import Path; from fuzztui.remote.lock import RunLock\n"
+        "lock = RunLock(Path(sys.argv[1])); print('held', flush=True); time.sleep(600)"
+    )
+    argv = [sys.executable, "-c", code, str(tmp_path / "runs/three")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        app = home(runs)
+        async with app.run_test(size=(80, 24)) as pilot:
+            key = str(tmp_path / "runs/three")
+            await until(pilot, lambda: read(app) and app._seen.rows[key].supervised)
+            await pilot.press("v")
+            await until(pilot, lambda: app._seen.panes)
+            holder.kill()
+            holder.wait()
+            await until(pilot, lambda: not app._seen.rows[key].supervised)
+            assert app._seen.rows[key].summary.state == "interrupted"
+            assert "interrupted" in picture_of(app), "its pane stays"
+            await pilot.press("escape")
+            await pilot.pause()
+            assert app.table.source.row(key).summary.state == "interrupted"
+
+
+async def test_a_run_that_is_deleted_while_it_is_shown(runs, monkeypatch):
+    monkeypatch.setattr(home_module, "LOOK_S", 0.05)
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("space", "v")
+        await until(pilot, lambda: app._seen.panes)
+        shutil.rmtree(runs / "one")
+        await until(pilot, lambda: not app._beside)
+        assert str(runs / "one") not in app._seen.rows and app.table.has_focus
+        assert not app.table.marked_rows()
 
 
 def test_how_many_panes_fit():

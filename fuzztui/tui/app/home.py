@@ -102,11 +102,7 @@ class HomeApp(ActionApp):
     """The home screen."""
 
     TITLE = "fuzztui"
-    CSS = """
-    HomeApp { background: $background; }
-    HomeApp Screen { layout: vertical; background: $background; }
-    ContentSwitcher { height: 1fr; }
-    """
+    CSS = "ContentSwitcher { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         binding
         for scope in ("home", "runs", "beside", "sorting", "marking", "listing", "always")
@@ -142,6 +138,7 @@ class HomeApp(ActionApp):
         """Yield the widgets."""
         table: BigTable[RunRow] = BigTable(columns(), empty="", id="runs")
         table.meanings = LEGEND["home"]
+        table.own_order = "newest first"
         yield HomeHeader()
         with ContentSwitcher(initial="panes" if self._beside else "runs"):
             yield table

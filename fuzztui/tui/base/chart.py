@@ -146,9 +146,10 @@ class Chart(Canvas):
         sampled = [_Sampled(c, n, c.sampled(axis, self._view.now)) for c, n in known]
         values = [v for one in sampled for v in one.values if v is not None]
         least = 0.0 if self._graph.from_zero else min(values, default=0.0)
-        low, high = nice_bounds(least, max(values, default=0.0))
+        most = max(values, default=0.0)
+        low, high = nice_bounds(least, most)
         if self._view.calm:
-            high = calm_top(high)
+            high = calm_top(most)
         return [
             self._headline(width, sampled, axis, low),
             *self._plot(sampled, axis, plot, low, high),

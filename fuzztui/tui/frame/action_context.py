@@ -245,7 +245,7 @@ class Action:
         """Return the order in the footer now; 0: it is not shown there."""
         # The number of marks comes first: it says on what the next command acts.
         first = (now.marked and self.id == "table.mark") or (
-            now.home is not None and self.id == "table.select"
+            now.home is not None and now.row and self.id == "table.select"
         )
         return 1 if first else self.footer
 

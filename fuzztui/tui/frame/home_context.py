@@ -55,7 +55,9 @@ class HomeContext:
         """The ids of actions that the footer leaves out: about panes that are not shown, and the
         one of stop and resume that the runs do not need."""
         out = [f"home.run_{n}" for n in range((self.panes or 0) + 1, MAX_PANES + 1)]
-        if bool(self.running) != bool(self.resumable):
+        if not self.chosen:
+            out += ["home.stop", "home.resume", "home.beside"]
+        elif bool(self.running) != bool(self.resumable):
             out.append("home.resume" if self.running else "home.stop")
         return out
 

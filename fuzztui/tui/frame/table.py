@@ -43,9 +43,6 @@ SAMPLE = 200
 MARK = "▌"
 """The sign of a marked row, in the blank cell on its left."""
 
-OWN_ORDER = "as recorded"
-"""The title of the order in which the rows came."""
-
 SLICE_S = 0.012
 """Seconds of CPU time for which rows are sorted or filtered at once."""
 
@@ -131,6 +128,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     """The name of the columns for users' choices and the help; an empty string: the screen's."""
     meanings: Mapping[str, str] = MappingProxyType({})
     """What the columns mean, by id: shown under the pointer."""
+
+    own_order = "as recorded"
+    """The title of the order in which the rows came."""
 
     def __init__(
         self,
@@ -674,7 +674,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             return
         columns = [None, *(c for c in self.columns if c.sort is not None and c.title)]
         now = self.rows.sort_column
-        titles = [OWN_ORDER if c is None else c.title for c in columns]
+        titles = [self.own_order if c is None else c.title for c in columns]
 
         def chosen(index: int | None) -> None:
             if index is not None and index < len(columns):

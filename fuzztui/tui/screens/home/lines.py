@@ -60,4 +60,4 @@ class HomeDetail(Canvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw two lines."""
-        return [] if self._row is None else detail(self._row)
+        return [] if self._row is None else detail(self._row, width)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Grid, Vertical
 
+from fuzztui.base.text import several
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.chart import Chart, ChartContent, Curve, View
-from fuzztui.tui.base.text import plain
+from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.home_context import MAX_PANES
 from fuzztui.tui.labels.runs import RunRow
 
@@ -101,18 +103,21 @@ class PaneHead(Canvas):
         line: list[TextSpan] = []
         for value, label, style in figures:
             line += [TextSpan(value, f"bold {style}".strip()), TextSpan(f" {label}  ", "muted")]
-        groups = [TextSpan(f"{len(of.groups):,}", "bold"), TextSpan(" groups", "muted")]
+        number, _, word = several(len(of.groups), "group").partition(" ")
+        groups = [TextSpan(number, "bold"), TextSpan(f" {word}", "muted")]
         if row.new:
             groups.append(TextSpan(f"  {row.new:,} new", "bold crash"))
         lost = f"not connected: {', '.join(of.lost)}" if of.lost else ""
         wrong = row.trouble or lost or of.damage
         if wrong:
             groups.append(TextSpan(f"  {plain(wrong, 200)}", "pending"))
+        number, state = f"{self._number} ", f"  {plain(of.engine, 20)}  {plain(of.state, 20)}"
+        state += f"  {row.age}"
+        name = plain(row.path.name, 60)
+        name = fit(name, min(cell_len(name), width - cell_len(number + state)))
         head = [
-            TextSpan(f"{self._number} ", "bold primary"),
-            TextSpan(plain(row.path.name, 60), "bold"),
-            TextSpan(f"  {plain(of.engine, 20)}  {plain(of.state, 20)}  {row.age}", "muted"),
-        ]
+            TextSpan(number, "bold primary"), TextSpan(name, "bold"), TextSpan(state, "muted")
+        ]  # fmt: skip
         return [head, line, groups]
 
 
@@ -134,6 +139,7 @@ class RunPane(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
+        self._shown: tuple[int, PaneContent] | None = None
         self._drawn: tuple[object, ...] = ()
         self._drawn_t = 0.0
 
@@ -145,6 +151,7 @@ class RunPane(Vertical):
 
     def show(self, number: int, content: PaneContent) -> None:
         """Show a run; its charts are drawn again only from time to time."""
+        self._shown = number, content
         self.query_one(PaneHead).show(number, content.row)
         if content.now < 0:
             return
@@ -158,6 +165,11 @@ class RunPane(Vertical):
         second = self.query_one(RateChart)
         second.display = self.size.height >= _TWO_CHARTS_ROWS
         second.show(content.rate, view)
+
+    def on_resize(self) -> None:
+        """Draw the charts for the new size: at first there is none."""
+        if self._shown is not None:
+            self.show(*self._shown)
 
 
 class RunPanes(Grid):
