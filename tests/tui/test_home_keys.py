@@ -102,7 +102,7 @@ def test_clashing_keys_are_refused(tmp_path, keys, wrong):
     assert wrong not in config.keys
 
 
-async def test_a_wrong_configuration_is_told(runs, tmp_path):
+async def test_a_wrong_configuration_is_reported(runs, tmp_path):
     config, problems = configured(tmp_path, "[keys]\nhome.stop = 'v'\n")
     app = home(runs, config=config, problems=problems)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -254,7 +254,7 @@ async def test_the_filter_narrows_by_name_state_and_engine(runs, text, left):
         await until(pilot, lambda: len(names(app)) == 5)
 
 
-async def test_keys_are_typed_into_the_filter_and_wrong_conditions_are_told(runs):
+async def test_keys_are_typed_into_the_filter_and_wrong_conditions_are_reported(runs):
     app = home(runs)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: read(app))

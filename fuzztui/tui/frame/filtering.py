@@ -22,7 +22,7 @@ def narrow(
     keys: Mapping[str, FilterKey[T]],
     also: Callable[[T], bool] | None = None,
 ) -> None:
-    """Show only rows that pass the filter and ``also``; the input tells what is wrong with it."""
+    """Show only rows that pass the filter and ``also``; the input shows what is wrong with it."""
     found = parse_filter(text, keys)
     bar.say(found.problem)
     tests = (*found.tests, *([also] if also is not None else []))

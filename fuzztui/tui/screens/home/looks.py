@@ -96,7 +96,7 @@ class HomeLooks:
             look.trouble,
             self._new_groups(look),
             format.age(age) if of.started else format.NONE,
-            not supervised and (look.run / "campaign.toml").is_file(),
+            not supervised and os.access(look.run / "campaign.toml", os.R_OK),
         )
 
     def _new_groups(self, look: RunLook) -> int:
