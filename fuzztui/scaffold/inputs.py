@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from fuzztui.scaffold.tree import PythonFile
@@ -28,13 +28,12 @@ _READS: Final = re.compile(r"parse|loads?$|decode|compile|tokeni[sz]e|search")
 _PIECE: Final = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
-def seeds_in(files: Iterable[PythonFile], name: str) -> list[bytes]:
-    """Return literals that tests pass to functions: first those to a function of that name.
+def seeds_in(files: Iterable[PythonFile], names: Collection[str]) -> list[bytes]:
+    """Return literals that tests pass to functions: first those to a function of these names.
 
     Then those to anything called parse, load, ..., then others. Not all are valid inputs.
     """
     tiers: tuple[dict[bytes, None], ...] = ({}, {}, {})
-    last = name.rpartition(".")[2]
     for file in files:
         if not file.is_test:
             continue
@@ -44,7 +43,7 @@ def seeds_in(files: Iterable[PythonFile], name: str) -> list[bytes]:
                 data = _bytes(node.args[0].value)
                 if data is None or not 0 < len(data) <= _MAX_SEED_BYTES:
                     continue
-                tier = 0 if called == last else 1 if _READS.search(called.lower()) else 2
+                tier = 0 if called in names else 1 if _READS.search(called.lower()) else 2
                 tiers[tier][data] = None
     ordered = [sorted(tier, key=lambda data: (len(data), data)) for tier in tiers]
     return list(dict.fromkeys(data for tier in ordered for data in tier))[:_MAX_SEEDS]

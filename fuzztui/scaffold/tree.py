@@ -152,6 +152,8 @@ def _is_module(path: Path, root: Path) -> bool:
     parts = path.relative_to(root).with_suffix("").parts
     if not all(part.isidentifier() for part in parts) or parts[0] in _NO_MODULES:
         return False
+    if len(parts) == 1 and parts[0].startswith("fuzz_"):  # a harness, also one of fuzztui init
+        return False
     if parts[-1] in ("__main__", "conftest"):
         return False
     # Scripts in a folder that is no package cannot be imported by a dotted name.

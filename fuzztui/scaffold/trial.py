@@ -14,6 +14,9 @@ from fuzztui.base.files import temporary_directory
 from fuzztui.campaign import load
 from fuzztui.inprocess.ask import NoAnswer, ask
 
+Progress = Callable[[int, int], None]
+"""Called with how many inputs were run, and of how many."""
+
 _LIMIT_S: Final = 60.0
 _REJECTS: Final = "ValueError"
 """The exception of the standard library by which functions reject input."""
@@ -65,7 +68,7 @@ def run_trial(
     text: str,
     inputs: Sequence[bytes],
     packages: Iterable[str],
-    progress: Callable[[int, int], None] = lambda done, of: None,
+    progress: Progress = lambda done, of: None,
 ) -> InputTrial:
     """Run the target of a campaign on inputs, as an engine does.
 

@@ -1,0 +1,200 @@
+"""The text of a harness: it draws arguments, makes the object, and calls it with the input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, Argument
+from fuzztui.scaffold.calls import Call
+
+MAX_EXAMPLES: Final = 40
+_MAX_TOKENS: Final = 100
+_WIDE: Final = 100
+
+_OWN: Final = frozenset(("target", "generate", "document", "re", "io", "EXAMPLES", "TOKENS"))
+"""Names in a harness."""
+
+_DRAWS: Final = "choose, integer, boolean, real, text, bytes, more"
+
+
+def harness_text(call: Call, kind: str) -> str:
+    """Return a harness with ``target(data)``; ``kind``: TEXT or BYTES, what ``data`` is."""
+    (argument,) = call.all_arguments
+    about = (
+        f'"""Calls {call.place} with each input of a campaign. Written by fuzztui init: change it.'
+    )
+    return "\n".join(
+        [
+            about,
+            "",
+            "An exception that target.expected of the campaign file does not name is a finding.",
+            '"""',
+            "",
+            *_imports(call, []),
+            "",
+            "",
+            f"def target(data: {'bytes' if kind == BYTES else 'str'}):",
+            *_options(call),
+            *_body(call, {argument.name: "data"}, kind),
+            "",
+        ]
+    )
+
+
+def generator_text(call: Call, kind: str, examples: Sequence[bytes], tokens: Sequence[str]) -> str:
+    """Return a harness with ``generate(source)``, which draws the arguments, and ``target``."""
+    names = [argument.name for argument in call.all_arguments]
+    about = f'"""Draws arguments for {call.place}. Written by fuzztui init: change it.'
+    return "\n".join(
+        [
+            about,
+            "",
+            "generate() draws the arguments from choices, which are mutated; target() calls.",
+            "The better generate() knows what the function expects, the deeper the fuzzer gets.",
+            f"Draws: source.{_DRAWS}, ...; fuzztui.generators has gen_json, gen_xml, gen_date, ...",
+            "An exception that target.expected of the campaign file does not name is a finding.",
+            '"""',
+            "",
+            *_imports(call, ["import re"], drawn=True),
+            "",
+            "# Inputs of the project's tests, and usual ones. Parts are exchanged. Add others.",
+            *_listed("EXAMPLES", [_example(data, kind) for data in examples[:MAX_EXAMPLES]]),
+            "",
+            "# Fragments of them, and strings of the code.",
+            *_listed("TOKENS", list(tokens[:_MAX_TOKENS])),
+            "",
+            "",
+            *_document(kind),
+            "",
+            "",
+            "def generate(source):",
+            '    """Draw the arguments, by name."""',
+            "    return {",
+            *(
+                f'        "{argument.name}": {_drawn(argument, kind)},'
+                for argument in call.all_arguments
+            ),
+            "    }",
+            "",
+            "",
+            "def target(arguments):",
+            '    """Make the call."""',
+            *_options(call),
+            *_body(call, {name: f'arguments["{name}"]' for name in names}, kind),
+            "",
+        ]
+    )
+
+
+def edits_text(kind: str, examples: Sequence[bytes], tokens: Sequence[str]) -> str:
+    """Return a harness whose ``generate`` exchanges parts of examples."""
+    return "\n".join(
+        [
+            '"""A generator of inputs, written by fuzztui init. Change it: the better it knows the',
+            f"format, the deeper the fuzzer gets. Draws: source.{_DRAWS}, ...",
+            '"""',
+            "",
+            "import re",
+            "",
+            "# Valid inputs: of the project's tests, and usual ones. Add others.",
+            *_listed("EXAMPLES", [_example(data, kind) for data in examples[:MAX_EXAMPLES]]),
+            "",
+            "# Fragments of them, and strings of the code.",
+            *_listed("TOKENS", list(tokens[:_MAX_TOKENS])),
+            "",
+            "",
+            *_document(kind),
+            "",
+            "",
+            "def generate(source):",
+            '    """Draw an input: one to three examples, with parts exchanged."""',
+            "    many = source.more(1, 3, continues=0.1)",
+            f"    return {_empty(kind)}.join(document(source) for _ in many)",
+            "",
+        ]
+    )
+
+
+def _local(call: Call) -> str:
+    """Return the name of the function or class in the harness."""
+    return f"the_{call.name}" if call.name in _OWN else call.name
+
+
+def _imports(call: Call, lines: Sequence[str], *, drawn: bool = False) -> list[str]:
+    standard = [*lines, *(["import io"] if any(a.in_file for a in call.all_arguments) else [])]
+    local = _local(call)
+    own = {f"from {call.module} import {call.name}{f' as {local}' * (local != call.name)}"}
+    if drawn:
+        own |= {line for argument in call.all_arguments for line in argument.imports}
+    return [*sorted(standard), *([""] if standard else []), *sorted(own)]
+
+
+def _options(call: Call) -> list[str]:
+    if not call.options:
+        return []
+    shown = f"    # Not used: {', '.join(call.options)}"
+    return [" ".join(shown.split("\n"))[:_WIDE]]
+
+
+def _body(call: Call, values: dict[str, str], kind: str) -> list[str]:
+    def given(arguments: Sequence[Argument]) -> str:
+        words = []
+        for argument in arguments:
+            value = values[argument.name]
+            if argument.in_file:
+                plain = BYTES if _kind_of(argument, kind) == BYTES else TEXT
+                value = f"io.{'BytesIO' if plain == BYTES else 'StringIO'}({value})"
+            words.append(f"{argument.name}={value}" if argument.by_name else value)
+        return ", ".join(words)
+
+    if not call.method:
+        return [f"    return {_local(call)}({given(call.arguments)})"]
+    name = _local(call)
+    made = name if call.on_class else f"{name}({given(call.constructor)})"
+    # A new object for each input: what it remembers has no influence on the next one.
+    return [f"    return {made}.{call.method}({given(call.arguments)})"]
+
+
+def _kind_of(argument: Argument, kind: str) -> str:
+    return kind if argument.takes == EITHER else argument.takes
+
+
+def _drawn(argument: Argument, kind: str) -> str:
+    if not argument.takes:
+        return argument.draw
+    wanted = _kind_of(argument, kind)
+    if wanted == kind:
+        return "document(source)"
+    if wanted == BYTES:
+        return 'document(source).encode("utf-8", "surrogatepass")'
+    return 'document(source).decode("utf-8", "replace")'
+
+
+def _document(kind: str) -> list[str]:
+    """Return a function that exchanges, removes and adds parts of an example."""
+    token = "source.choose(TOKENS)"
+    if kind == BYTES:
+        token += '.encode("utf-8", "surrogatepass")'
+    prefix = "b" if kind == BYTES else ""
+    return [
+        "def document(source):",
+        '    """Draw an example in which some parts are exchanged, removed or added."""',
+        f'    parts = re.findall({prefix}r"(?s)\\w+|\\s+|.", source.choose(EXAMPLES))',
+        "    for _ in source.more(1, 8, continues=0.5):",
+        "        at = source.below(len(parts) + 1)",
+        f"        parts[at : at + source.below(3)] = [{token}] * source.below(2)",
+        f"    return {prefix}''.join(parts)".replace("''", '""'),
+    ]
+
+
+def _empty(kind: str) -> str:
+    return 'b""' if kind == BYTES else '""'
+
+
+def _example(data: bytes, kind: str) -> bytes | str:
+    return data if kind == BYTES else data.decode("utf-8", "replace")
+
+
+def _listed(name: str, values: Sequence[object]) -> list[str]:
+    return [f"{name} = [", *(f"    {value!r}," for value in values), "]"]
