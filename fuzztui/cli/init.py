@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.text import listed
+from fuzztui.base.text import listed, several
 from fuzztui.campaign import CampaignError
 from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli.asking import Asking
@@ -21,6 +21,7 @@ from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.scaffold.arguments import EITHER
 from fuzztui.scaffold.files import CampaignDraft, relative
+from fuzztui.scaffold.inputs import plain_tests
 from fuzztui.scaffold.interpreters import ProjectPython, project_pythons
 from fuzztui.scaffold.native import (
     NativeTarget,
@@ -102,6 +103,8 @@ def _look(folder: Path, given: Path | None, asking: Asking) -> Project:
     project = Project(folder, python, files, python_targets(files), natives)
     if modules:
         asking.tell(f"  modules: {listed(sorted(modules))}")
+    if count := plain_tests(files):
+        asking.tell(f"  {several(count, 'test')} without @given: their texts are tried as inputs")
     return project
 
 
@@ -135,11 +138,11 @@ def _draft(
     fixed = bool(options.function or options.program)
     while True:
         target = _target(project, options, asking, left)
-        if isinstance(target, NativeTarget):
-            draft, accepts = native_draft(project, target, options, asking), True
-        else:
-            draft, accepts = python_draft(project, target, file, asking)
         try:
+            if isinstance(target, NativeTarget):
+                draft, accepts = native_draft(project, target, options, asking), True
+            else:
+                draft, accepts = python_draft(project, target, file, asking)
             with Waiting() as waiting:
                 checked(draft, file, waiting)
         except Unfit as e:
@@ -184,9 +187,10 @@ def _target(
     targets = project.targets
     if not targets and not asking.asks:
         raise CliError(
-            f"{project.folder}: found nothing to fuzz: no function of one text or bytes, no @given "
-            "test, no program that AFL++ has instrumented, no Makefile or such; name a target: "
-            "--function MODULE:NAME, or --command './prog @@'",
+            f"{project.folder}: found nothing to fuzz: no function or method that reads text or "
+            "bytes, no @given test, no program that AFL++ has instrumented, no Makefile or such; "
+            "name a target: --function MODULE:NAME, or --command './prog @@'"
+            f"{_about_tests(project)}",
             USAGE,
         )
     if not asking.asks:
@@ -197,6 +201,8 @@ def _target(
         asking.tell(f"  {number:>2}  {_line(target)}")
     if len(targets) > len(shown):
         asking.tell(f"      and {len(targets) - len(shown)} more: name one")
+    if not shown and (about := _about_tests(project)):
+        asking.tell(about.removeprefix("; "))
     choice = " a number," if shown else ""
     question = f"Type{choice} MODULE:FUNCTION, or a command such as './prog @@'"
     while True:
@@ -208,6 +214,17 @@ def _target(
         if answer and not answer.isdecimal():
             return NativeTarget(answer, answer)
         asking.tell(f"  1 to {len(shown)}, please" if shown else "  a name, please")
+
+
+def _about_tests(project: Project) -> str:
+    """Return what becomes of tests without Hypothesis, as text for users; "": there are none."""
+    count = plain_tests(project.files)
+    if not count:
+        return ""
+    return (
+        f"; the {several(count, 'test')} without @given cannot be fuzzed: their texts become seeds "
+        "of the function that you name, or draw them with @given (docs/hypothesis.md)"
+    )
 
 
 def _line(target: PythonTarget | NativeTarget) -> str:

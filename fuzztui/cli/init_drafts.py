@@ -62,7 +62,10 @@ class Project:
 def python_draft(
     project: Project, target: PythonTarget, file: Path, asking: Asking
 ) -> tuple[CampaignDraft, bool]:
-    """Try a target; return its draft, and whether it accepted any input (True without a trial)."""
+    """Try a target; return its draft, and whether it accepted any input (True without a trial).
+
+    Raises CampaignError, SupervisorError if a harness cannot make the call.
+    """
     own = project.python.origin == "fuzztui's own"
     base = file.parent
     python = "" if own else relative(project.python.path, base)
@@ -87,6 +90,8 @@ def python_draft(
         )
     except (CampaignError, SupervisorError) as e:
         line.clear()
+        if target.call is not None:
+            raise
         asking.tell(f"  it cannot be run: {e}")
         return draft, True  # the check finds the reason, and names the key
     finally:

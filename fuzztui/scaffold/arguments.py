@@ -58,6 +58,9 @@ _HINTS: Final = tuple(
 )  # fmt: skip
 """Patterns of names without a better hint, and how a value is drawn."""
 
+_PATHS: Final = re.compile(r"path|file|(^|_)(dir|directory|folder)")
+"""Names of parameters that name a file: nothing is drawn for them, because it might be opened."""
+
 _MAX_LITERALS: Final = 12
 _MAX_LITERAL: Final = 200
 
@@ -81,6 +84,13 @@ _SERIES: Final = {
 _MAPS: Final = {"dict", "Dict", "Mapping", "MutableMapping"}
 
 
+Imports = frozenset[tuple[str, str]]
+"""Modules, and names in them."""
+
+Drawing = tuple[str, Imports]
+"""An expression that draws a value from ``source``, and what it needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """A required argument: the input, or a value that is drawn."""
@@ -90,8 +100,8 @@ class Argument:
     """TEXT, BYTES or EITHER: the input; "": drawn."""
     draw: str = ""
     """The expression that draws it from ``source``."""
-    imports: frozenset[str] = frozenset()
-    """Lines that ``draw`` needs."""
+    imports: Imports = frozenset()
+    """Modules with the names in them that ``draw`` needs."""
     in_file: bool = False
     """Whether the input is passed as an open file."""
     by_name: bool = False
@@ -154,6 +164,8 @@ def argument_of(
             if takes == EITHER and names & {"str", "bytes"}:
                 takes = TEXT if "str" in names else BYTES
             return Argument(name, takes, in_file=True, by_name=by_name, is_annotated=True)
+        if _PATHS.search(plain):
+            return Argument(name, draw='"input"', by_name=by_name) if "str" in names else None
         if takes := _content(annotation):
             hint = _hinted(plain) if takes != BYTES and plain not in NAMES else ""
             if not hint:
@@ -170,6 +182,8 @@ def argument_of(
         return Argument(name, NAMES[plain], by_name=by_name)
     if plain in _FILES:
         return Argument(name, EITHER, in_file=True, by_name=by_name)
+    if _PATHS.search(plain):
+        return Argument(name, draw='"input"', by_name=by_name)
     draw = _hinted(plain)
     if not draw and not literals:
         return None
@@ -229,11 +243,9 @@ def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def drawing(
-    file: PythonFile, annotation: ast.expr, known: Known, depth: int = 0
-) -> tuple[str, frozenset[str]] | None:
+def drawing(file: PythonFile, annotation: ast.expr, known: Known, depth: int = 0) -> Drawing | None:
     """Return an expression that draws a value of a type, and its imports; None: not known."""
-    nothing: frozenset[str] = frozenset()
+    nothing: Imports = frozenset()
     if depth > 4:
         return None
     members = _members(annotation)
@@ -253,8 +265,7 @@ def drawing(
     if name in _SIMPLE:
         call = _SIMPLE[name]
         made = re.match(r"gen_\w+", call)
-        line = f"from fuzztui.generators import {made[0]}" if made else ""
-        return call, frozenset(filter(None, (line,)))
+        return call, frozenset({("fuzztui.generators", made[0])} if made else ())
     if name in _SERIES or name in _MAPS:
         if name in _MAPS:
             return f"{{{_WORD}: {_WORD} for _ in source.more(0, 3)}}", nothing
@@ -267,7 +278,7 @@ def drawing(
 
 def _of_subscript(
     file: PythonFile, annotation: ast.Subscript, known: Known, depth: int
-) -> tuple[str, frozenset[str]] | None:
+) -> Drawing | None:
     of = _name(annotation.value)
     inner = annotation.slice
     parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
@@ -287,7 +298,7 @@ def _of_subscript(
     found = [one for one in drawn if one is not None]
     if len(found) < len(drawn):
         return None
-    needed = frozenset[str]().union(*(imports for _, imports in found))
+    needed = Imports().union(*(imports for _, imports in found))
     draws = [draw for draw, _ in found]
     if fixed:
         return f"({', '.join(draws)},)", needed
@@ -297,16 +308,16 @@ def _of_subscript(
     return _SERIES[of].format(f"{draws[0]} for _ in source.more(0, 5)"), needed
 
 
-def _of_class(found: FoundClass) -> tuple[str, frozenset[str]] | None:
+def _of_class(found: FoundClass) -> Drawing | None:
     """Return how an object of the project is drawn: a member of an enum, or by Hypothesis."""
     name = found.node.name
-    own = f"from {found.file.module} import {name}"
+    own = found.file.module, name
     bases = {_name(base) for base in found.node.bases}
     if bases & {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}:
         return f"source.choose(list({name}))", frozenset((own,))
     return (
         f"from_type({name})(source)",
-        frozenset((own, "from fuzztui.generators import from_type")),
+        frozenset((own, ("fuzztui.generators", "from_type"))),
     )
 
 

@@ -15,7 +15,7 @@ from fuzztui.scaffold.harness import edits_text
 from fuzztui.scaffold.trial import InputTrial
 
 _MIN_TOKENS: Final = 8
-_MIN_EXAMPLES: Final = 3
+MIN_EXAMPLES: Final = 3
 """Accepted inputs from which on parts of them are exchanged."""
 _MIN_BYTES: Final = 8
 """Size of an input in which text mutators find something to change."""
@@ -52,7 +52,7 @@ def better_inputs(
     kind = BYTES if draft.target.get("input") == BYTES else TEXT
     tried: list[tuple[int, CampaignDraft, str, str]] = []
     programs = [data for data in good if len(data) >= _MIN_BYTES and _is_text(data)]
-    changed = text_mutated(programs, count) if len(programs) >= _MIN_EXAMPLES else []
+    changed = text_mutated(programs, count) if len(programs) >= MIN_EXAMPLES else []
     if changed:
         as_text = replace(draft, kind="text")
         number = run(draft, changed).accepted_count * count // len(changed)
@@ -66,7 +66,7 @@ def better_inputs(
         tried.append((run(made, choices).accepted_count, made, name, question))
     shown = [f"{1 - number / count:.0%} rejected with {name}" for number, _, name, _ in tried]
     best = max(tried, key=lambda one: one[0], default=None)
-    if best is None or best[0] <= 2 * accepted:
+    if best is None or best[0] <= max(2 * accepted, count // 20):
         return BetterInputs(shown)
     return BetterInputs(shown, best[1], f"Most inputs are invalid. {best[3]}")
 
@@ -78,7 +78,7 @@ def _generators(kind: str, good: Sequence[bytes], tokens: Sequence[str]) -> list
     if len(tokens) >= _MIN_TOKENS:
         text = generator_of_tokens(tokens, as_bytes=kind == BYTES)
         found.append((text, f"a generator of {len(tokens)} tokens"))
-        if len(examples) >= _MIN_EXAMPLES:
+        if len(examples) >= MIN_EXAMPLES:
             text = edits_text(kind, examples, tokens)
             found.append((text, "a generator that exchanges tokens of accepted inputs"))
     return found

@@ -42,9 +42,15 @@ def harness_text(call: Call, kind: str) -> str:
     )
 
 
-def generator_text(call: Call, kind: str, examples: Sequence[bytes], tokens: Sequence[str]) -> str:
-    """Return a harness with ``generate(source)``, which draws the arguments, and ``target``."""
+def generator_text(
+    call: Call, kind: str, examples: Sequence[bytes], tokens: Sequence[str], *, probe: bool = False
+) -> str:
+    """Return a harness with ``generate(source)``, which draws the arguments, and ``target``.
+
+    ``probe``: the first choice is the number of an example, which is used as it is.
+    """
     names = [argument.name for argument in call.all_arguments]
+    text = "example" if probe else "document(source)"
     about = f'"""Draws arguments for {call.place}. Written by fuzztui init: change it.'
     return "\n".join(
         [
@@ -70,9 +76,10 @@ def generator_text(call: Call, kind: str, examples: Sequence[bytes], tokens: Seq
             "",
             "def generate(source):",
             '    """Draw the arguments, by name."""',
+            *(["    example = source.choose(EXAMPLES)"] if probe else []),
             "    return {",
             *(
-                f'        "{argument.name}": {_drawn(argument, kind)},'
+                f'        "{argument.name}": {_drawn(argument, kind, text)},'
                 for argument in call.all_arguments
             ),
             "    }",
@@ -124,10 +131,12 @@ def _local(call: Call) -> str:
 def _imports(call: Call, lines: Sequence[str], *, drawn: bool = False) -> list[str]:
     standard = [*lines, *(["import io"] if any(a.in_file for a in call.all_arguments) else [])]
     local = _local(call)
-    own = {f"from {call.module} import {call.name}{f' as {local}' * (local != call.name)}"}
-    if drawn:
-        own |= {line for argument in call.all_arguments for line in argument.imports}
-    return [*sorted(standard), *([""] if standard else []), *sorted(own)]
+    names = {call.module: {f"{call.name}{f' as {local}' * (local != call.name)}"}}
+    for argument in call.all_arguments if drawn else ():
+        for module, name in argument.imports:
+            names.setdefault(module, set()).add(name)
+    own = [f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names)]
+    return [*sorted(standard), *([""] if standard else []), *own]
 
 
 def _options(call: Call) -> list[str]:
@@ -160,15 +169,16 @@ def _kind_of(argument: Argument, kind: str) -> str:
     return kind if argument.takes == EITHER else argument.takes
 
 
-def _drawn(argument: Argument, kind: str) -> str:
+def _drawn(argument: Argument, kind: str, text: str) -> str:
+    """Return what draws an argument; ``text``: what draws a text."""
     if not argument.takes:
         return argument.draw
     wanted = _kind_of(argument, kind)
     if wanted == kind:
-        return "document(source)"
+        return text
     if wanted == BYTES:
-        return 'document(source).encode("utf-8", "surrogatepass")'
-    return 'document(source).decode("utf-8", "replace")'
+        return f'{text}.encode("utf-8", "surrogatepass")'
+    return f'{text}.decode("utf-8", "replace")'
 
 
 def _document(kind: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from fuzztui.scaffold.tree import PythonFile
@@ -31,22 +31,69 @@ _PIECE: Final = re.compile(r"\w+|\s+|[^\w\s]+")
 def seeds_in(files: Iterable[PythonFile], names: Collection[str]) -> list[bytes]:
     """Return literals that tests pass to functions: first those to a function of these names.
 
-    Then those to anything called parse, load, ..., then others. Not all are valid inputs.
+    Then those in tests that call such a function (parameters of ``parametrize``, variables), those
+    to anything called parse, load, ..., then others. Not all are valid inputs.
     """
-    tiers: tuple[dict[bytes, None], ...] = ({}, {}, {})
+    tiers: tuple[dict[bytes, None], ...] = ({}, {}, {}, {})
     for file in files:
         if not file.is_test:
             continue
         for node in ast.walk(file.tree):
-            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                called = str(getattr(node.func, "attr", getattr(node.func, "id", "")))
-                data = _bytes(node.args[0].value)
-                if data is None or not 0 < len(data) <= _MAX_SEED_BYTES:
-                    continue
-                tier = 0 if called in names else 1 if _READS.search(called.lower()) else 2
-                tiers[tier][data] = None
+            if isinstance(node, ast.Call):
+                called = _called(node)
+                tier = 0 if called in names else 2 if _READS.search(called.lower()) else 3
+                passed = [*node.args[:1], *(word.value for word in node.keywords)]
+                tiers[tier].update(_literals(passed[: 1 if tier else None]))
+        if _calls(file.tree, names):
+            tiers[1].update(_literals(_tables(file.tree)))
+            for test in ast.walk(file.tree):
+                if isinstance(test, ast.FunctionDef) and _calls(test, names):
+                    tiers[1].update(_literals(_tables(test)))
     ordered = [sorted(tier, key=lambda data: (len(data), data)) for tier in tiers]
     return list(dict.fromkeys(data for tier in ordered for data in tier))[:_MAX_SEEDS]
+
+
+def _called(node: ast.Call) -> str:
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
+
+
+def _calls(of: ast.Module | ast.FunctionDef, names: Collection[str]) -> bool:
+    return any(isinstance(node, ast.Call) and _called(node) in names for node in ast.walk(of))
+
+
+def _tables(of: ast.Module | ast.FunctionDef) -> Iterator[ast.expr]:
+    """Yield the values of variables, and of ``parametrize``: each constant in them."""
+    values = [node.value for node in of.body if isinstance(node, ast.Assign)]
+    if isinstance(of, ast.FunctionDef):
+        for decorator in of.decorator_list:
+            if isinstance(decorator, ast.Call) and _called(decorator) == "parametrize":
+                values += decorator.args[1:]  # the first one names the parameters
+                values += [word.value for word in decorator.keywords if word.arg == "argvalues"]
+    for value in values:
+        for node in ast.walk(value):
+            if isinstance(node, ast.Constant):
+                yield node
+
+
+def _literals(nodes: Iterable[ast.expr]) -> dict[bytes, None]:
+    found: dict[bytes, None] = {}
+    for node in nodes:
+        data = _bytes(node.value) if isinstance(node, ast.Constant) else None
+        if data is not None and 0 < len(data) <= _MAX_SEED_BYTES:
+            found[data] = None
+    return found
+
+
+def plain_tests(files: Iterable[PythonFile]) -> int:
+    """Count the tests without ``@given``."""
+    return sum(
+        isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test")
+        and "given" not in " ".join(map(ast.unparse, node.decorator_list))
+        for file in files
+        if file.is_test
+        for node in ast.walk(file.tree)
+    )
 
 
 def _bytes(value: object) -> bytes | None:

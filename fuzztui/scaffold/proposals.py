@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -13,11 +14,12 @@ from typing import Final
 from fuzztui.base.cpus import usable_cpus
 from fuzztui.base.files import temporary_directory
 from fuzztui.base.text import several
+from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED, Argument
-from fuzztui.scaffold.better import better_inputs
+from fuzztui.scaffold.better import MIN_EXAMPLES, better_inputs
 from fuzztui.scaffold.calls import Call
 from fuzztui.scaffold.files import CampaignDraft
-from fuzztui.scaffold.harness import generator_text, harness_text
+from fuzztui.scaffold.harness import MAX_EXAMPLES, generator_text, harness_text
 from fuzztui.scaffold.inputs import GENERIC, mutated, tokens
 from fuzztui.scaffold.python_targets import PythonTarget
 from fuzztui.scaffold.tree import PythonFile
@@ -90,7 +92,7 @@ def propose(
     tries = _Tries(file, (target.package,), progress)
     starts = list(dict.fromkeys([*seeds, *GENERIC]))
     if target.call is not None and not target.call.is_one_input:
-        return _drawn(target.call, draft, starts, tokens(files, target.package, starts), tries)
+        return _drawn(target.call, draft, starts, partial(tokens, files, target.package), tries)
     first, draft = _kind_of_input(target, draft, starts, tries)
     good = [data for data, ok in zip(starts, first.accepted, strict=True) if ok]
     chances = mutated(good or starts, CHANCES, random.Random(_SEED))
@@ -139,7 +141,10 @@ class _Tries:
         """Run the target; the harnesses are in a temporary directory for that."""
         with temporary_directory() as folder:
             text = draft.laid_out(Path(folder)).text()
-            return run_trial(self.file, text, inputs, self.packages, self.progress)
+            try:
+                return run_trial(self.file, text, inputs, self.packages, self.progress)
+            except NoAnswer as e:
+                raise NoAnswer(str(e).replace(f"{folder}/", "")) from None
 
 
 def _kind_of_input(
@@ -174,20 +179,31 @@ def _drawn(
     call: Call,
     draft: CampaignDraft,
     examples: Sequence[bytes],
-    pieces: Sequence[str],
+    pieces: Callable[[Sequence[bytes]], Sequence[str]],
     tries: _Tries,
 ) -> Proposal:
     """Try a harness that draws the arguments."""
     choices = [random.Random(n).randbytes(_CHOICES) for n in range(CHANCES)]
+    examples = examples[:MAX_EXAMPLES]
+
+    def variant(kind: str, text: str) -> CampaignDraft:
+        made = with_harness(draft.with_target(input=None), call, text)
+        return made.with_target(generator=f"{call.harness}:generate")
+
     tried = []
     for kind in call.kinds:
-        text = generator_text(call, kind, examples, pieces)
-        variant = with_harness(draft.with_target(input=None), call, text)
-        variant = variant.with_target(generator=f"{call.harness}:generate")
-        tried.append((tries.run(variant, choices), variant))
-    trial, draft = max(tried, key=lambda pair: pair[0].fits)
+        numbers = [bytes((n % len(examples),)) + choices[n] for n in range(2 * len(examples))]
+        text = generator_text(call, kind, examples, pieces(examples), probe=True)
+        probe = tries.run(variant(kind, text), numbers)
+        tried.append((probe, kind))
+    probe, kind = max(tried, key=lambda pair: pair[0].fits)
+    good = [e for n, e in enumerate(examples) if any(probe.accepted[n :: len(examples)])]
+    of = good if len(good) >= MIN_EXAMPLES else examples
+    draft = variant(kind, generator_text(call, kind, of, pieces(of)))
+    trial = tries.run(draft, choices)
     rejected = sum(trial.expected.values())
     shown = [
+        f"{len(good)} of {several(len(examples), 'text')} accepted with drawn arguments",
         f"{trial.accepted_count} of {CHANCES} drawn inputs accepted, {rejected} rejected"
         f"{_by(trial.expected)}",
         *_failures(trial),
@@ -195,7 +211,8 @@ def _drawn(
     misused = trial.failures["TypeError"] + trial.failures["AttributeError"]
     if misused > CHANCES // 2:
         shown.append(f"perhaps it wants other arguments: change generate() in {call.harness}")
-    return Proposal(_with_expected(draft, trial), shown, accepts=bool(trial.accepted_count))
+    both = trial.with_counts_of(probe)
+    return Proposal(_with_expected(draft, both), shown, accepts=bool(trial.accepted_count))
 
 
 def with_harness(draft: CampaignDraft, call: Call, text: str) -> CampaignDraft:

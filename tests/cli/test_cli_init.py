@@ -36,6 +36,7 @@ def picky(text: str):
         raise FormatError("words")
     return len(text)
 '''
+MADE = {HARNESS: "x = 1\n"}
 TESTS = "from brackets import parse\n\ndef test():\n    assert parse('[1, 2]')\n    parse('[3]')\n"
 
 
@@ -107,7 +108,9 @@ def test_an_interrupt_leaves_nothing(interrupted, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise interrupted
 
-    draft = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"a"], harness="x = 1\n")
+    draft = CampaignDraft(
+        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "x = 1\n"}
+    )
     file = tmp_path / "campaign.toml"
     for name in ("replace_bytes", "publish_text", "load"):
         with monkeypatch.context() as m:
@@ -119,7 +122,9 @@ def test_an_interrupt_leaves_nothing(interrupted, tmp_path, monkeypatch):
 
 def test_a_failure_keeps_files_that_existed(tmp_path, monkeypatch):
     (tmp_path / HARNESS).write_text("mine")
-    draft = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"a"], harness="x = 1\n")
+    draft = CampaignDraft(
+        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "x = 1\n"}
+    )
     monkeypatch.setattr(init_files, "load", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         init_files.write_draft(draft, tmp_path / "campaign.toml")
@@ -286,7 +291,7 @@ def test_a_check_leaves_no_files_behind(tmp_path, monkeypatch):
     (tmp_path / "m.py").write_text("def f(data: bytes): ...\n")
     monkeypatch.setattr(init_files, "ready", lambda *args: None)
     draft = CampaignDraft(
-        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harness="def generate(s): ..."
+        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "def generate(s): ..."}
     )
     init_files.checked(draft, tmp_path / "campaign.toml")
     assert made

@@ -2,7 +2,8 @@
 
 import pytest
 
-from fuzztui.scaffold.python_targets import BYTES, EITHER, TEXT, TYPED, python_targets
+from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED
+from fuzztui.scaffold.python_targets import python_targets
 from fuzztui.scaffold.tree import package_files, python_files, requested_packages, source_root
 
 
@@ -46,6 +47,7 @@ class Order:
         "pkg.core:parse",
         "pkg.core:parse_header",
         "pkg.core:Order.from_bytes",
+        "pkg.core:Order.parse",
         "pkg.core:describe",
         "pkg.core:helper",
     ]
@@ -83,7 +85,7 @@ def test_types_of_the_project_make_inputs(tmp_path):
     assert target.kind_of_input == "shop.orders:Order"
 
 
-@pytest.mark.parametrize("annotation", ["list[str]", "IO[str]", "Callable[[str], str]", "Mapping"])
+@pytest.mark.parametrize("annotation", ["list[str]", "Callable[[str], str]", "Mapping"])
 def test_what_no_text_or_bytes_is_is_left_out(annotation, tmp_path):
     assert found(project(tmp_path, mod=f"def parse(text: {annotation}): ...\n")) == {}
 

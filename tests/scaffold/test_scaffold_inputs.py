@@ -19,7 +19,7 @@ def file(module: str, text: str) -> PythonFile:
 def test_seeds_are_literals_of_tests_those_of_the_function_first():
     tests = file("", "mod.compile('a.b')\nparse(b'xyz')\nother('zzz')\ncompile(name)\nf('\\x00')\n")
     own = file("mod", "compile('not a test')\n")
-    assert seeds_in([own, tests], "compile") == [b"a.b", b"xyz", b"zzz"]
+    assert seeds_in([own, tests], ["compile"]) == [b"a.b", b"xyz", b"zzz"]
 
 
 def test_mutated_inputs_are_repeatable_and_different():
