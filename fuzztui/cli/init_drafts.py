@@ -15,7 +15,7 @@ from fuzztui.cli.asking import Asking
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.progress import Counter
 from fuzztui.scaffold.files import CampaignDraft, relative
-from fuzztui.scaffold.inputs import seeds_in
+from fuzztui.scaffold.inputs import data_files, seeds_in
 from fuzztui.scaffold.interpreters import ProjectPython
 from fuzztui.scaffold.native import NativeTarget, seed_folder, takes_file
 from fuzztui.scaffold.proposals import Proposal, draft_for, propose
@@ -76,7 +76,7 @@ def python_draft(
     if target.is_test or target.kind_of_input:
         return draft, True
     names = [target.name.rpartition(".")[2], *([target.call.name] if target.call else [])]
-    seeds = seeds_in(project.files, names)
+    seeds = [*seeds_in(project.files, names), *data_files(project.folder)]
     line = Counter()
     asking.tell(f"\nTrying {target.reference} in a child process:")
     try:

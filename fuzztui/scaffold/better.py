@@ -66,7 +66,7 @@ def better_inputs(
         tried.append((run(made, choices).accepted_count, made, name, question))
     shown = [f"{1 - number / count:.0%} rejected with {name}" for number, _, name, _ in tried]
     best = max(tried, key=lambda one: one[0], default=None)
-    if best is None or best[0] <= max(2 * accepted, count // 20):
+    if best is None or best[0] <= 2 * accepted:
         return BetterInputs(shown)
     return BetterInputs(shown, best[1], f"Most inputs are invalid. {best[3]}")
 

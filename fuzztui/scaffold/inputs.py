@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
+import os
 import random
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
-from fuzztui.scaffold.tree import PythonFile
+from fuzztui.base.files import read_if_regular
+from fuzztui.scaffold.tree import TEST_FOLDERS, PythonFile, is_source_folder
 
 _MAX_SEEDS: Final = 150
 """Literals that are tried; some are names and messages."""
-_MAX_SEED_BYTES: Final = 4096
+MAX_SEED_BYTES: Final = 4096
+_MAX_DATA: Final = 40
+"""Files that are tried."""
+_MAX_LOOKED: Final = 2000
+_NO_DATA: Final = frozenset((".py", ".pyc", ".pyi", ".so", ".cfg", ".ini"))
 _MAX_TOKENS: Final = 200
 _MAX_TOKEN: Final = 24
 
@@ -49,8 +56,43 @@ def seeds_in(files: Iterable[PythonFile], names: Collection[str]) -> list[bytes]
             for test in ast.walk(file.tree):
                 if isinstance(test, ast.FunctionDef) and _calls(test, names):
                     tiers[1].update(_literals(_tables(test)))
-    ordered = [sorted(tier, key=lambda data: (len(data), data)) for tier in tiers]
-    return list(dict.fromkeys(data for tier in ordered for data in tier))[:_MAX_SEEDS]
+    found: dict[bytes, None] = {}
+    for inputs in tiers:
+        fresh = [data for data in inputs if data not in found]
+        found.update(dict.fromkeys(spread(fresh, _MAX_SEEDS - len(found))))
+    return list(found)
+
+
+def spread(inputs: Iterable[bytes], most: int) -> list[bytes]:
+    """Return at most that many inputs of all sizes, the smallest first."""
+    ordered = sorted(inputs, key=lambda data: (len(data), data))
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[n * len(ordered) // most] for n in range(max(0, most))]
+
+
+def data_files(project: Path) -> list[bytes]:
+    """Return contents of small files in the folders of tests: perhaps inputs of the target.
+
+    As many of each kind of file as of others.
+    """
+    by_kind: dict[str, dict[bytes, None]] = {}
+    looked = 0
+    for folder, folders, names in os.walk(project):
+        here = Path(folder)
+        folders[:] = sorted(name for name in folders if is_source_folder(here, name))
+        if not TEST_FOLDERS & set(here.relative_to(project).parts):
+            continue
+        for name in sorted(names):
+            path = here / name
+            if path.suffix in _NO_DATA or name.startswith(".") or looked >= _MAX_LOOKED:
+                continue
+            looked += 1
+            data = read_if_regular(path, MAX_SEED_BYTES)
+            if data:
+                by_kind.setdefault(path.suffix, {})[data] = None
+    each = _MAX_DATA // max(1, len(by_kind))
+    return [data for contents in by_kind.values() for data in spread(contents, each)]
 
 
 def _called(node: ast.Call) -> str:
@@ -79,7 +121,7 @@ def _literals(nodes: Iterable[ast.expr]) -> dict[bytes, None]:
     found: dict[bytes, None] = {}
     for node in nodes:
         data = _bytes(node.value) if isinstance(node, ast.Constant) else None
-        if data is not None and 0 < len(data) <= _MAX_SEED_BYTES:
+        if data is not None and 0 < len(data) <= MAX_SEED_BYTES:
             found[data] = None
     return found
 

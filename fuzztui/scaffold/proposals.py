@@ -20,7 +20,7 @@ from fuzztui.scaffold.better import MIN_EXAMPLES, better_inputs
 from fuzztui.scaffold.calls import Call
 from fuzztui.scaffold.files import CampaignDraft
 from fuzztui.scaffold.harness import MAX_EXAMPLES, generator_text, harness_text
-from fuzztui.scaffold.inputs import GENERIC, mutated, tokens
+from fuzztui.scaffold.inputs import GENERIC, mutated, spread, tokens
 from fuzztui.scaffold.python_targets import PythonTarget
 from fuzztui.scaffold.tree import PythonFile
 from fuzztui.scaffold.trial import InputTrial, Progress, run_trial
@@ -34,6 +34,8 @@ _KEPT: Final = 40
 """Seeds that are written at most."""
 _CHOICES: Final = 400
 """Bytes of choices for a drawn input; the generator draws others after them."""
+_SLOW: Final = 30.0
+"""Inputs per second in a trial below which a message is shown."""
 _SEED: Final = 1
 
 
@@ -99,13 +101,13 @@ def propose(
     second = tries.run(draft, chances)
     both = first.with_counts_of(second)
     draft = _with_expected(draft, both)
-    draft = replace(draft, seeds=[data for data in good if data][:_KEPT])
+    draft = replace(draft, seeds=spread(filter(None, good), _KEPT))
     share = second.rejected_share
     tests = f", {len(seeds)} of them from the project's tests" if seeds else ""
     shown = [
         f"{len(good)} of {several(len(starts), 'input')}{tests}: accepted",
         f"{share:.0%} of {CHANCES} mutated inputs rejected{_by(second.expected)}",
-        *_failures(both),
+        *_remarks(both),
     ]
     proposal = Proposal(draft, shown, accepts=bool(both.accepted_count))
     if share < MOSTLY:
@@ -184,7 +186,7 @@ def _drawn(
 ) -> Proposal:
     """Try a harness that draws the arguments."""
     choices = [random.Random(n).randbytes(_CHOICES) for n in range(CHANCES)]
-    examples = examples[:MAX_EXAMPLES]
+    examples = spread(examples, MAX_EXAMPLES)
 
     def variant(kind: str, text: str) -> CampaignDraft:
         made = with_harness(draft.with_target(input=None), call, text)
@@ -206,7 +208,7 @@ def _drawn(
         f"{len(good)} of {several(len(examples), 'text')} accepted with drawn arguments",
         f"{trial.accepted_count} of {CHANCES} drawn inputs accepted, {rejected} rejected"
         f"{_by(trial.expected)}",
-        *_failures(trial),
+        *_remarks(trial),
     ]
     misused = trial.failures["TypeError"] + trial.failures["AttributeError"]
     if misused > CHANCES // 2:
@@ -234,10 +236,13 @@ def _with_expected(draft: CampaignDraft, trial: InputTrial) -> CampaignDraft:
     return draft
 
 
-def _failures(trial: InputTrial) -> list[str]:
+def _remarks(trial: InputTrial) -> list[str]:
     shown = []
     if trial.failures:
         shown.append(f"other exceptions, which will be findings: {_counts(trial.failures)}")
+    rate = trial.inputs / trial.seconds if trial.seconds else 0.0
+    if 0 < rate < _SLOW:
+        shown.append(f"slow: {rate:.0f} inputs per second")
     if trial.hung or trial.died:
         shown.append(f"{trial.hung} inputs hung, {trial.died} ended the process")
     return shown

@@ -54,7 +54,7 @@ _VERBS: Final = (
 )
 _HARMFUL: Final = re.compile(
     r"(^|_)(remove|rm|delete|del|unlink|write|save|dump|send|upload|download|post|put|exec|eval"
-    r"|system|run|spawn|kill|shell|install|connect|open|main|exit|rmtree|fetch|import|print)s?(_|$)"
+    r"|system|run|spawn|kill|shell|install|connect|open|main|exit|rmtree|fetch|import|print)s?(_|$)|_(error|warning)s?$"
 )
 """Names of functions that are not offered: running them on random inputs may do harm."""
 
@@ -65,6 +65,11 @@ _CONTAINERS: Final = frozenset(
         "Iterator",
         "Sequence",
         "Mapping",
+        "MutableMapping",
+        "MutableSequence",
+        "Collection",
+        "FrozenSet",
+        "frozenset",
         "list",
         "List",
         "dict",

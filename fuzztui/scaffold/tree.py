@@ -31,7 +31,7 @@ _SKIPPED: Final = frozenset(
         "benchmarks",
     }
 )
-_TESTS: Final = frozenset(("test", "tests", "testing"))
+TEST_FOLDERS: Final = frozenset(("test", "tests", "testing"))
 _NO_MODULES: Final = frozenset(
     {"setup", "conftest", "noxfile", "tasks", "fabfile", "fuzztui_harness"}
 )
@@ -76,7 +76,7 @@ def python_files(project: Path) -> Iterator[PythonFile]:
     root = source_root(project)
     for path in _walk(project):
         relative = path.relative_to(project)
-        is_test = bool(_TESTS & set(relative.parts[:-1])) or _names_test(path.name)
+        is_test = bool(TEST_FOLDERS & set(relative.parts[:-1])) or _names_test(path.name)
         inside = root in path.parents
         if not is_test and (not inside or not _is_module(path, root)):
             continue
@@ -101,7 +101,7 @@ def package_files(packages: Path, name: str) -> Iterator[PythonFile]:
     paths = [single] if single.is_file() else list(_walk(packages / name))
     for path in paths:
         relative = path.relative_to(packages)
-        if _TESTS & set(relative.parts) or not _is_module(path, packages):
+        if TEST_FOLDERS & set(relative.parts) or not _is_module(path, packages):
             continue
         if (tree := parsed(path)) is not None:
             yield PythonFile(path, str(path), _module(relative), tree, path.name == "__init__.py")
@@ -128,20 +128,23 @@ def _walk(top: Path) -> Iterator[Path]:
     found = 0
     for folder, folders, files in os.walk(top):
         here = Path(folder)
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in _SKIPPED
-            and not name.endswith(".egg-info")
-            and not (here / name / "pyvenv.cfg").exists()
-        )
+        folders[:] = sorted(name for name in folders if is_source_folder(here, name))
         for name in sorted(files):
             if name.endswith(".py"):
                 yield here / name
                 found += 1
                 if found >= _MAX_FILES:
                     return
+
+
+def is_source_folder(parent: Path, name: str) -> bool:
+    """Whether a folder may have files of the project itself: not built, generated or installed."""
+    return not (
+        name.startswith(".")
+        or name in _SKIPPED
+        or name.endswith(".egg-info")
+        or (parent / name / "pyvenv.cfg").exists()
+    )
 
 
 def _names_test(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -35,6 +36,8 @@ class InputTrial:
     """How often each other exception was raised."""
     hung: int = 0
     died: int = 0
+    seconds: float = 0.0
+    """From the first answer to the last one."""
 
     @property
     def accepted_count(self) -> int:
@@ -55,6 +58,7 @@ class InputTrial:
             self.failures + other.failures,
             self.hung + other.hung,
             self.died + other.died,
+            self.seconds + other.seconds,
         )
 
     @property
@@ -87,11 +91,13 @@ def run_trial(
         request = Path(folder) / "request.json"
         request.write_text(json.dumps({"inputs": paths}))
         with closing(ask(campaign, ["--record", str(request)], limit_s=_LIMIT_S)) as answers:
-            done = 0
+            done, began = 0, 0.0
             for answer in answers:
                 number, result = _recorded(answer)
                 if 0 <= number < len(inputs):
                     done += 1
+                    began = began or time.monotonic()
+                    trial.seconds = time.monotonic() - began
                     _count(trial, number, result, own)
                     progress(done, len(inputs))
     if not done:
