@@ -66,6 +66,8 @@ def init(options: argparse.Namespace) -> int:
             f"-o {options.output}: give the name of a .toml file, which is written to {folder}",
             USAGE,
         )
+    if not options.print and not os.access(folder, os.W_OK | os.X_OK):
+        raise CliError(f"{folder}: cannot be written to; --print shows the campaign file", USAGE)
     project = _look(folder, options.python, asking)
     draft = _draft(project, file, options, asking)
     if options.print:

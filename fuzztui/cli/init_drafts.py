@@ -20,7 +20,7 @@ from fuzztui.scaffold.interpreters import ProjectPython
 from fuzztui.scaffold.native import NativeTarget, seed_folder, takes_file
 from fuzztui.scaffold.proposals import Proposal, draft_for, propose
 from fuzztui.scaffold.python_targets import PythonTarget
-from fuzztui.scaffold.tree import PythonFile, source_root
+from fuzztui.scaffold.tree import PythonFile, package_of, source_root
 
 _SAMPLES: Final = (
     b"",
@@ -73,6 +73,8 @@ def python_draft(
     path = [] if root == "." else [root]
     path += ["."] if path and target.is_test else []  # tests are not below src
     draft = draft_for(target, target.package or project.name, python, path)
+    if target.package:
+        draft = draft.with_target(include=[package_of(project.files, target.module)])
     if target.is_test or target.kind_of_input:
         return draft, True
     names = [target.name.rpartition(".")[2], *([target.call.name] if target.call else [])]

@@ -59,6 +59,10 @@ def write_draft(draft: CampaignDraft, file: Path) -> None:
             publish_text(file.parent / name, text)
         publish_text(file, draft.text())
         load(file)
+    if draft.seeds:  # those of an earlier fuzztui init, which had more
+        for path in folder.iterdir():
+            if path.name.isdecimal() and int(path.name) >= len(draft.seeds):
+                path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

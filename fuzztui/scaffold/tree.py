@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -68,7 +68,10 @@ class PythonFile:
 def source_root(project: Path) -> Path:
     """Return the directory from which the project's modules are imported."""
     source = project / "src"
-    return source if any(source.glob("*/__init__.py")) or any(source.glob("*.py")) else project
+    if (source / "__init__.py").is_file():
+        return project
+    patterns = ("*.py", "*/__init__.py", "*/*/__init__.py")  # the last: in a namespace
+    return source if any(any(source.glob(pattern)) for pattern in patterns) else project
 
 
 def python_files(project: Path) -> Iterator[PythonFile]:
@@ -159,13 +162,22 @@ def _is_module(path: Path, root: Path) -> bool:
         return False
     if parts[-1] in ("__main__", "conftest"):
         return False
-    # Scripts in a folder that is no package cannot be imported by a dotted name.
-    return len(parts) == 1 or (root / parts[0] / "__init__.py").is_file()
+    # In a namespace only the inner folder is a package. Scripts are in a folder that is none.
+    folders = (root / parts[0], path.parent)
+    return len(parts) == 1 or any((folder / "__init__.py").is_file() for folder in folders)
 
 
 def _module(relative: Path) -> str:
     parts = relative.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def package_of(files: Iterable[PythonFile], module: str) -> str:
+    """Return the package of a module: the top-level one, or the first one in a namespace."""
+    packages = {file.module for file in files if file.is_package}
+    parts = module.split(".")
+    names = [".".join(parts[: n + 1]) for n in range(len(parts))]
+    return next((name for name in names if name in packages), parts[0])
 
 
 def imports_of(tree: ast.Module) -> set[str]:

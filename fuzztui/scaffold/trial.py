@@ -100,6 +100,8 @@ def run_trial(
                     trial.seconds = time.monotonic() - began
                     _count(trial, number, result, own)
                     progress(done, len(inputs))
+                if done == len(inputs):
+                    break  # a thread of the target may keep the process from ending
     if not done:
         raise NoAnswer("no input was run")
     return trial
