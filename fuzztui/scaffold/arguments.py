@@ -84,8 +84,8 @@ _SERIES: Final = {
 _MAPS: Final = {"dict", "Dict", "Mapping", "MutableMapping"}
 
 
-Imports = frozenset[tuple[str, str]]
-"""Modules, and names in them."""
+Imports = frozenset[tuple[str, str, str]]
+"""Modules, names in them, and lines that follow the imports ("": none)."""
 
 Drawing = tuple[str, Imports]
 """An expression that draws a value from ``source``, and what it needs."""
@@ -101,7 +101,7 @@ class Argument:
     draw: str = ""
     """The expression that draws it from ``source``."""
     imports: Imports = frozenset()
-    """Modules with the names in them that ``draw`` needs."""
+    """What ``draw`` needs."""
     in_file: bool = False
     """Whether the input is passed as an open file."""
     by_name: bool = False
@@ -265,7 +265,7 @@ def drawing(file: PythonFile, annotation: ast.expr, known: Known, depth: int = 0
     if name in _SIMPLE:
         call = _SIMPLE[name]
         made = re.match(r"gen_\w+", call)
-        return call, frozenset({("fuzztui.generators", made[0])} if made else ())
+        return call, frozenset({("fuzztui.generators", made[0], "")} if made else ())
     if name in _SERIES or name in _MAPS:
         if name in _MAPS:
             return f"{{{_WORD}: {_WORD} for _ in source.more(0, 3)}}", nothing
@@ -310,15 +310,15 @@ def _of_subscript(
 
 def _of_class(found: FoundClass) -> Drawing | None:
     """Return how an object of the project is drawn: a member of an enum, or by Hypothesis."""
-    name = found.node.name
-    own = found.file.module, name
+    name, module = found.node.name, found.file.module
     bases = {_name(base) for base in found.node.bases}
     if bases & {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}:
-        return f"source.choose(list({name}))", frozenset((own,))
-    return (
-        f"from_type({name})(source)",
-        frozenset((own, ("fuzztui.generators", "from_type"))),
-    )
+        return f"source.choose(list({name}))", frozenset(((module, name, ""),))
+    # Made once: without Hypothesis the harness cannot be imported, and the message says so.
+    makes = f"gen_{name.lower()}"
+    of_hypothesis = ("fuzztui.generators", "from_type", "")
+    line = f"{makes} = from_type({name})"
+    return f"{makes}(source)", frozenset((of_hypothesis, (module, name, line)))
 
 
 def _hinted(name: str) -> str:

@@ -132,11 +132,14 @@ def _imports(call: Call, lines: Sequence[str], *, drawn: bool = False) -> list[s
     standard = [*lines, *(["import io"] if any(a.in_file for a in call.all_arguments) else [])]
     local = _local(call)
     names = {call.module: {f"{call.name}{f' as {local}' * (local != call.name)}"}}
+    lines_after: set[str] = set()
     for argument in call.all_arguments if drawn else ():
-        for module, name in argument.imports:
+        for module, name, line in argument.imports:
             names.setdefault(module, set()).add(name)
+            lines_after.update(filter(None, (line,)))
     own = [f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names)]
-    return [*sorted(standard), *([""] if standard else []), *own]
+    after = ["", *sorted(lines_after)] if lines_after else []
+    return [*sorted(standard), *([""] if standard else []), *own, *after]
 
 
 def _options(call: Call) -> list[str]:

@@ -48,6 +48,8 @@ def seeds_in(files: Iterable[PythonFile], names: Collection[str]) -> list[bytes]
         for node in ast.walk(file.tree):
             if isinstance(node, ast.Call):
                 called = _called(node)
+                if called == "parametrize":
+                    continue  # its first argument names parameters
                 tier = 0 if called in names else 2 if _READS.search(called.lower()) else 3
                 passed = [*node.args[:1], *(word.value for word in node.keywords)]
                 tiers[tier].update(_literals(passed[: 1 if tier else None]))
@@ -88,8 +90,8 @@ def data_files(project: Path) -> list[bytes]:
             if path.suffix in _NO_DATA or name.startswith(".") or looked >= _MAX_LOOKED:
                 continue
             looked += 1
-            data = read_if_regular(path, MAX_SEED_BYTES)
-            if data:
+            data = read_if_regular(path, MAX_SEED_BYTES + 1)
+            if data and len(data) <= MAX_SEED_BYTES:
                 by_kind.setdefault(path.suffix, {})[data] = None
     each = _MAX_DATA // max(1, len(by_kind))
     return [data for contents in by_kind.values() for data in spread(contents, each)]
