@@ -117,7 +117,7 @@ class FoundClass:
     node: ast.ClassDef
 
 
-class Known:
+class ProjectFacts:
     """What the project tells about arguments: its classes, and the literals that tests pass."""
 
     def __init__(self, files: Sequence[PythonFile]) -> None:
@@ -146,7 +146,7 @@ class Known:
 def argument_of(
     file: PythonFile,
     parameter: ast.arg,
-    known: Known,
+    facts: ProjectFacts,
     literals: Sequence[object],
     *,
     by_name: bool = False,
@@ -171,7 +171,7 @@ def argument_of(
             if not hint:
                 return Argument(name, takes, by_name=by_name, is_annotated=True)
             return Argument(name, draw=_with_literals(hint, literals), by_name=by_name)
-        drawn = drawing(file, annotation, known)
+        drawn = drawing(file, annotation, facts)
         if drawn is None:
             return None
         draw, imports = drawn
@@ -243,14 +243,16 @@ def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def drawing(file: PythonFile, annotation: ast.expr, known: Known, depth: int = 0) -> Drawing | None:
+def drawing(
+    file: PythonFile, annotation: ast.expr, facts: ProjectFacts, depth: int = 0
+) -> Drawing | None:
     """Return an expression that draws a value of a type, and its imports; None: not known."""
     nothing: Imports = frozenset()
     if depth > 4:
         return None
     members = _members(annotation)
     if len(members) > 1:
-        drawn = [one for m in members if (one := drawing(file, m, known, depth + 1))]
+        drawn = [one for m in members if (one := drawing(file, m, facts, depth + 1))]
         if not drawn:
             return None
         lazy = ", ".join(f"lambda: {draw}" for draw, _ in drawn)
@@ -271,13 +273,13 @@ def drawing(file: PythonFile, annotation: ast.expr, known: Known, depth: int = 0
             return f"{{{_WORD}: {_WORD} for _ in source.more(0, 3)}}", nothing
         return _SERIES[name].format(f"{_WORD} for _ in source.more(0, 5)"), nothing
     if isinstance(annotation, ast.Subscript):
-        return _of_subscript(file, annotation, known, depth)
-    found = known.named(file, name) if name else None
+        return _of_subscript(file, annotation, facts, depth)
+    found = facts.named(file, name) if name else None
     return None if found is None else _of_class(found)
 
 
 def _of_subscript(
-    file: PythonFile, annotation: ast.Subscript, known: Known, depth: int
+    file: PythonFile, annotation: ast.Subscript, facts: ProjectFacts, depth: int
 ) -> Drawing | None:
     of = _name(annotation.value)
     inner = annotation.slice
@@ -288,13 +290,13 @@ def _of_subscript(
         except ValueError:
             return None
     if of in ("Annotated", "Final", "Required"):
-        return drawing(file, parts[0], known, depth + 1)
+        return drawing(file, parts[0], facts, depth + 1)
     if of not in _SERIES and of not in _MAPS:
         return None
     fixed = of in ("tuple", "Tuple")
     if fixed and len(parts) == 2 and getattr(parts[1], "value", None) is Ellipsis:
         parts, fixed = parts[:1], False
-    drawn = [drawing(file, part, known, depth + 1) for part in parts]
+    drawn = [drawing(file, part, facts, depth + 1) for part in parts]
     found = [one for one in drawn if one is not None]
     if len(found) < len(drawn):
         return None

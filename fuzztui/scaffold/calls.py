@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, Argument, Known, argument_of, names_in
+from fuzztui.scaffold.arguments import (
+    BYTES,
+    EITHER,
+    TEXT,
+    Argument,
+    ProjectFacts,
+    argument_of,
+    names_in,
+)
 from fuzztui.scaffold.tree import PythonFile
 
 _ACTING: Final = re.compile(
@@ -30,7 +38,7 @@ _MAX_OPTIONS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HarnessCall:
     """How a harness calls a function or method."""
 
     module: str
@@ -77,27 +85,27 @@ def call_of(
     file: PythonFile,
     node: ast.FunctionDef,
     owner: ast.ClassDef | None,
-    known: Known,
-) -> Call | None:
+    facts: ProjectFacts,
+) -> HarnessCall | None:
     """Return how a function or method is called; None if an argument cannot be made."""
     kinds = {getattr(decorator, "id", "") for decorator in node.decorator_list}
     on_class = bool(kinds & {"staticmethod", "classmethod"})
     bound = owner is not None and "staticmethod" not in kinds
-    arguments = _required(file, node, known, node.name, bound=bound)
+    arguments = _required(file, node, facts, node.name, bound=bound)
     if arguments is None:
         return None
     constructor: tuple[Argument, ...] = ()
     if owner is not None and not on_class:
         if _ACTING.search(owner.name):
             return None
-        made = _constructor(file, owner, known)
+        made = _constructor(file, owner, facts)
         if made is None:
             return None
         constructor = made
         taken = {argument.name for argument in constructor}
         if taken & {argument.name for argument in arguments}:
             return None
-    call = Call(
+    call = HarnessCall(
         file.module,
         node.name if owner is None else owner.name,
         "" if owner is None else node.name,
@@ -112,7 +120,7 @@ def call_of(
 def _required(
     file: PythonFile,
     node: ast.FunctionDef,
-    known: Known,
+    facts: ProjectFacts,
     called: str,
     *,
     bound: bool,
@@ -126,10 +134,10 @@ def _required(
     made = []
     for place, (parameter, by_name) in enumerate(needed):
         passed = [
-            *(() if by_name else known.literals.get((called, place), ())),
-            *known.literals.get((called, parameter.arg), ()),
+            *(() if by_name else facts.literals.get((called, place), ())),
+            *facts.literals.get((called, parameter.arg), ()),
         ]
-        argument = argument_of(file, parameter, known, passed, by_name=by_name)
+        argument = argument_of(file, parameter, facts, passed, by_name=by_name)
         if argument is None:
             return None
         made.append(argument)
@@ -151,7 +159,7 @@ def _options(arguments: ast.arguments) -> list[str]:
 
 
 def _constructor(
-    file: PythonFile, node: ast.ClassDef, known: Known, depth: int = 0
+    file: PythonFile, node: ast.ClassDef, facts: ProjectFacts, depth: int = 0
 ) -> tuple[Argument, ...] | None:
     """Return the required arguments of a class; None if it cannot be made of such."""
     if depth > _MAX_DEPTH or (node.name.startswith("_") and not depth):
@@ -162,22 +170,22 @@ def _constructor(
     methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
     for name in ("__init__", "__new__"):
         if name in methods:
-            return _required(file, methods[name], known, node.name, bound=True)
+            return _required(file, methods[name], facts, node.name, bound=True)
     decorators = {
         getattr(of, "attr", getattr(of, "id", "?"))
         for decorator in node.decorator_list
         for of in (decorator.func if isinstance(decorator, ast.Call) else decorator,)
     }
     if decorators & {"dataclass", "define", "frozen", "attrs"}:
-        return _fields(file, node, known)
+        return _fields(file, node, facts)
     if decorators:
         return None
     for base in node.bases:
         of = base.value if isinstance(base, ast.Subscript) else base
         name = of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
-        found = known.named(file, name)
+        found = facts.named(file, name)
         if found is not None:
-            return _constructor(found.file, found.node, known, depth + 1)
+            return _constructor(found.file, found.node, facts, depth + 1)
         if name not in _BARE:
             return None
     return ()
@@ -192,15 +200,17 @@ def _is_abstract(node: ast.ClassDef) -> bool:
     )
 
 
-def _fields(file: PythonFile, node: ast.ClassDef, known: Known) -> tuple[Argument, ...] | None:
+def _fields(
+    file: PythonFile, node: ast.ClassDef, facts: ProjectFacts
+) -> tuple[Argument, ...] | None:
     made = []
     if any(getattr(base, "id", "") != "object" for base in node.bases):
         return None  # the fields of the base come first
     for place, line in enumerate(one for one in node.body if isinstance(one, ast.AnnAssign)):
         if line.value is None and isinstance(line.target, ast.Name):
             parameter = ast.arg(line.target.id, line.annotation)
-            passed: Sequence[object] = known.literals.get((node.name, place), ())
-            argument = argument_of(file, parameter, known, passed)
+            passed: Sequence[object] = facts.literals.get((node.name, place), ())
+            argument = argument_of(file, parameter, facts, passed)
             if argument is None:
                 return None
             made.append(argument)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, Argument
-from fuzztui.scaffold.calls import Call
+from fuzztui.scaffold.calls import HarnessCall
 
 MAX_EXAMPLES: Final = 40
 _MAX_TOKENS: Final = 100
@@ -18,7 +18,7 @@ _OWN: Final = frozenset(("target", "generate", "document", "re", "io", "EXAMPLES
 _DRAWS: Final = "choose, integer, boolean, real, text, bytes, more"
 
 
-def harness_text(call: Call, kind: str) -> str:
+def harness_text(call: HarnessCall, kind: str) -> str:
     """Return a harness with ``target(data)``; ``kind``: TEXT or BYTES, what ``data`` is."""
     (argument,) = call.all_arguments
     about = (
@@ -43,7 +43,12 @@ def harness_text(call: Call, kind: str) -> str:
 
 
 def generator_text(
-    call: Call, kind: str, examples: Sequence[bytes], tokens: Sequence[str], *, probe: bool = False
+    call: HarnessCall,
+    kind: str,
+    examples: Sequence[bytes],
+    tokens: Sequence[str],
+    *,
+    probe: bool = False,
 ) -> str:
     """Return a harness with ``generate(source)``, which draws the arguments, and ``target``.
 
@@ -123,12 +128,12 @@ def edits_text(kind: str, examples: Sequence[bytes], tokens: Sequence[str]) -> s
     )
 
 
-def _local(call: Call) -> str:
+def _local(call: HarnessCall) -> str:
     """Return the name of the function or class in the harness."""
     return f"the_{call.name}" if call.name in _OWN else call.name
 
 
-def _imports(call: Call, lines: Sequence[str], *, drawn: bool = False) -> list[str]:
+def _imports(call: HarnessCall, lines: Sequence[str], *, drawn: bool = False) -> list[str]:
     standard = [*lines, *(["import io"] if any(a.in_file for a in call.all_arguments) else [])]
     local = _local(call)
     names = {call.module: {f"{call.name}{f' as {local}' * (local != call.name)}"}}
@@ -142,14 +147,14 @@ def _imports(call: Call, lines: Sequence[str], *, drawn: bool = False) -> list[s
     return [*sorted(standard), *([""] if standard else []), *own, *after]
 
 
-def _options(call: Call) -> list[str]:
+def _options(call: HarnessCall) -> list[str]:
     if not call.options:
         return []
     shown = f"    # Not used: {', '.join(call.options)}"
     return [" ".join(shown.split("\n"))[:_WIDE]]
 
 
-def _body(call: Call, values: dict[str, str], kind: str) -> list[str]:
+def _body(call: HarnessCall, values: dict[str, str], kind: str) -> list[str]:
     def given(arguments: Sequence[Argument]) -> str:
         words = []
         for argument in arguments:

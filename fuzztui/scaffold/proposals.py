@@ -17,7 +17,7 @@ from fuzztui.base.text import several
 from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED, Argument
 from fuzztui.scaffold.better import MIN_EXAMPLES, better_inputs
-from fuzztui.scaffold.calls import Call
+from fuzztui.scaffold.calls import HarnessCall
 from fuzztui.scaffold.files import CampaignDraft
 from fuzztui.scaffold.harness import MAX_EXAMPLES, generator_text, harness_text
 from fuzztui.scaffold.inputs import GENERIC, mutated, spread, tokens
@@ -155,7 +155,7 @@ def _kind_of_input(
     """Try text, bytes, and open files, as far as the target leaves that open."""
     tried: list[tuple[InputTrial, CampaignDraft]] = []
 
-    def attempt(call: Call | None, kinds: Sequence[str]) -> None:
+    def attempt(call: HarnessCall | None, kinds: Sequence[str]) -> None:
         for kind in kinds:
             variant = draft.with_target(input=kind)
             if call is not None:
@@ -169,7 +169,7 @@ def _kind_of_input(
         if target.takes == EITHER and not any(trial.fits for trial, _ in tried):
             owner, _, name = target.name.rpartition(".")
             is_file = Argument("file", EITHER, in_file=True)
-            call = Call(
+            call = HarnessCall(
                 target.module, owner or name, name if owner else "", bool(owner), (), (is_file,)
             )
             if name and target.where:
@@ -178,7 +178,7 @@ def _kind_of_input(
 
 
 def _drawn(
-    call: Call,
+    call: HarnessCall,
     draft: CampaignDraft,
     examples: Sequence[bytes],
     pieces: Callable[[Sequence[bytes]], Sequence[str]],
@@ -217,7 +217,7 @@ def _drawn(
     return Proposal(_with_expected(draft, both), shown, accepts=bool(trial.accepted_count))
 
 
-def with_harness(draft: CampaignDraft, call: Call, text: str) -> CampaignDraft:
+def with_harness(draft: CampaignDraft, call: HarnessCall, text: str) -> CampaignDraft:
     """Return the draft whose function is that of a harness."""
     draft = draft.with_target(function=f"{call.harness}:target")
     return replace(

@@ -14,10 +14,10 @@ from fuzztui.scaffold.arguments import (
     NAMES,
     TEXT,
     TYPED,
-    Known,
+    ProjectFacts,
     names_in,
 )
-from fuzztui.scaffold.calls import Call, call_of
+from fuzztui.scaffold.calls import HarnessCall, call_of
 from fuzztui.scaffold.tree import PythonFile, imports_of
 
 
@@ -37,7 +37,7 @@ class PythonTarget:
     is_test: bool = False
     module: str = ""
     name: str = ""
-    call: Call | None = None
+    call: HarnessCall | None = None
     """How a harness makes the call; None: the function is called with the input."""
 
     @property
@@ -97,10 +97,10 @@ def python_targets(files: Iterable[PythonFile]) -> list[PythonTarget]:
     files = list(files)
     packages = {file.module.partition(".")[0] for file in files if file.module}
     public = _exports(files)
-    known = Known(files)
+    facts = ProjectFacts(files)
     found: dict[str, PythonTarget] = {}
     for file in files:
-        targets = _tests(file, packages) if file.is_test else _functions(file, known)
+        targets = _tests(file, packages) if file.is_test else _functions(file, facts)
         for target in targets:
             better = _by_public_name(target, public)
             earlier = found.get(better.reference)
@@ -143,27 +143,27 @@ def _private(module: str) -> int:
 # ------------------------------------------------------------------------- functions
 
 
-def _functions(file: PythonFile, known: Known) -> Iterator[PythonTarget]:
+def _functions(file: PythonFile, facts: ProjectFacts) -> Iterator[PythonTarget]:
     for node in file.tree.body:
         if isinstance(node, ast.FunctionDef):
-            yield from _function(file, node, None, known)
+            yield from _function(file, node, None, facts)
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef):
-                    yield from _function(file, method, node, known)
+                    yield from _function(file, method, node, facts)
 
 
 def _function(
     file: PythonFile,
     node: ast.FunctionDef,
     owner: ast.ClassDef | None,
-    known: Known,
+    facts: ProjectFacts,
 ) -> Iterator[PythonTarget]:
     decorators = _decorators(node)
     if node.name.startswith("_") or _HARMFUL.search(node.name) or decorators - _DECORATED:
         return
     score = next((points for verb, points in _VERBS if verb.match(node.name.lower())), 0)
-    found = _direct(file, node, owner, score) or _by_call(file, node, owner, known, score)
+    found = _direct(file, node, owner, score) or _by_call(file, node, owner, facts, score)
     if found is None:
         return
     name = f"{owner.name}.{node.name}" if owner else node.name
@@ -214,13 +214,13 @@ def _by_call(
     file: PythonFile,
     node: ast.FunctionDef,
     owner: ast.ClassDef | None,
-    known: Known,
+    facts: ProjectFacts,
     score: int,
 ) -> PythonTarget | None:
     """Return a function that a harness can call with arguments that it makes; else None."""
     if not score:
         return None
-    call = call_of(file, node, owner, known)
+    call = call_of(file, node, owner, facts)
     if call is None:
         return None
     drawn = sum(not argument.takes for argument in call.all_arguments)

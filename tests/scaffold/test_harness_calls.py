@@ -7,7 +7,7 @@ import pytest
 
 from fuzztui.engines.inputs.source import Source
 from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT
-from fuzztui.scaffold.calls import Call
+from fuzztui.scaffold.calls import HarnessCall
 from fuzztui.scaffold.harness import edits_text, generator_text, harness_text
 from fuzztui.scaffold.python_targets import python_targets
 from fuzztui.scaffold.tree import python_files
@@ -74,7 +74,7 @@ def test_it():
 
 
 @pytest.fixture(scope="module")
-def calls(tmp_path_factory) -> dict[str, Call]:
+def calls(tmp_path_factory) -> dict[str, HarnessCall]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "tests").mkdir()
     (folder / "mod.py").write_text(CODE)
@@ -196,5 +196,7 @@ def test_names_of_the_target_do_not_collide_with_those_of_the_harness(tmp_path, 
     from fuzztui.scaffold.arguments import Argument
 
     arguments = (Argument("x", TEXT), Argument("y", draw="source.boolean()"))
-    names = made(generator_text(Call("clash", "generate", arguments=arguments), TEXT, [b"a"], []))
+    names = made(
+        generator_text(HarnessCall("clash", "generate", arguments=arguments), TEXT, [b"a"], [])
+    )
     assert names["target"]({"x": "a", "y": True}) == ("a", True)
