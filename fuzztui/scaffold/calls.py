@@ -52,6 +52,8 @@ class HarnessCall:
     arguments: tuple[Argument, ...] = ()
     options: tuple[str, ...] = ()
     """Arguments with a default, ``strict=True``: a remark for users."""
+    consumes: bool = False
+    """Whether the result is an iterator, which the harness reads to its end."""
 
     @property
     def all_arguments(self) -> tuple[Argument, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, Argument
+from fuzztui.scaffold.arguments import BYTES, EITHER, Argument
 from fuzztui.scaffold.calls import HarnessCall
 
 MAX_EXAMPLES: Final = 40
@@ -160,17 +160,19 @@ def _body(call: HarnessCall, values: dict[str, str], kind: str) -> list[str]:
         for argument in arguments:
             value = values[argument.name]
             if argument.in_file:
-                plain = BYTES if _kind_of(argument, kind) == BYTES else TEXT
-                value = f"io.{'BytesIO' if plain == BYTES else 'StringIO'}({value})"
+                opened = "BytesIO" if _kind_of(argument, kind) == BYTES else "StringIO"
+                value = f"io.{opened}({value})"
             words.append(f"{argument.name}={value}" if argument.by_name else value)
-        return ", ".join(words)
+        line = ", ".join(words)
+        broken = "".join(f"\n        {word}," for word in words)
+        return line if len(line) < _WIDE - 40 else f"{broken}\n    "
 
-    if not call.method:
-        return [f"    return {_local(call)}({given(call.arguments)})"]
     name = _local(call)
-    made = name if call.on_class else f"{name}({given(call.constructor)})"
+    of = "made" if call.method and not call.on_class else name
+    called = f"{of}{'.' * bool(call.method)}{call.method}({given(call.arguments)})"
+    called = f"    return list({called})" if call.consumes else f"    return {called}"
     # A new object for each input: what it remembers has no influence on the next one.
-    return [f"    return {made}.{call.method}({given(call.arguments)})"]
+    return [*([f"    made = {name}({given(call.constructor)})"] if of == "made" else []), called]
 
 
 def _kind_of(argument: Argument, kind: str) -> str:

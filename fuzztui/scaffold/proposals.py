@@ -153,28 +153,39 @@ def _kind_of_input(
     target: PythonTarget, draft: CampaignDraft, starts: Sequence[bytes], tries: _Tries
 ) -> tuple[InputTrial, CampaignDraft]:
     """Try text, bytes, and open files, as far as the target leaves that open."""
-    tried: list[tuple[InputTrial, CampaignDraft]] = []
+    tried: list[tuple[InputTrial, CampaignDraft, HarnessCall | None, str]] = []
 
     def attempt(call: HarnessCall | None, kinds: Sequence[str]) -> None:
         for kind in kinds:
             variant = draft.with_target(input=kind)
             if call is not None:
                 variant = with_harness(variant, call, harness_text(call, kind))
-            tried.append((tries.run(variant, starts), variant))
+            tried.append((tries.run(variant, starts), variant, call, kind))
 
     if target.call is not None:
         attempt(target.call, target.call.kinds)
     else:
         attempt(None, [TEXT, BYTES] if target.takes == EITHER else [target.takes])
-        if target.takes == EITHER and not any(trial.fits for trial, _ in tried):
-            owner, _, name = target.name.rpartition(".")
-            is_file = Argument("file", EITHER, in_file=True)
-            call = HarnessCall(
-                target.module, owner or name, name if owner else "", bool(owner), (), (is_file,)
-            )
-            if name and target.where:
+        if target.takes == EITHER and not any(one[0].fits for one in tried):
+            call = _direct_call(target, Argument("file", EITHER, in_file=True))
+            if call is not None:
                 attempt(call, call.kinds)
-    return max(tried, key=lambda pair: pair[0].fits)
+    trial, variant, call, kind = max(tried, key=lambda one: one[0].fits)
+    if trial.is_lazy:
+        call = call or _direct_call(target, Argument("data", kind))
+        if call is not None:
+            attempt(replace(call, consumes=True), [kind])
+            trial, variant, _, _ = tried[-1]
+    return trial, variant
+
+
+def _direct_call(target: PythonTarget, argument: Argument) -> HarnessCall | None:
+    """Return how a harness calls a function of one argument; None if it is not in a module."""
+    module = target.reference.partition(":")[0]
+    owner, _, name = target.name.rpartition(".")
+    if not name or not target.where or not all(map(str.isidentifier, module.split("."))):
+        return None
+    return HarnessCall(module, owner or name, name if owner else "", bool(owner), (), (argument,))
 
 
 def _drawn(
@@ -185,6 +196,7 @@ def _drawn(
     tries: _Tries,
 ) -> Proposal:
     """Try a harness that draws the arguments."""
+    given = draft
     choices = [random.Random(n).randbytes(_CHOICES) for n in range(CHANCES)]
     examples = spread(examples, MAX_EXAMPLES)
 
@@ -199,6 +211,8 @@ def _drawn(
         probe = tries.run(variant(kind, text), numbers)
         tried.append((probe, kind))
     probe, kind = max(tried, key=lambda pair: pair[0].fits)
+    if probe.is_lazy and not call.consumes:
+        return _drawn(replace(call, consumes=True), given, examples, pieces, tries)
     good = [e for n, e in enumerate(examples) if any(probe.accepted[n :: len(examples)])]
     of = good if len(good) >= MIN_EXAMPLES else examples
     draft = variant(kind, generator_text(call, kind, of, pieces(of)))
@@ -219,11 +233,12 @@ def _drawn(
 
 def with_harness(draft: CampaignDraft, call: HarnessCall, text: str) -> CampaignDraft:
     """Return the draft whose function is that of a harness."""
+    verb = "reads to the end what is returned by" if call.consumes else "calls"
     draft = draft.with_target(function=f"{call.harness}:target")
     return replace(
         draft,
         harnesses={**draft.harnesses, call.harness: text},
-        notes={**draft.notes, "target.function": f"{call.harness} calls {call.place}"},
+        notes={**draft.notes, "target.function": f"{verb} {call.place}"},
     )
 
 
@@ -240,6 +255,8 @@ def _remarks(trial: InputTrial) -> list[str]:
     shown = []
     if trial.failures:
         shown.append(f"other exceptions, which will be findings: {_counts(trial.failures)}")
+    if trial.is_lazy:
+        shown.append("returns iterators, which nothing reads: write a harness that does")
     rate = trial.inputs / trial.seconds if trial.seconds else 0.0
     if 0 < rate < _SLOW:
         shown.append(f"slow: {rate:.0f} inputs per second")

@@ -52,6 +52,12 @@ _VERBS: Final = (
     (re.compile(r"(parse|decode|unpack|deseriali[sz]e|tokeni[sz]e|unquote|unescape)"), 30),
     (re.compile(r"(read|scan|validate|convert|normali[sz]e|split|match|is_valid|to_)"), 15),
 )
+_READS: Final = 30
+"""Points of a verb of parsers; a method without input of its own needs such a name."""
+
+_MAX_ARGUMENTS: Final = 6
+"""Required arguments of a call that a harness makes."""
+
 _HARMFUL: Final = re.compile(
     r"(^|_)(remove|rm|delete|del|unlink|write|save|dump|send|upload|download|post|put|exec|eval"
     r"|system|run|spawn|kill|shell|install|connect|open|main|exit|rmtree|fetch|import|print)s?(_|$)|_(error|warning)s?$"
@@ -224,6 +230,9 @@ def _by_call(
     if call is None:
         return None
     drawn = sum(not argument.takes for argument in call.all_arguments)
+    own = any(argument.takes for argument in call.arguments)
+    if len(call.all_arguments) > _MAX_ARGUMENTS or (not own and score < _READS):
+        return None
     certain = any(argument.is_annotated for argument in call.all_arguments)
     score += (12 if certain else 2) - 8 * drawn - 5 * bool(call.constructor)
     names = ", ".join(argument.name for argument in call.arguments)

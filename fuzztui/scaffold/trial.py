@@ -18,6 +18,15 @@ from fuzztui.inprocess.ask import NoAnswer, ask
 Progress = Callable[[int, int], None]
 """Called with how many inputs were run, and of how many."""
 
+_ITERATORS: Final = frozenset(
+    f'{{"class": "{name}"}}'
+    for name in (
+        "builtins.generator", "builtins.map", "builtins.filter", "builtins.zip",
+        "builtins.enumerate", "itertools.chain", "itertools.islice", "itertools.starmap",
+    )
+)  # fmt: skip
+"""How a result that is an iterator is described."""
+
 _LIMIT_S: Final = 60.0
 _REJECTS: Final = "ValueError"
 """The exception of the standard library by which functions reject input."""
@@ -34,6 +43,8 @@ class InputTrial:
     """How often inputs were rejected, by the exception's most general class of the package."""
     failures: Counter[str] = field(default_factory=Counter)
     """How often each other exception was raised."""
+    lazy: int = 0
+    """Accepted inputs for which an iterator was returned: perhaps nothing has happened yet."""
     hung: int = 0
     died: int = 0
     seconds: float = 0.0
@@ -43,6 +54,11 @@ class InputTrial:
     def accepted_count(self) -> int:
         """Inputs for which the target returned."""
         return sum(self.accepted)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether most results are iterators."""
+        return 2 * self.lazy > self.accepted_count > 0
 
     @property
     def rejected_share(self) -> float:
@@ -56,6 +72,7 @@ class InputTrial:
             self.accepted + other.accepted,
             self.expected + other.expected,
             self.failures + other.failures,
+            self.lazy + other.lazy,
             self.hung + other.hung,
             self.died + other.died,
             self.seconds + other.seconds,
@@ -118,6 +135,8 @@ def _count(trial: InputTrial, number: int, result: dict[str, Any], own: tuple[st
     match result.get("outcome"):
         case "success":
             trial.accepted[number] = True
+            value = result.get("value")
+            trial.lazy += isinstance(value, dict) and value.get("text") in _ITERATORS
         case "hung" | "timeout":
             trial.hung += 1
         case "died":

@@ -242,6 +242,34 @@ def test_a_harness_makes_the_call(name, harness, kind, shapes, capsys):
     assert harness in err
 
 
+YIELDS = """
+class WordError(Exception): ...
+
+def words(text):
+    for word in text.split(","):
+        if not word:
+            raise WordError
+        yield word
+
+def parse(text: str): return map(len, words(text))
+
+def parse_part(text: str, count: int):
+    for n, word in enumerate(words(text)):
+        if n < count:
+            yield word
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["parse", "parse_part"])
+def test_an_iterator_is_read_to_its_end(name, project, capsys):
+    (project / "yields.py").write_text(YIELDS)
+    assert run(capsys, "--yes", "--function", f"yields:{name}")[0] == DONE
+    target = tomli.loads((project / "campaign.toml").read_text())["target"]
+    assert target["function"] == f"fuzz_{name}.py:target"
+    assert target["expected"] == ["yields.WordError"]  # raised when the result is read
+
+
 @pytest.mark.slow
 def test_without_questions_a_target_that_accepts_nothing_gives_way(shapes, capsys):
     code = "class Base:\n    def parse(self, data: bytes): raise NotImplementedError\n"
