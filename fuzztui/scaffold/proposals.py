@@ -110,6 +110,9 @@ def propose(
         *_remarks(both),
     ]
     proposal = Proposal(draft, shown, accepts=bool(both.accepted_count))
+    if second.is_misused:
+        remark = "perhaps it wants another argument, or a subclass: call it in a harness of yours"
+        return replace(proposal, shown=[*shown, remark])
     if share < MOSTLY:
         return proposal
     found = better_inputs(
@@ -224,8 +227,7 @@ def _drawn(
         f"{_by(trial.expected)}",
         *_remarks(trial),
     ]
-    misused = trial.failures["TypeError"] + trial.failures["AttributeError"]
-    if misused > CHANCES // 2:
+    if trial.is_misused:
         shown.append(f"perhaps it wants other arguments: change generate() in {call.harness}")
     both = trial.with_counts_of(probe)
     return Proposal(_with_expected(draft, both), shown, accepts=bool(trial.accepted_count))

@@ -27,6 +27,8 @@ _ITERATORS: Final = frozenset(
 )  # fmt: skip
 """How a result that is an iterator is described."""
 
+_MISUSE: Final = ("TypeError", "AttributeError", "NotImplementedError")
+
 _LIMIT_S: Final = 60.0
 _REJECTS: Final = "ValueError"
 """The exception of the standard library by which functions reject input."""
@@ -54,6 +56,11 @@ class InputTrial:
     def accepted_count(self) -> int:
         """Inputs for which the target returned."""
         return sum(self.accepted)
+
+    @property
+    def is_misused(self) -> bool:
+        """Whether most inputs raised what a call with wrong arguments raises."""
+        return 2 * sum(self.failures[name] for name in _MISUSE) > self.inputs
 
     @property
     def is_lazy(self) -> bool:
