@@ -21,6 +21,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzztui.engines", description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the instance")
     parser.add_argument("--repro", type=Path, metavar="FILE", help="run this input")
+    parser.add_argument(
+        "--save-example", action="store_true", help="with --repro: keep a failing input"
+    )
     parser.add_argument("--minimise", type=Path, metavar="FILE", help="minimise this input")
     parser.add_argument("--tries", type=int, default=100_000, help="with --minimise: maximum runs")
     parser.add_argument("--seconds", type=float, default=600.0, help="with --minimise: time limit")
@@ -63,7 +66,7 @@ def main() -> int:
         if args.repro is not None:
             from fuzztui.engines.process.repro import reproduce
 
-            return reproduce(spec, args.repro)
+            return reproduce(spec, args.repro, save=args.save_example)
         if not _is_campaign(args):
             return _mirror(apart(lambda: _answer(spec, args), args.parent))
         if args.ready is not None:

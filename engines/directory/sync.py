@@ -47,7 +47,7 @@ class Sync:
             self._due = time.monotonic() + _EVERY_S
         while self._waiting:
             peer, number, path = self._waiting.popleft()
-            # Read anew for each entry: the peer's worker may have died of it a second ago.
+            # Read again for each entry: the peer's worker may have died of it a second ago.
             unsafe = number in self._unsafe(peer)
             data = None if unsafe else read_if_regular(path, self._limit)
             if data is not None:

@@ -205,7 +205,7 @@ class RecordingInput(GeneratedInput):
 
     @classmethod
     def of(cls, form: GeneratedInput) -> RecordingInput:
-        """The same form with a record. Missing choices are zeros, and reported to nobody."""
+        """The same form with a record. Missing choices are zeros and are not reported."""
         return cls(form._generator, form._limit, bytes, None, form._magic)
 
     def _plain(self, data: bytes) -> Source:

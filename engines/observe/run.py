@@ -95,13 +95,13 @@ class _Runner:
 
     def run(self, progress: Any) -> None:
         """Run all inputs; fewer if too many are lost or the total time is used up."""
-        self._until, told = time.monotonic() + _PATIENCE_S, time.monotonic()
+        self._until, reported = time.monotonic() + _PATIENCE_S, time.monotonic()
 
         def answer(message: dict[str, Any]) -> bool:
-            nonlocal told
+            nonlocal reported
             self._note(message)
-            if self._goes_on() and time.monotonic() >= told + _EVERY_S:
-                told = time.monotonic()
+            if self._goes_on() and time.monotonic() >= reported + _EVERY_S:
+                reported = time.monotonic()
                 progress(f"observing types: {self.done} of {several(len(self.inputs), 'input')}")
             return self._goes_on()
 

@@ -127,7 +127,7 @@ def _load(spec: Spec, tell: Tell) -> None:
         for file in spec.engine.dictionary:
             read_dictionary(Path(file))
         loaded = load(
-            replace(spec, target=replace(spec.target, timeout_wall=1.0)),  # nobody waits longer
+            replace(spec, target=replace(spec.target, timeout_wall=1.0)),  # users wait no longer
             folder=spec.dir / ".scratch",
             table=EdgeTable(None),
             draw=rng.randbytes,

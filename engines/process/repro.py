@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import json
 import os
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from resource import getrlimit
 from typing import Final
@@ -30,14 +32,20 @@ from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.process.apart import apart
+from fuzztui.engines.strategies.given import Pending
+from fuzztui.engines.suite.examples import NotSaved, save_example
 
 _WELL: Final = "well"
 _FAILS: Final = "fails"
+_SAVED: Final = "saved"
 _CANNOT_START: Final = "refused"
 
 
-def reproduce(spec: Spec, file: Path) -> int:
+def reproduce(spec: Spec, file: Path, *, save: bool = False) -> int:
     """Run the input in ``file`` and print its outcome. Returns 1 if the input fails, else 0.
+
+    ``save``: hand a failing input to Hypothesis, see :mod:`fuzztui.engines.suite.examples`, print
+    why that is impossible as ``{"saved": REASON}``, an empty reason if it is done, and return 0.
 
     The target runs in a child. This process prints the outcome, because the target may forbid its
     own process to write files, or the child may be stopped or killed.
@@ -55,7 +63,10 @@ def reproduce(spec: Spec, file: Path) -> int:
     def work() -> int:
         pipe.enter_child()
         try:
-            status, text = _run(spec, data)
+            failing: list[object] = []
+            status, text = _run(spec, data, failing)
+            if save:
+                pipe.send(_SAVED, _saved(failing, spec.target.examples))
         except CannotStart as e:
             pipe.send(_CANNOT_START, str(e))
             return CANNOT_START
@@ -74,6 +85,9 @@ def reproduce(spec: Spec, file: Path) -> int:
         pipe.close()
     if _CANNOT_START in outcome:
         raise CannotStart(outcome[_CANNOT_START])
+    if save:
+        print(json.dumps({"saved": outcome.get(_SAVED, how_it_ended(status))}), flush=True)
+        return 0
     for word in (_WELL, _FAILS):
         if word in outcome:
             print(outcome[word].rstrip("\n"), flush=True)
@@ -83,8 +97,11 @@ def reproduce(spec: Spec, file: Path) -> int:
     return int(_FAILS in outcome) if outcome else status
 
 
-def _run(spec: Spec, data: bytes) -> tuple[int, str]:
-    """Load the target and run the input. Returns 1 if the input fails, else 0, and the outcome."""
+def _run(spec: Spec, data: bytes, failing: list[object]) -> tuple[int, str]:
+    """Load the target and run the input. Returns 1 if the input fails, else 0, and the outcome.
+
+    ``failing``: gets the target's argument if the input fails.
+    """
     limits = Limits()
     os.environ.update(spec.target.env)
     if spec.target.cwd:
@@ -92,7 +109,7 @@ def _run(spec: Spec, data: bytes) -> tuple[int, str]:
     target = load_target(spec.target, None)
     if (lost := limits.settle()) >= 0:
         raise lowered_on_import(spec, lost)
-    result = _result(spec, target, data)
+    result = _result(spec, target, data, failing)
     lost = limits.restore()
     with contextlib.suppress(OSError, ValueError):  # files forbidden, or the target closed it
         sys.stdout.flush()
@@ -101,7 +118,7 @@ def _run(spec: Spec, data: bytes) -> tuple[int, str]:
     return result
 
 
-def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
+def _result(spec: Spec, target: Target, data: bytes, failing: list[object]) -> tuple[int, str]:
     form = form_of(target, spec.engine, random.Random(0).randbytes)
     wall = spec.target.timeout_wall
     guard = Guard(spec.target.timeout_s, wall=wall)
@@ -110,6 +127,7 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
     faulthandler.dump_traceback_later(wall * spec.target.timeout_s + 10, exit=True)
     invalid: tuple[type[BaseException], ...] = (Rejected, *target.expected)
     when = UNMADE
+    argument: object = None
     try:
         guard.start()
         argument = form.build(data)
@@ -136,7 +154,10 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
     except BaseException as e:
         guard.stop()
         # The target may have caught the exception of the guard, and raised another one.
-        return _timed_out(guard, when) if guard.expired else _failed(e, when)
+        if guard.expired:
+            return _timed_out(guard, when)
+        failing.append(argument)
+        return _failed(e, when)
     finally:
         guard.disarm()
         faulthandler.cancel_dump_traceback_later()
@@ -144,6 +165,21 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
         return 0, visible(text)
     status, more = _contrasted(spec, target, form, first)
     return status, f"{visible(text)}\n{more}"
+
+
+def _saved(failing: Sequence[object], directory: str) -> str:
+    """Save a failing input for Hypothesis. Returns why that is impossible; empty: it is done."""
+    if not failing:
+        return "the input does not fail"
+    if not isinstance(pending := failing[0], Pending):
+        return "the input has no choices of a strategy"
+    try:
+        save_example(pending, directory)
+    except OSError as e:
+        return f"{directory}: {e.strerror or e}"
+    except Exception as e:  # Hypothesis, or a database of the project
+        return f"{pending.test.name}: {e if isinstance(e, NotSaved) else title_of(e)}"
+    return ""
 
 
 def _timed_out(guard: Guard, when: str) -> tuple[int, str]:

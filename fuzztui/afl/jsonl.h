@@ -1,6 +1,6 @@
 /* Files of JSON lines: reading what others append, appending what others read.
 
-   Whoever appends may die or run out of disk in the middle of a line, and the target runs
+   A process that appends may die or run out of disk in the middle of a line, and the target runs
    as the same user and may put anything in a file's place. */
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ typedef struct {
   size_t n;
 } text;
 
-typedef struct { /* a file that somebody appends lines to */
+typedef struct { /* a file to which other processes append lines */
   char *path;
   off_t at;
   int endless; /* inside a line that is too long to mean anything */

@@ -177,7 +177,7 @@ static void give_up(steering *s, const char *words) {
   pay(&s->events);
 }
 
-/* Nobody waits any more for an entry that has another command now. */
+/* An entry that has another command now is not waited for any more. */
 static void unpromote(steering *s, long entry, const char *words) {
   for (size_t i = s->n_turns; i-- > 0;)
     if (s->turns[i].entry == entry) {
@@ -363,7 +363,7 @@ static int accepts(steering *s, long entry) {
 
 /* --------------------------------------------------------- the custom mutator */
 
-static steering idle; /* obeys nobody */
+static steering idle; /* takes no commands */
 
 void *afl_custom_init(void *afl, unsigned seed) {
   (void)afl, (void)seed;

@@ -43,7 +43,7 @@
 #define LEAST 0.05
 #define VAIN 200
 #define ONE (1ULL << 53)   /* of probabilities */
-#define MAX_COUNTED (1ULL << 53) /* of a counter in a block that somebody left to us */
+#define MAX_COUNTED (1ULL << 53) /* of a counter in a block that another process has left */
 
 typedef struct {
   inbox control;
@@ -65,7 +65,7 @@ typedef struct {
   ft_host host;   /* what the pool knows of the entry */
   int known;      /* `host` is about the entry that is being fuzzed */
   int sha1_names; /* no names that tell of operators */
-  int alone;      /* nobody else makes inputs */
+  int alone;      /* no other mutator makes inputs */
 
   int stack[MAX_STEPS]; /* distinct arms that changed the input that was made last */
   int stacked;
@@ -128,7 +128,7 @@ static int set_mixture(mutator *m, mixture x) {
   return 1;
 }
 
-/* The same by somebody's wish. */
+/* The same, by a command. */
 static int wish_mixture(mutator *m, mixture x) {
   if (!set_mixture(m, x)) return 0;
   memcpy(m->block.wish, (double[]){x.havoc, x.text, x.splice}, sizeof m->block.wish);

@@ -13,7 +13,7 @@ CONNECT_S: Final = 10
 """Seconds for the connection alone."""
 
 _OPTIONS: Final = (
-    "BatchMode=yes",  # nobody is there to answer a question
+    "BatchMode=yes",  # no user is there to answer a question
     f"ConnectTimeout={CONNECT_S}",
     # Without them a cut is not noticed for a quarter of an hour.
     "ServerAliveInterval=5",

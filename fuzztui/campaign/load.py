@@ -57,6 +57,7 @@ from fuzztui.campaign.values import (
 from fuzztui.engines.kinds import UnknownKind, plugin_names
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
 
+_HOST_KEYS = frozenset(key.name for key in HOST)
 _TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "string"}
 """The kind by which a key is checked instead, if the files that it names may be gone."""
 
@@ -216,6 +217,9 @@ class _Loader:
             value = text  # a bare word is a string: --set campaign.budget=15s
         self.overridden[f"{table}.{key}"] = f"--set {override}"
         target = tables.setdefault(table, {})
+        address, dot, of_host = key.rpartition(".")
+        if table == HOSTS and dot and of_host in _HOST_KEYS and isinstance(target, dict):
+            target, key = target.setdefault(address, {}), of_host
         if isinstance(target, dict):
             target[key] = value
 

@@ -103,7 +103,7 @@ CAMPAIGN = (
         "group",
         "string",
         "A Unix group whose members may look at the run: `attach`, `status` (docs/hosts.md). "
-        "Default: nobody but its owner may.",
+        "Default: only its owner may.",
     ),
     Key(
         "group_may_steer",

@@ -125,6 +125,8 @@ class CiOutcome:
     """What the changes are since; empty: all code was mutated."""
     verdicts: str = ""
     """The verdicts file; relative to the repository if it is inside."""
+    shard: str = ""
+    """The part of the mutants that was judged, such as ``2/4``; empty: all."""
     changed: int = 0
     """The number of changed functions."""
     replayed: int = 0

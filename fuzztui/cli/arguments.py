@@ -45,13 +45,14 @@ def add_shard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shard",
         metavar="K/N",
-        type=_shard,
+        type=shard,
         help="only the K-th of N parts of the mutants, by their ids: fuzztui merge joins the N "
         "results",
     )
 
 
-def _shard(text: str) -> Shard:
+def shard(text: str) -> Shard:
+    """Parse ``K/N``. Raises :class:`argparse.ArgumentTypeError`."""
     try:
         return parse_shard(text)
     except ValueError as e:

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.atomic import publish_text, replace_bytes
+from fuzztui.base.bounds import LARGEST
 from fuzztui.base.files import files_in, read_regular, remove, temporary_directory
 from fuzztui.base.files import status as lstat
+from fuzztui.base.shards import Shard
 from fuzztui.base.text import brief, several
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import SupervisorError, prepare_run
@@ -134,7 +136,8 @@ class _Ci:
         root = (code.changes.root if code else tree()).resolve()
         since = code.changes.what if code else ""
         verdicts = named(Path(loaded.campaign.verdicts), root)
-        self.outcome = CiOutcome(loaded.campaign.name, root, since, verdicts)
+        self.shard: Shard | None = options.shard
+        self.outcome = CiOutcome(loaded.campaign.name, root, since, verdicts, str(self.shard or ""))
         self._kept_before = 0
         self._inputs: dict[str, str] = {}
         """The kept input by the key of a finding."""
@@ -249,6 +252,8 @@ class _Ci:
             return _Selected(set(), [in_scopes([])])
         mutants = found(self._campaign([])).mutants.values()
         chosen = [m for m in mutants if self.code.in_changed_code(m.path, m.line)]
+        if self.shard is not None:
+            chosen = [m for m in chosen if self.shard.has(m.id)]
         say(
             f"{several(len(chosen), 'mutant')} in {several(self.outcome.changed, 'function')} "
             f"changed since {self.code.changes.what}"
@@ -257,8 +262,11 @@ class _Ci:
 
     def _campaign(self, more: Iterable[str]) -> Campaign:
         """The campaign for mu2, in the work directory."""
-        overrides = [*self.options.overrides, *more]
+        overrides = [*self.options.overrides, *self._shard_of_mutants(), *more]
         return python_campaign(self.loaded.campaign.file, overrides)
+
+    def _shard_of_mutants(self) -> list[str]:
+        return [f"engine.shard={self.shard}"] if self.shard is not None else []
 
     def _fuzz(self, selected: _Selected) -> State:
         """Run a campaign for the budget, from the kept corpus. Raises :class:`CliError`."""
@@ -307,7 +315,9 @@ class _Ci:
             f"engine.seeds={_toml(seeds)}",
         ]
         if kind == "mu2":  # the score is computed afterwards, on the merged corpus
-            overrides += [*selected.overrides, "engine.exact=false"]
+            overrides += [*selected.overrides, *self._shard_of_mutants(), "engine.exact=false"]
+        if self.shard is not None:  # other random inputs than in the other jobs
+            overrides.append(f"campaign.seed={(campaign.seed + self.shard.number) % LARGEST}")
         try:
             return load(campaign.file, overrides, kind=kind if campaign.mutants else "")
         except CampaignError as e:
@@ -329,6 +339,8 @@ class _Ci:
             campaign, self._instance, folders, jobs=self.options.jobs, within_s=within
         )
         verdicts = self.mutant_verdicts
+        if self.shard is not None:
+            verdicts = {id_: v for id_, v in verdicts.items() if self.shard.has(id_)}
         if selected.ids is not None:
             verdicts = {id_: v for id_, v in verdicts.items() if id_ in selected.ids}
             result["mutants"] = [m for m in result["mutants"] if m.get("id") in selected.ids]

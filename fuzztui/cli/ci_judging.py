@@ -104,6 +104,7 @@ class CiJudge:
             self._gate("mutants", text, FAILED if is_gate else 0)
         new = len(outcome.new_survivors)
         where = "in changed code" if self._code else "in all code"
+        where += f", in shard {outcome.shard}" if outcome.shard else ""
         if baseline is not None:
             text = several(new, "new survivor") if new else "no new survivors"
             self._gate("survivors", f"{text} {where}", BELOW_THRESHOLD if new else 0)

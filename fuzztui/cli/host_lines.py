@@ -112,13 +112,13 @@ class HostNews:
     """What has happened to the hosts since the last look, for users that see no screen."""
 
     def __init__(self) -> None:
-        self._told: dict[str, str] = {}
+        self._printed: dict[str, str] = {}
 
     def changes(self, hosts: Iterable[Host]) -> list[str]:
         """Return a message for each host that is lost or given up now, or connected again."""
         out = []
         for h in hosts:
-            before = self._told.get(h.name, "")
+            before = self._printed.get(h.name, "")
             if h.state == before:
                 continue
             reason = f": {h.reason}" if h.reason else ""
@@ -127,7 +127,7 @@ class HostNews:
             elif h.state == CONNECTED and before == LOST:
                 out.append(f"{brief(h.name, 60)} is connected again")
             if h.state in (CONNECTED, *TROUBLE):
-                self._told[h.name] = h.state
+                self._printed[h.name] = h.state
         return out
 
 

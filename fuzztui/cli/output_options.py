@@ -14,6 +14,7 @@ from fuzztui.cli.arguments import (
     add_set,
     count,
     seconds,
+    shard,
 )
 from fuzztui.cli.mutant_options import add_gates
 from fuzztui.cli.since import add_changes
@@ -60,6 +61,13 @@ def add_ci(parser: argparse.ArgumentParser) -> Run:
     )
     add_gates(parser)
     add_jobs(parser, " of the score")
+    parser.add_argument(
+        "--shard",
+        metavar="K/N",
+        type=shard,
+        help="one of N jobs: fuzz with a seed of its own, and judge only the K-th of N parts of "
+        "the mutants; kept corpora are joined by copying, score.json by fuzztui merge",
+    )
     add_set(parser)
     return ci.ci
 

@@ -43,7 +43,7 @@ class MutantBackend(Protocol):
     def sources(self) -> list[tuple[str, str]]:
         """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""
 
-    async def prepare(self, told: ReportStep) -> None:
+    async def prepare(self, progress: ReportStep) -> None:
         """Prepare for building. Raises :class:`~fuzztui.campaign.rundir.SupervisorError`."""
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:

@@ -109,7 +109,7 @@ class Baseline:
 
     def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self.no_duplicates_because = ""
-        """Why equivalent and duplicate mutants are not told; "" if they are."""
+        """Why equivalent and duplicate mutants are not known; "" if they are."""
         self.seconds = 0.0
         """What it took to build."""
         self.original = ""

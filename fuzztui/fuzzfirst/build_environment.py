@@ -177,8 +177,8 @@ class BuildEnvironment:
     def _read(self) -> None:
         self.calls = read_calls(self.records)
         self._sources |= self._names(self.calls)
-        told = {"sources": sorted(self._sources), "stale": self._stale}
-        replace_text(self.tree.home / "sources.json", json.dumps(told))
+        sources = {"sources": sorted(self._sources), "stale": self._stale}
+        replace_text(self.tree.home / "sources.json", json.dumps(sources))
 
     def _compiled(self, name: str) -> bool:
         names = self._names(self.calls)

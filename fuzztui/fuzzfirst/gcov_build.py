@@ -219,10 +219,10 @@ def _do(argv: list[str], place: Path) -> bytes:
     return done.stdout
 
 
-def _files(told: Any, base: str, place: Path) -> Iterator[tuple[str, Any]]:
+def _files(report: Any, base: str, place: Path) -> Iterator[tuple[str, Any]]:
     """Yield gcov's files below ``base``, with their names relative to ``base``."""
-    where = told.get("current_working_directory", str(place))
-    for file in told["files"]:
+    where = report.get("current_working_directory", str(place))
+    for file in report["files"]:
         real = os.path.realpath(Path(where) / file["file"])
         if not real.startswith(base + os.sep):
             real = _copied_from(Path(real), Path(base))

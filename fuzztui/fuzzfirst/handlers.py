@@ -51,7 +51,7 @@ class _Handlers:
     def with_hints(self, handler: Handler) -> Handler:
         """Wrap a handler: add to its answer what the user might wait for in vain."""
 
-        async def told(command: Any, progress: Progress) -> str:
+        async def handle(command: Any, progress: Progress) -> str:
             message = await handler(command, progress)
             if self._state.stage != "mutants" and queue(self._state):
                 message += "; to fuzz mutants again, stop and resume the campaign"
@@ -59,7 +59,7 @@ class _Handlers:
                 message += "; mutants that are listed later are not included"
             return message
 
-        return told
+        return handle
 
     async def move(self, command: MoveMutants, progress: Progress) -> str:
         """Move mutants in the worklist."""

@@ -114,16 +114,16 @@ class MutantPhase:
 
     async def _prepare(self) -> None:
         if self._campaign.mutants["cluster"]:
-            self._told("asking the workers of the cluster")
+            self._report_step("asking the workers of the cluster")
             await asyncio.to_thread(refuse_unfit_workers, self._campaign, self._run_dir)
-        self._told("preparing the target's source for mutants")
-        await self._backend.prepare(self._told)
-        self._told("running the seeds on the target")
+        self._report_step("preparing the target's source for mutants")
+        await self._backend.prepare(self._report_step)
+        self._report_step("running the seeds on the target")
         await self._corpora.start(self._context.state)
-        self._told("making mutants")
+        self._report_step("making mutants")
         await self._supply.start(self._corpora.seeds)
 
-    def _told(self, message: str) -> None:
+    def _report_step(self, message: str) -> None:
         if self._context.state.state == "starting":  # else adopted fuzzers are running
             self._context.record(CampaignState("starting", message))
 

@@ -190,7 +190,7 @@ class PythonBackend:
             return PythonBatch(self._campaign, self._run_dir, label, edges)
         return self._batch(self.target(command), label)
 
-    async def prepare(self, told: Callable[[str], None]) -> None:
+    async def prepare(self, progress: Callable[[str], None]) -> None:
         """Find the modules, copy their packages, and check that the target imports the copy.
 
         Results of an earlier start of the run are used again. Raises :class:`SupervisorError` for
@@ -202,7 +202,7 @@ class PythonBackend:
                 state = read_json(self._work / "state.json")
                 asked = [list(source) for source in self._campaign.mutants["sources"]]
                 if state is None or state.get("asked") != asked:
-                    state = {**await self._begin(told), "asked": asked}
+                    state = {**await self._begin(progress), "asked": asked}
                     replace_text(self._work / "state.json", json.dumps(state))
             except OSError as e:
                 raise SupervisorError(
@@ -252,18 +252,18 @@ class PythonBackend:
 
     # ------------------------------------------------------------------------ the program
 
-    async def _begin(self, told: Callable[[str], None]) -> dict[str, Any]:
+    async def _begin(self, progress: Callable[[str], None]) -> dict[str, Any]:
         """Raises OSError, :class:`SupervisorError`."""
         await in_thread(functools.partial(shutil.rmtree, self._work, ignore_errors=True))
         self.tree.mkdir(mode=0o700, parents=True)
         found = await self._locate()
         for root, top in dict.fromkeys((row["root"], row["top"]) for row in found):
-            told(f"copying {visible(top)}, to mutate the copy")
+            progress(f"copying {visible(top)}, to mutate the copy")
             place = Path(root, top)
             await in_thread(functools.partial(copy_package, place, self.tree / top))
         codes: dict[str, str] = {}
         self._state = {"sources": found, "codes": codes}
-        told("importing the copy")
+        progress("importing the copy")
         began = time.monotonic()
         batch = self._batch(self.target([str(self.tree)]), _LABEL)
         files = await batch.load([row["module"] for row in found], LOAD_S)

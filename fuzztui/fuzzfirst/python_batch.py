@@ -60,8 +60,8 @@ class BatchReply:
             return stopped_text(self.outcome.stopped)
         if self.outcome.status is None:
             return f"the engine took more than {self.outcome.seconds:.0f} s"
-        told = [line for line in lines if line.strip() and not line.startswith("{")]
-        last = visible(told[-1])[:300] if told else "without any output"
+        printed = [line for line in lines if line.strip() and not line.startswith("{")]
+        last = visible(printed[-1])[:300] if printed else "without any output"
         return f"the engine ended with exit status {self.outcome.status}: {last}"
 
 

@@ -85,14 +85,14 @@ class Ranking:
         *lines, self._rest = (self._rest + data)[-_LONGEST_LINE:].split(b"\n")
         for line in lines:
             try:
-                told = loads(line)
+                answer = loads(line)
             except ValueError:
                 continue
-            if isinstance(told, dict):
-                self._hear(told)
+            if isinstance(answer, dict):
+                self._take_message(answer)
 
-    def _hear(self, told: Mapping[str, Any]) -> None:
-        match told:
+    def _take_message(self, answer: Mapping[str, Any]) -> None:
+        match answer:
             case {"ready": list(notes)}:
                 self.notes = [str(note) for note in notes]
                 self.ready.set()

@@ -129,11 +129,11 @@ class Showmap:
             fit = await staged
             if not fit:
                 return Pass([InputResult("unfit")] * len(files), "", True, False)
-            told = _Told(timeout, progress)
-            outcome = await self._execute(directory, timeout, told)
-            ends = told.ends[: len(fit)]
+            answers = _Answers(timeout, progress)
+            outcome = await self._execute(directory, timeout, answers)
+            ends = answers.ends[: len(fit)]
             killed = outcome.status is None or outcome.status < 0
-            if killed and len(ends) == told.begun:
+            if killed and len(ends) == answers.begun:
                 # The last input's result may be wrong, and its trace incomplete.
                 ends = ends[:-1]
             traces = await asyncio.to_thread(self._traces, directory / "out", len(ends))
@@ -143,10 +143,10 @@ class Showmap:
         }
         reached = len(files) if len(ends) == len(fit) else fit[len(ends)]
         verdicts = [done.get(at) or InputResult("unfit") for at in range(reached)]
-        trouble = "" if len(ends) == len(fit) else told.stopped or _reason(outcome)
-        return Pass(verdicts, trouble, told.begun > 0, bool(told.stopped))
+        trouble = "" if len(ends) == len(fit) else answers.stopped or _reason(outcome)
+        return Pass(verdicts, trouble, answers.begun > 0, bool(answers.stopped))
 
-    async def _execute(self, directory: Path, timeout: float, told: _Told) -> ProcessResult:
+    async def _execute(self, directory: Path, timeout: float, answers: _Answers) -> ProcessResult:
         subject = self.subject
         for part in ("out", "cwd"):
             (directory / part).mkdir()
@@ -168,8 +168,8 @@ class Showmap:
                 env=env,
                 stdout=True,
                 terminal=True,  # else afl-showmap buffers its output in blocks of 4 KiB
-                on_output=told.take,
-                meanwhile=told.watch,
+                on_output=answers.take,
+                meanwhile=answers.watch,
             )
         except OSError as e:
             raise SupervisorError(f"{e.filename or self._tool}: {e.strerror or e}") from None
@@ -200,7 +200,7 @@ def _tasks() -> int:
 
 
 @dataclass(slots=True)
-class _Told:
+class _Answers:
     """Reads what afl-showmap prints, and kills it if it stalls or the target is a fork bomb."""
 
     timeout: float

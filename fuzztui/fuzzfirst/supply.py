@@ -119,9 +119,9 @@ class MutantSupply:
 
     def _key(self) -> str:
         mutants = self._campaign.mutants
-        told = [self._campaign.seed, *(mutants[name] for name in _SHAPING)]
-        told += [mutants["shard"]] if mutants["shard"] else []
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        parts = [self._campaign.seed, *(mutants[name] for name in _SHAPING)]
+        parts += [mutants["shard"]] if mutants["shard"] else []
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
         backend, mutants = self._backend, self._campaign.mutants

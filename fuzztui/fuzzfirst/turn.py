@@ -110,7 +110,7 @@ class Turn:
 
         Ends if a user skips the mutant. Raises :class:`Unrunnable`.
         """
-        told = ""
+        reported = ""
         while True:
             try:
                 return await step()
@@ -121,8 +121,8 @@ class Turn:
             if self._mutant.state in UNWANTED:
                 self._record_progress("refused", f"given up: {message}")
                 return
-            if message != told:
-                told = message
+            if message != reported:
+                reported = message
                 self._context.record(Message("error", f"{self._slot}: {message}; trying again"))
             await asyncio.sleep(AGAIN_S)
 
@@ -259,7 +259,7 @@ class Turn:
 
     async def _run_lives(self, lives: Sequence[InstanceLife]) -> None:
         """Run instances until the turn is over; try again after errors such as a full disk."""
-        told = False
+        reported = False
         while True:
             ends = asyncio.ensure_future(self._end_in_time(lives))
             try:
@@ -267,8 +267,8 @@ class Turn:
                 await self._context.live(lives, self._run_dir, self._key)
                 return
             except OSError as e:  # a full disk
-                if not told:
-                    told = True
+                if not reported:
+                    reported = True
                     message = f"{self._slot}: {e.filename or self._run_dir.turn}: {e.strerror or e}"
                     self._context.record(Message("error", f"{message}; trying again"))
             finally:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import socket
@@ -24,6 +23,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
+from fuzztui.hosts.examples import HostExamples
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
@@ -62,12 +62,9 @@ DECIDE_S = 0.5
 SOCKET_S = 1.0
 LOOK_S = 3.0
 VERDICTS_S = 3.0
-LAST_FLUSH_S = 60.0
 LAST_MEMBER_S = 2.0
 STOP_S = 60.0
 """Seconds for which a stopped campaign waits for hosts that are not connected."""
-
-_logger = logging.getLogger(__name__)
 
 
 class Hub:
@@ -126,6 +123,11 @@ class Hub:
         )
         self._verdicts = VerdictsKeeper(
             verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
+        )
+        self._examples = (
+            HostExamples(campaign, run_dir, self.state, self._warn)
+            if HostExamples.wanted(campaign)
+            else None
         )
         self._first_events: list[Event] = []
         self.handlers: Mapping[str, Handler] = {
@@ -195,6 +197,8 @@ class Hub:
             tasks.repeat(self._sharing.run, SHARE_S)
         if self._notifier:
             tasks.repeat(self._notifier.run, VERDICTS_S)
+        if self._examples:
+            tasks.repeat(self._examples.run, VERDICTS_S)
         ready()
         ranked = await self._rank()
         self._linked = ranked
@@ -206,6 +210,8 @@ class Hub:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)
         await tasks.close()
+        if self._examples and not self._left:
+            await self._examples.finish()
         if self._notifier and self._end_reason:
             await self._notifier.finish(self._end_reason.state, self._end_reason.reason)
         await self._finish()
@@ -406,15 +412,11 @@ class Hub:
         self.router.close()
         if not self._left and self._end_reason is not None:
             self.record(CampaignEnded(self._end_reason.state, self._end_reason.reason))
-        patience = time.monotonic() + LAST_FLUSH_S
-        while not self.flush() and time.monotonic() < patience:
-            await asyncio.sleep(FLUSH_S)
+        await self._log.close_at_end(self._close_server)
+
+    async def _close_server(self) -> None:
         await asyncio.sleep(FLUSH_S)  # the last answers to clients
         await self._server.close()
-        try:
-            self._log.close()
-        except OSError as e:
-            _logger.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
 
 
 def _log_name(state: State) -> str:

@@ -1,4 +1,4 @@
-"""What somebody who looks at this host's run from another machine asks for, beside its log."""
+"""Requests of a user who looks at this host's run from another machine, beside its log."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.instances.launcher import Handler
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandAnswer
 from fuzztui.remote.server import Ticket
+from fuzztui.supervise.handling import HandlerTasks, combined
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import (
@@ -99,7 +99,7 @@ class HostRouter:
         self._context = context
         self._log = log
         self._sent: dict[str, _Sent] = {}
-        self._jobs: set[asyncio.Task[None]] = set()
+        self._handling = HandlerTasks(context.record, self._handled)
 
     def submit(
         self,
@@ -203,8 +203,7 @@ class HostRouter:
 
     def close(self) -> None:
         """Answer all commands that wait: the hub ends, hosts answer in their logs."""
-        for job in self._jobs:
-            job.cancel()
+        self._handling.close()
         for sent in self._sent.values():
             if not sent.done.done():
                 detail = "the hub ends; hosts that are connected again later execute the command"
@@ -221,11 +220,8 @@ class HostRouter:
         if not context.flush():
             self._reject(command_id, "the campaign log cannot be written (disk full?)")
             return done
-        if handler := context.handlers.get(command.name):
+        if self._handling.start(context.handlers, command_id, command):
             sent.waiting = {""}
-            job = asyncio.ensure_future(self._run_handler(command_id, command, handler))
-            self._jobs.add(job)
-            job.add_done_callback(self._jobs.discard)
             return done
         hosts = self._hosts_of(command)
         if problem := command.problem or (hosts if isinstance(hosts, str) else ""):
@@ -294,20 +290,13 @@ class HostRouter:
 
     # --------------------------------------------------------------- answering
 
-    async def _run_handler(self, command_id: str, command: Command, handler: Handler) -> None:
-        def progress(text: str, part: float) -> None:
-            self._context.record(CommandProgress(command_id, text, part))
-
-        try:
-            detail = await handler(command, progress)
-        except SupervisorError as e:
-            self._reject(command_id, str(e))
-        except Exception as e:
-            self._reject(command_id, f"internal error: {e!r}")
-            raise
+    def _handled(self, event: CommandApplied | CommandRejected) -> None:
+        self._context.record(event)
+        if isinstance(event, CommandApplied):
+            answer = CommandAnswer(APPLIED, event.detail)
         else:
-            self._context.record(CommandApplied(command_id, "", detail=detail))
-            self._answered(command_id, "", CommandAnswer(APPLIED, detail))
+            answer = CommandAnswer(REJECTED, event.reason)
+        self._answered(event.id, "", answer)
 
     def _reject(self, command_id: str, reason: str) -> None:
         self._context.record(CommandRejected(command_id, "", reason))
@@ -326,7 +315,7 @@ class HostRouter:
             return
         del self._sent[command_id]
         if not sent.done.done():
-            sent.done.set_result(_combined(sent.answers, sent.command))
+            sent.done.set_result(combined(sent.answers, sent.command, _details))
 
 
 def _over_there(command: Any, host: str) -> Command:
@@ -337,15 +326,10 @@ def _over_there(command: Any, host: str) -> Command:
     return named
 
 
-def _combined(answers: Sequence[CommandAnswer], command: Command) -> CommandAnswer:
-    """Return one answer for all hosts: applied if all have, or any if that is enough."""
-    if len(answers) == 1:
-        return answers[0]
+def _details(answers: Sequence[CommandAnswer]) -> str:
+    """The details of the hosts that have applied the command, else of all; equal ones once."""
     applied = [a for a in answers if a.result == APPLIED]
-    good = bool(applied) and (len(applied) == len(answers) or command.any_applies)
-    said = applied if good else [a for a in answers if a.result != APPLIED]
-    details = list(dict.fromkeys(a.detail for a in said if a.detail))
-    return CommandAnswer(APPLIED if good else REJECTED, "; ".join(details))
+    return "; ".join(dict.fromkeys(a.detail for a in applied or answers if a.detail))
 
 
 def _renamed(event: Any, command_id: str) -> Event:

@@ -246,6 +246,7 @@ class _Rewriting:
         target = frozen["target"]
         if self._place.address or self._place.python:
             target["python"] = self._place.python or "python3"
+        target.pop("examples", None)  # the hub saves them in the project
         cwd, paths = Path(target["cwd"]), [Path(path) for path in target.get("path", ())]
         harnesses = self._harnesses(frozen)
         roots = [root for root in (*paths, cwd) if self._is_needed(root)]
@@ -276,9 +277,10 @@ class _Rewriting:
         """Whether a directory of the path is shipped.
 
         That of the campaign file is in it by default: it may be a whole home, and is shipped only
-        if one of the campaign's modules is there.
+        if one of the campaign's modules or tests is there. Tests are named by their paths in the
+        project, whose settings and ``conftest.py`` pytest looks for.
         """
-        if not self._is_home(root):
+        if not self._is_home(root) or any(part.is_relative_to(root) for part in self._suite()):
             return True
         modules = [text.partition(":")[0] for text in self._callables(self._loaded.frozen)]
         modules += self._campaign.target.get("include", ())
@@ -288,6 +290,11 @@ class _Rewriting:
             for top in tops - {""}
             if "/" not in top
         )
+
+    def _suite(self) -> list[Path]:
+        """The files and directories of a suite."""
+        parts = self._campaign.target.get("suite") or ()
+        return [Path(part.partition(":")[0]) for part in parts if part.startswith("/")]
 
     def _source(self, text: str) -> str:
         """Rewrite ``FILE:LINES`` if it is an absolute path."""

@@ -75,11 +75,11 @@ def connected(
 
 def _wait_for_workers(client: Any, address: str, say: Say) -> None:
     until = time.monotonic() + WORKERS_S
-    told = False
+    reported = False
     while not client.nthreads():
-        if not told:
+        if not reported:
             say(f"waiting for the first worker of {address}")
-            told = True
+            reported = True
         if time.monotonic() >= until:
             raise ClusterError(
                 f"{address} has no workers; start some: fuzztui cluster worker {address}"

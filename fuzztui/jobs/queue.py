@@ -63,7 +63,7 @@ class JobQueue:
     def __init__(self, journal: Path, bag: str, ids: Sequence[str]) -> None:
         """Open a journal, or begin one. Raises :class:`QueueError` and OSError.
 
-        ``bag``: a digest of all that results depend on; the journal of another bag is begun anew.
+        ``bag``: a digest of all that results depend on; the journal of another bag is replaced.
         ``ids``: all jobs, in their usual order.
         """
         self.jobs = {id_: QueuedJob(id_) for id_ in ids}
@@ -212,7 +212,7 @@ class JobQueue:
             raise
 
     def _read(self, bag: str) -> int:
-        """Fold the journal; begin it anew if it is of another bag. Returns how many have ended."""
+        """Fold the journal; replace it if it is of another bag. Returns how many have ended."""
         first, end = {}, 0
         for n, raw in enumerate(self._file_lines()):
             end += len(raw)

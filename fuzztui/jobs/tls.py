@@ -1,7 +1,7 @@
 """Certificates of a cluster: ``fuzztui cluster init`` makes them, everything else checks them.
 
 The key of one certificate is enough to run programs on all machines of the cluster. The key of
-the authority is therefore never written: a directory can be made anew, but not extended.
+the authority is therefore never written: a directory can be made again, but not extended.
 """
 
 from __future__ import annotations

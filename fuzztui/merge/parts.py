@@ -48,8 +48,8 @@ class RunPart:
         """Equal for copies of one run."""
         if not self.state.started_wall:  # a damaged log
             return str(self.run.path.resolve())
-        told = [self.state.started_wall, self.state.seed, *(self.state.host, self.state.name)]
-        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+        identity = [self.state.started_wall, self.state.seed, *(self.state.host, self.state.name)]
+        return hashlib.sha256(repr(identity).encode()).hexdigest()[:16]
 
     def rows(self) -> list[dict[str, Any]]:
         """What the merged run says about it."""

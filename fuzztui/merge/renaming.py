@@ -47,8 +47,8 @@ class Renamer:
         """Return the event with all its names changed."""
         change: dict[str, Any] = {}
         if isinstance(event, Unknown):
-            if isinstance(told := event.data.get("instance"), str):
-                change["data"] = {**event.data, "instance": self.instance(told)}
+            if isinstance(name := event.data.get("instance"), str):
+                change["data"] = {**event.data, "instance": self.instance(name)}
             return replace(event, **change)
         known = {f.name for f in fields(event)}
         change |= {n: self.instance(getattr(event, n)) for n in ("instance", "sync") if n in known}

@@ -96,8 +96,8 @@ def shard_of(score: Score) -> MergedShards:
     """Which part of the program's mutants a score is about."""
     match score.get("shard"):
         case {"number": int(number), "of": int(of), "mutants": int(mutants), **more}:
-            told = more.get("numbers")
-            numbers = told if isinstance(told, list) else [number]
+            numbers_of = more.get("numbers")
+            numbers = numbers_of if isinstance(numbers_of, list) else [number]
             good = tuple(sorted({n for n in numbers if type(n) is int and 1 <= n <= of}))
             if good:
                 return MergedShards(of, good, mutants, str(score.get("program", "")))

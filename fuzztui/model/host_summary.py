@@ -31,7 +31,7 @@ TROUBLE: Final = (LOST, "failed")
 
 
 CLOCK_S: Final = 2.0
-"""Seconds by which the clock of a host must differ until users are told."""
+"""Seconds by which the clock of a host must differ until the difference is reported."""
 
 NO_HUB: Final = "no hub runs; the host continues without it"
 """Why no host is connected after the hub has ended."""

@@ -37,7 +37,7 @@ from fuzztui.wire.finding_kinds import kind_of
 
 
 def status_dict(state: State) -> dict[str, Any]:
-    """The object of ``fuzztui status --json``: JSON data. ``null`` is what nobody reports."""
+    """The object of ``fuzztui status --json``: JSON data. ``null``: not reported."""
     t, found, yields = totals(state), tallies(state), campaign_yields(state)
     return {
         "name": state.name,

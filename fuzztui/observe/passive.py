@@ -32,7 +32,7 @@ _MAX_SOURCE: Final = 300
 
 
 def make_passive(directory: Path, source: str) -> None:
-    """Make a passive instance, or say anew where its entries come from. Raises OSError."""
+    """Make a passive instance, or change where its entries come from. Raises OSError."""
     directory.mkdir(mode=0o700, exist_ok=True)
     if source_of(str(directory)) != source[:_MAX_SOURCE]:
         replace_text(directory / MARK, json.dumps({"from": source}) + "\n")

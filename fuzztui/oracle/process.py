@@ -12,7 +12,7 @@ from fuzztui.model.oracle import ORACLE
 from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.events import Event, Stats
 
-TELL_S = 2.0
+REPORT_S = 2.0
 """Minimum seconds between two reports of the backlog; an empty one is reported at once."""
 
 LAST_S = 1.0
@@ -31,7 +31,7 @@ class OracleProcess(HelperProcess):
             label=ORACLE,
             undone="oracle: entries are not judged",
         )
-        self._told = 0
+        self._reported = 0
         self._due = 0.0
         self._over = asyncio.Event()
 
@@ -65,6 +65,6 @@ class OracleProcess(HelperProcess):
 
     def _on_stats(self) -> None:
         left, now = self.left, time.monotonic()
-        if left != self._told and (now >= self._due or not left):
-            self._told, self._due = left, now + TELL_S
+        if left != self._reported and (now >= self._due or not left):
+            self._reported, self._due = left, now + REPORT_S
             self._record(Stats(ORACLE, pending=left))

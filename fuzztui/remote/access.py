@@ -45,7 +45,7 @@ def peer_of(sock: socket.socket) -> Peer:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may use a run besides its owner and root: by default nobody.
+    """Who may use a run besides its owner and root: by default no account.
 
     ``gid``: the group whose members may read; -1: none. ``group``: its name.
     """

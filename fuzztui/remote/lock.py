@@ -37,7 +37,7 @@ class LockHeld(Exception):
 class RunLock:
     """The lock, held from construction until :meth:`release` or the end of the process.
 
-    ``pid``: the process that readers are told; None: this one. Raises :class:`LockHeld`, or
+    ``pid``: the process that is shown to readers; None: this one. Raises :class:`LockHeld`, or
     OSError if the file system has no locks.
     """
 

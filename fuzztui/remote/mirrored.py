@@ -1,7 +1,7 @@
 """A mirrored run: a directory here that shows a run on another machine (``hosts/mirror.py``).
 
 It has the log, the lock and the control socket of a run; its other files are copied when they are
-read. What only makes sense over there is told by its :class:`Origin`.
+read. What only makes sense over there is in its :class:`Origin`.
 """
 
 from __future__ import annotations

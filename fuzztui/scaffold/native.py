@@ -156,7 +156,7 @@ def _is_seed(path: Path) -> bool:
 
 
 def takes_file(program: Path, samples: Iterable[bytes]) -> bool | None:
-    """Whether a program reads a file named by its argument; None: it cannot be told.
+    """Whether a program reads a file named by its argument; None: not known.
 
     Runs it with afl-showmap on samples, which differ in their edges where they are read.
     """

@@ -6,9 +6,11 @@ knowledge of the campaign.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.log.files import LogError
@@ -22,6 +24,9 @@ from fuzztui.wire.events import Event, Message, Record
 
 OFFSETS_EVERY_S = 1.0
 RETRY_S = 1.0
+LAST_FLUSH_S, LAST_RETRY_S = 60.0, 0.05
+
+_logger = logging.getLogger(__name__)
 
 
 class CampaignLog:
@@ -119,6 +124,21 @@ class CampaignLog:
             self._offsets_due = now + OFFSETS_EVERY_S
             self._save_offsets()
         return True
+
+    async def close_at_end(self, last_look: Callable[[], Awaitable[None]]) -> None:
+        """Write and close the log at the end of its owner; a full disk gets a minute of patience.
+
+        ``last_look`` is awaited when all records are written, or cannot be.
+        """
+        patience = time.monotonic() + LAST_FLUSH_S
+        while not self.flush() and time.monotonic() < patience:
+            await asyncio.sleep(LAST_RETRY_S)
+        await last_look()
+        try:
+            self.close()
+        except OSError as e:
+            # Entries and findings are in the directories: the next start logs them.
+            _logger.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
 
     def close(self) -> None:
         """Write everything and close the log. Raises OSError if the disk is full."""

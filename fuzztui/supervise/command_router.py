@@ -20,19 +20,18 @@ from typing import Any, Protocol
 
 from fuzztui.base.bounds import loads
 from fuzztui.base.files import open_regular, read_regular
-from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.commands import missed_commands
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.remote.server import Ticket
+from fuzztui.supervise.handling import HandlerTasks, combined
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import Command, Pause, Resume, SkipCurrent, Stop
 from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
-    CommandProgress,
     CommandRejected,
     Event,
 )
@@ -102,7 +101,7 @@ class CommandRouter:
         self._open: dict[str, _OpenCommand] = {}
         self._held: list[tuple[str, str]] = []
         """Commands (id, instance) that wait for the instance's first hello."""
-        self._jobs: set[asyncio.Future[None]] = set()
+        self._handling = HandlerTasks(context.record, context.record)
         self._at_end: list[tuple[_OpenCommand, CommandAnswer]] = []
         """Answers that are given when the end of the campaign is in the log."""
 
@@ -203,7 +202,7 @@ class CommandRouter:
         if not entry.waiting:
             del self._open[event.id]
             self._context.flush()  # the sender can then find the result in the log
-            self._answer(entry, _combined(entry.answers, entry.command))
+            self._answer(entry, combined(entry.answers, entry.command, _summary))
 
     def _answer(self, entry: _OpenCommand, answer: CommandAnswer) -> None:
         """Answer the sender; "stopped" only when the end of the campaign is in the log."""
@@ -236,8 +235,7 @@ class CommandRouter:
 
     def close(self) -> None:
         """Cancel the handlers and reject all commands without a result: the campaign ends."""
-        for job in self._jobs:
-            job.cancel()
+        self._handling.close()
         for command_id, entry in list(self._open.items()):
             for name in sorted(entry.waiting):
                 self._reject(command_id, name, "the campaign ended before the command was applied")
@@ -245,11 +243,8 @@ class CommandRouter:
     def _execute(
         self, command_id: str, entry: _OpenCommand, by: str, *, again: bool = False
     ) -> None:
-        if handler := self._context.handlers.get(entry.command.name):
+        if self._handling.start(self._context.handlers, command_id, entry.command):
             entry.waiting = {""}
-            job = asyncio.ensure_future(self._run_handler(command_id, entry.command, handler))
-            self._jobs.add(job)
-            job.add_done_callback(self._jobs.discard)
             return
         if problem := entry.command.problem:
             self._reject(command_id, "", problem)
@@ -276,20 +271,6 @@ class CommandRouter:
                 self._send(life, command_id, entry.command)
         if entry.command.for_ended and not getattr(entry.command, "instance", ""):
             self._leave_for_ended(command_id, entry.command)
-
-    async def _run_handler(self, command_id: str, command: Command, handler: Handler) -> None:
-        def progress(text: str, part: float) -> None:
-            self._context.record(CommandProgress(command_id, text, part))
-
-        try:
-            detail = await handler(command, progress)
-        except SupervisorError as e:
-            self._reject(command_id, "", str(e))
-        except Exception as e:
-            self._reject(command_id, "", f"internal error: {e!r}")
-            raise
-        else:
-            self._context.record(CommandApplied(command_id, "", detail=detail))
 
     def _leave_for_ended(self, command_id: str, command: Command) -> None:
         """Leave the command for instances that have ended: they apply it when they are resumed."""
@@ -364,20 +345,7 @@ def _stops_all(command: Command) -> bool:
     return isinstance(command, Stop) and not command.instance
 
 
-def _combined(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
-    """Return one answer for all instances of a command.
-
-    Applied if all instances applied it, or if any did and that is enough.
-    """
-    if len(answers) == 1:
-        return answers[0]
-    applied = [a for a in answers if a.result == APPLIED]
-    if applied and (len(applied) == len(answers) or command.any_applies):
-        return CommandAnswer(APPLIED, _summary(answers))
-    return CommandAnswer(REJECTED, _summary([a for a in answers if a.result != APPLIED]))
-
-
-def _summary(answers: list[CommandAnswer]) -> str:
+def _summary(answers: Sequence[CommandAnswer]) -> str:
     """The details of all answers, each with its instances; equal details once."""
     by_detail: dict[str, list[str]] = {}
     for answer in answers:

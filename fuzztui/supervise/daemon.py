@@ -30,7 +30,7 @@ _POLL_S = 0.2
 
 
 class StarterPipe:
-    """The pipe to the process that started the supervisor; ``fd`` None: nobody listens."""
+    """The pipe to the process that started the supervisor; ``fd`` None: there is no listener."""
 
     def __init__(self, fd: int | None) -> None:
         self._fd = fd

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import signal
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from fuzztui.campaign import Campaign
@@ -73,12 +71,9 @@ RESOURCES_S = 3.0
 SOCKET_S = 1.0
 HALTS_S = 1.0
 TIDY_S = 60.0
-LAST_FLUSH_S = 60.0
 
 _SIGNS = (EntrySaved, EntryDescribed, Message, MutantsFound, MutantState, MutationStats)
 """Events that show that an instance works, although it executes no trials."""
-
-_logger = logging.getLogger(__name__)
 
 
 class Supervisor:
@@ -404,17 +399,12 @@ class Supervisor:
         # The very last record: a reader may start the campaign again at once.
         end_reason = self._end_reason()
         self.record(CampaignEnded(end_reason.state, end_reason.reason))
-        patience = time.monotonic() + LAST_FLUSH_S
-        while not self.flush() and time.monotonic() < patience:
-            await asyncio.sleep(AT_LEAST_S)
+        await self._log.close_at_end(self._close_server)
+
+    async def _close_server(self) -> None:
         self._router.campaign_ended()
         await asyncio.sleep(AT_LEAST_S)  # the last answers to clients
         await self._server.close()
-        try:
-            self._log.close()
-        except OSError as e:
-            # The saved inputs are in the directories: the next start logs them.
-            _logger.error("%s: the end of the log is lost: %s", self._run_dir.log, e)
 
     def _end_reason(self) -> EndReason:
         """Why the campaign has ended: a stop request, its budget, or its instances."""

@@ -188,7 +188,7 @@ class DirectoryExchange:
             if not data or len(data) > MAX_BYTES:
                 continue
             content = digest(data)
-            if row.id in dangerous:  # before the entry, so that nobody imports it first
+            if row.id in dangerous:  # before the entry, so that no instance imports it first
                 result.unsafe += queue.mark_unsafe([queue.next_id])
             elif content in there:
                 continue
@@ -258,7 +258,7 @@ class DirectoryExchange:
     def _pull(self, state: State, result: PassResult) -> None:
         peers = peers_in(self._directory)
         known = self._known(state)
-        for peer in peers:  # whoever has such an entry, too, may not know that it kills workers
+        for peer in peers:  # a peer with the same entry may not know that it kills workers
             known |= {name.sum for name in self._reader(peer).unsafe() if name.sum}
         result.peers = len(peers) - 1
         for number, peer in enumerate(peers):

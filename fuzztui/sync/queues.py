@@ -61,7 +61,7 @@ class QueueWriter:
         """Put empty files in gaps, and at ids below ``at_least``. Raises OSError."""
         until = max(self._next, at_least if at_least <= _MAX_FILL else 0)
         if until - len(self.files) > _MAX_FILL:
-            return  # somebody's file with an absurd id
+            return  # a file with an absurd id
         for number in range(until):
             if number not in self.files:
                 name = entry_name(number, PLACEHOLDER.lstrip(","))
@@ -136,7 +136,7 @@ class QueueWriter:
         self._write(self.directory / name, data)
 
     def _write(self, file: Path, data: bytes) -> None:
-        """Readable for whoever may read the directory around. Raises OSError, with the file."""
+        """Readable for the accounts that may read the directory. Raises OSError, with the file."""
         try:
             with replacing(file, self.directory, sync=True) as fd:
                 os.fchmod(fd, self._mode)

@@ -47,7 +47,7 @@ def analyse(
     except TargetsError as e:
         found = TargetingAnalysis((), "", notes=(f"the analysis failed: {e}",))
         analysis.keep(found, {})
-    return found, analysis.told
+    return found, analysis.messages
 
 
 def analyse_again(campaign: Campaign, home: RunDir, progress: Progress) -> list[Message]:
@@ -77,11 +77,11 @@ def analyse_again(campaign: Campaign, home: RunDir, progress: Progress) -> list[
     except (TargetsError, SupervisorError) as e:
         left = "; goals in unchanged modules stay" if before.modules else ""
         analysis.tell("warning", f"{words}, but the analysis fails: {e}{left}")
-        return analysis.told
+        return analysis.messages
     if not any(t.types for t in found.targets):
         why = "; ".join(found.notes[:3]) or "no type decides any goal"
         analysis.tell("warning", f"no mutation is targeted now, all are random: {why}")
-    return analysis.told
+    return analysis.messages
 
 
 class _Analysis:
@@ -90,7 +90,7 @@ class _Analysis:
     def __init__(self, campaign: Campaign, home: RunDir, progress: Progress) -> None:
         self._campaign, self._home, self._progress = campaign, home, progress
         self._kept = home.supervisor / "analysed.json"
-        self.told: list[Message] = []
+        self.messages: list[Message] = []
         self.read: dict[str, ModuleSource] = {}
         """Sources by module name, as they were before the analysis."""
         self._changed: list[str] = []
@@ -98,7 +98,7 @@ class _Analysis:
     def tell(self, level: str, words: str) -> None:
         """Add a message for the log, and show it to the waiting user."""
         self._progress(words)
-        self.told.append(Message(level, words))
+        self.messages.append(Message(level, words))
 
     @property
     def _request(self) -> Request:

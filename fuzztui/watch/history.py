@@ -57,14 +57,14 @@ class Times:
 
 def began(instance: WatchedInstance, now: float) -> float:
     """Return the Unix time of 0 on the instance's clock, from its statistics or else its files."""
-    told = instance.figures.began(now)
-    if not told:
-        told = min([now, *_oldest(instance.path), *_oldest(f"{instance.path}/queue")])
+    start = instance.figures.began(now)
+    if not start:
+        start = min([now, *_oldest(instance.path), *_oldest(f"{instance.path}/queue")])
     # AFL 2.5x: rows have Unix times, and fuzzer_stats contains only the last start.
     rows = instance.figures.plot.history(1)
     if rows and rows[0].unix and rows[0].seconds > FIRST_AFL:
-        told = min(told, rows[0].seconds)
-    return told
+        start = min(start, rows[0].seconds)
+    return start
 
 
 def _oldest(directory: str) -> Iterator[float]:

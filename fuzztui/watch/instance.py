@@ -184,7 +184,7 @@ class WatchedInstance:
         self._count(findings)
         return findings
 
-    def told(self, folder: str, file: str) -> list[Event]:
+    def file_completed(self, folder: str, file: str) -> list[Event]:
         """Called when inotify reports that a file is complete; return its events."""
         return self._as_logged(self.finds.file_completed(folder, file))
 

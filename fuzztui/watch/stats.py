@@ -71,7 +71,7 @@ class WatchedStats:
         """``run_time`` when ``fuzzer_stats`` was last read."""
         self._named = 0
         """The highest number of executions in a file name."""
-        self._told = 0
+        self._reported = 0
         """Executions that were last reported."""
         self._begun = False
         """Whether the instance ran without a break since an earlier row."""
@@ -79,7 +79,7 @@ class WatchedStats:
     def look(self) -> Stats | None:
         """Return the newest statistics; None if nothing is new."""
         stats, row = self._file.read(), self.plot.news()
-        if stats is None and row is None and self._named <= self._told:
+        if stats is None and row is None and self._named <= self._reported:
             return None
         if row is not None:
             self._row_age.changed(self.plot.mtime)
@@ -91,7 +91,7 @@ class WatchedStats:
         self._stats = stats or self._stats
         self._row = row or self._row
         latest = self.latest
-        self._told = latest.execs if latest else 0
+        self._reported = latest.execs if latest else 0
         return latest
 
     def named(self, execs: int, at: float) -> None:

@@ -115,7 +115,7 @@ class CampaignWatcher:
                 if now >= trees_due:
                     trees_due = now + TREES_S
                     self._find_more()
-                self._log(self._told())
+                self._log(self._completed_files())
                 if now >= look_due:
                     look_due = now + LOOK_S + LOOK_EACH_S * len(self._instances)
                     self._log(self._looked())
@@ -176,13 +176,13 @@ class CampaignWatcher:
         news = [Message("info", f"{i.path} has appeared", i.name) for i in fresh]
         self._log([*news, *present])
 
-    def _told(self) -> list[Event]:
+    def _completed_files(self) -> list[Event]:
         files, lost = self._watcher.take()
         events: list[Event] = []
         for directory, file in files:
             path, folder = os.path.split(directory)
             if instance := self._by_path.get(path):
-                events += instance.told(folder, file)
+                events += instance.file_completed(folder, file)
         if lost:
             for instance in self._instances.values():
                 instance.finds.rescan()

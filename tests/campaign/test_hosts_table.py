@@ -62,6 +62,13 @@ def test_host_options_add_and_change(file):
     assert alone.instances == 3
 
 
+def test_keys_of_a_host_can_be_set(file):
+    sets = ["hosts.me@box.org.python=/v/bin/python", "hosts.lab.net={ instances = 2 }"]
+    first, second = load(file(""), sets, hosts=["me@box.org*4"]).campaign.hosts
+    assert (first.address, first.python, first.instances) == ("me@box.org", "/v/bin/python", 4)
+    assert (second.address, second.instances) == ("lab.net", 2)
+
+
 @pytest.mark.parametrize(
     ("line", "key"),
     [

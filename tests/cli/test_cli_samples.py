@@ -136,8 +136,9 @@ def needed(file: Path) -> set[str]:
 def test_whoever_lacks_a_package_is_given_the_command(here, monkeypatch, capsys):
     for path in SAMPLES.glob("*.toml"):
         campaign = load(path).campaign
-        harness = Path(campaign.target.get("function", "").partition(":")[0])
-        needs = harness.suffix == ".py" and needed(harness)
+        parts = campaign.target.get("suite") or [campaign.target.get("function", "")]
+        files = [Path(part.partition(":")[0]) for part in parts]
+        needs = [name for file in files if file.suffix == ".py" for name in needed(file)]
         assert bool(installation(campaign)) >= bool(needs), path.name
     (here / "c.toml").write_text(
         "# It needs that: pip install 'fuzztui[x]'\n"

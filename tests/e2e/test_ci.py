@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from homes import Home
@@ -233,3 +234,45 @@ def test_a_gate_without_a_score_does_not_pass(project: Project) -> None:
     project.write("prog.py", "import time\ntime.sleep(4)\n" + PROGRAM)
     project.ci("--budget", "1s", code=FAILED)
     assert "--budget" in project.output("summary.md")
+
+
+@pytest.mark.slow
+def test_jobs_judge_a_shard_each(project: Project) -> None:
+    project.ci("--budget", "0")
+    whole = json.loads(project.output("score.json"))
+    assert whole["mutants"]
+    ids: list[str] = []
+    for number in (1, 2):
+        project.ci("--budget", "1s", "--shard", f"{number}/2", "--output", f"part-{number}",
+                   "--corpus", "fuzztui-ci/corpus")  # fmt: skip
+        part = json.loads((project.path / f"part-{number}/score.json").read_text())
+        assert part["shard"]["number"] == number
+        ids += [m["id"] for m in part["mutants"]]
+        assert f"shard {number}/2" in (project.path / f"part-{number}/summary.md").read_text()
+    assert sorted(ids) == sorted(m["id"] for m in whole["mutants"])
+    seeds = {spec(project, number)["seed"] for number in (1, 2)}
+    assert len(seeds) == 2
+    assert {spec(project, number)["engine"]["shard"] for number in (1, 2)} == {"1/2", "2/2"}
+    project("merge", "part-1/score.json", "part-2/score.json", "-o", "whole.json")
+    merged = json.loads((project.path / "whole.json").read_text())
+    assert merged["killed"] >= whole["killed"]
+    # The whole is a baseline of a job, and gates hold for the shard alone.
+    project.ci("--budget", "0", "--shard", "2/2", "--baseline", "whole.json", "--output", "part-2",
+               "--corpus", "fuzztui-ci/corpus")  # fmt: skip
+    project.write("prog.py", PROGRAM.replace("min(n, LIMIT)", "min(n, LIMIT) if n < 77 else 7"))
+    failed = 0
+    for number in (1, 2):
+        project("ci", "fuzz.toml", "--all", "--budget", "0", "--shard", f"{number}/2",
+                "--baseline", "whole.json", "--output", f"part-{number}",
+                "--corpus", "fuzztui-ci/corpus", code=None)  # fmt: skip
+        part = json.loads((project.path / f"part-{number}/score.json").read_text())
+        new = [m for m in part["mutants"] if "77" in m["before"] and m["state"] != "killed"]
+        text = (project.path / f"part-{number}/summary.md").read_text()
+        assert bool(new) == ("new survivor" in text.replace("no new survivors", ""))
+        failed += bool(new)
+    assert failed, "a new mutant survives in one of the shards at least"
+
+
+def spec(project: Project, number: int) -> dict[str, Any]:
+    text = (project.path / f"part-{number}/run/out/main/spec.json").read_text()
+    return json.loads(text)

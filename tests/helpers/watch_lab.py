@@ -94,7 +94,7 @@ class Watched:
             instance.finds.rescan()
             instance.peers._due = 0.0
         self.watch._find_more()
-        self.watch._log(self.watch._told())
+        self.watch._log(self.watch._completed_files())
         self.watch._log(self.watch._looked())
         self.watch._flush()
 

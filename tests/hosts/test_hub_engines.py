@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from host_lab import Hosts
 from hub_lab import HubCampaign
 
-from fuzztui.wire.events import MutantsFound
+from fuzztui.wire.events import Message, MutantsFound
 
 pytestmark = pytest.mark.slow
 
@@ -35,17 +37,19 @@ def test_a_program_is_built_once_and_fuzzed_on_all_hosts(tmp_path: Path, hosts: 
         copy(source, tmp_path / name)
     text = (SAMPLES / "crashy-afl.toml").read_text().replace("instances = 2", "")
     text = text.replace('name = "crashy"', "")
-    campaign = HubCampaign(tmp_path, hosts, "afl", text.replace('"1m"', '"40s"'))
-    campaign.fuzztui(campaign.file, "--headless", code=10)
+    campaign = HubCampaign(tmp_path, hosts, "afl", text.replace('"1m"', '"10m"'))
+    campaign.start()
+    for host in hosts.values():  # an entry of the other host was looked at by afl-fuzz
+        synced = f"ls {campaign.over_there}/out/*/.synced | grep _main"
+        campaign.until(lambda s, h=host, c=synced: h.run(c, check=False).stdout, 180)
+    campaign.until(lambda s: s.groups, 180)  # described over there
+    campaign.stop()
     state = campaign.state()
-    assert state.state == "finished"
     assert {i.engine for i in state.instances.values() if not i.passive} == {"afl-fuzz"}
-    assert state.groups  # described over there
     built = (campaign.run / "build" / "crate").read_bytes()
     for host in hosts.values():
         where = f"{campaign.over_there}/shipped/build"
         assert host.run(f"cat {where}/crate | md5sum").stdout.split()[0] == _md5(built)
-        assert host.run(f"ls {campaign.over_there}/out/*/.synced | grep -c _main").stdout != "0\n"
 
 
 @pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl-fuzz is not installed")
@@ -106,6 +110,67 @@ def test_each_host_fuzzes_its_share_of_the_mutants(tmp_path: Path, hosts: Hosts)
     slots = {m.slot.partition("_")[0] for m in state.mutants.values() if m.slot}
     assert slots == {"h1", "h2"}
     assert any(m.state == "killed" for m in state.mutants.values())
+
+
+SUITE = """
+[campaign]
+budget = "20s"
+[engine]
+kind = "zest"
+[target]
+function = ["tests/"]
+include = ["shop_of_hosts"]
+path = [".", "libraries"]
+examples = ".hypothesis/examples"
+"""
+
+SUITE_TESTS = """
+from hypothesis import given, strategies as st
+from shop_of_hosts import price
+
+@given(st.integers())
+def test_price(count):
+    price(count)
+
+@given(st.text())
+def test_text(text):
+    price(len(text))
+"""
+
+
+def test_findings_of_a_suite_are_examples_here(tmp_path: Path, hosts: Hosts) -> None:
+    for package in ("hypothesis", "_hypothesis_globals", "sortedcontainers"):
+        _copy_library(package, tmp_path / "libraries")
+    for package in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"):
+        _copy_library(package, tmp_path / "libraries")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_shop.py").write_text(SUITE_TESTS)
+    shop = "def price(count):\n    if count > 70000:\n        raise KeyError('much')\n"
+    (tmp_path / "shop_of_hosts.py").write_text(shop)
+    campaign = HubCampaign(tmp_path, hosts, "suite", SUITE)
+    campaign.fuzztui(campaign.file, "--headless", code=10)
+    state = campaign.state()
+    assert {f.property for f in state.findings.values()} == {"tests/test_shop.py::test_price"}
+    messages = [r.event for r in campaign.records() if isinstance(r.event, Message)]
+    assert [m.text for m in messages if m.level != "info"] == []
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert "1 failed, 1 passed" in done.stdout
+
+
+def _copy_library(package: str, to: Path) -> None:
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        return  # only some versions have it
+    source = Path(found.origin)
+    if source.name == "__init__.py":
+        shutil.copytree(source.parent, to / package)
+    else:
+        to.mkdir(exist_ok=True)
+        shutil.copy(source, to)
 
 
 SPOTON = """

@@ -98,6 +98,18 @@ def test_a_python_target(project):
     assert not [file.path for file in cargo.files if "certs" in file.path], "a secret of the hub"
 
 
+def test_tests_keep_their_places_in_the_project(project):
+    """Names of properties, of which entries have a hash, are paths in the project."""
+    project.make("tests/unit/test_a.py", "conftest.py", "pkg/__init__.py")
+    target = 'function = ["tests"]\ninclude = ["pkg"]\nexamples = ".hypothesis/examples"'
+    loaded = project.load(f'[target]\n{target}\n[engine]\nkind = "zest"')
+    campaign = project.arrive(shipment(loaded, BOX, 0)).campaign
+    root = Path(campaign.target["cwd"])
+    assert campaign.target["suite"] == [str(root / "tests")]
+    assert (root / "tests/unit/test_a.py").is_file() and (root / "conftest.py").is_file()
+    assert not campaign.target["examples"], "there is no project in which a user looks for them"
+
+
 def test_the_interpreter(project):
     loaded = project.python(target=f'python = "{sys.executable}"')
     python = HostPlace("box", "user@box", 1)

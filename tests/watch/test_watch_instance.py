@@ -363,7 +363,7 @@ def test_names_of_finds_tell_more_than_a_file_that_is_old(tmp_path):
     seed = "id:000003,time:0,execs:0,orig:id:000009,time:7,execs:99999,op:havoc"
     for folder, file in (("crashes", NAME), ("queue", seed)):
         fuzzer.put(f"{folder}/{file}")
-        assert i.told(folder, file)
+        assert i.file_completed(folder, file)
     told = [e for e in i.look() if isinstance(e, Stats)]
     assert [(e.execs, e.execs_per_sec) for e in told] == [(23829, -1.0)]
     assert not any(isinstance(e, Stats) for e in i.look())
@@ -381,7 +381,7 @@ def test_without_any_figures_names_are_all_there_is(tmp_path):
     (unknown,) = [e for e in i.present(0.0) if isinstance(e, Stats)]
     assert (unknown.execs, unknown.execs_per_sec) == (0, -1.0)
     fuzzer.put(f"crashes/{NAME}")
-    assert i.told("crashes", NAME)
+    assert i.file_completed("crashes", NAME)
     (told,) = [e for e in i.look() if isinstance(e, Stats)]
     assert (told.execs, told.execs_per_sec) == (23829, -1.0)
     assert 3400 < told.age < 3600  # the find's

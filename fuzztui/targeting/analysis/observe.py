@@ -44,8 +44,8 @@ def unannotated(application: AnalysedApplication) -> Wanted:
         tree = application.trees.get(module)
         for name, node, bound in functions_of(tree) if tree else ():
             of = [*parameters(node.args)][bound:]
-            is_told = makes and (module, name) == (entry.module, entry.function)
-            of = of[bool(is_told) :]
+            is_named = makes and (module, name) == (entry.module, entry.function)
+            of = of[bool(is_named) :]
             names = [p.arg for p in of if p.annotation is None]
             stars = {a.arg for a in (node.args.vararg, node.args.kwarg) if a}
             lacking |= any(p not in stars for p in names)

@@ -1,0 +1,85 @@
+"""Findings of suites on hosts as failing examples of Hypothesis, in the project of the hub."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.text import brief
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.inprocess.ask import NoAnswer, ask
+from fuzztui.model.state import Finding, State
+from fuzztui.wire.finding_kinds import CRASH
+
+LIMIT_S: Final = 60.0
+"""Seconds for loading the tests and running one finding."""
+
+LAST_S: Final = 60.0
+"""Seconds at the end of a campaign for the findings that are left."""
+
+
+class HostExamples:
+    """Runs the first finding of each signature here, and saves it for Hypothesis.
+
+    Hosts have no project, only copies of its files. ``warn``: called with a message about findings
+    that cannot be saved.
+    """
+
+    def __init__(
+        self, campaign: Campaign, run_dir: RunDir, state: State, warn: Callable[[str], None]
+    ) -> None:
+        self._campaign, self._run_dir, self._state = campaign, run_dir, state
+        self._warn = warn
+        self._done: set[tuple[str, str]] = set()
+        """By property and signature. Findings of an earlier hub are run again: that hub may have
+        ended before it had saved them."""
+        self._warned: set[str] = set()
+
+    @staticmethod
+    def wanted(campaign: Campaign) -> bool:
+        """Whether findings are saved for Hypothesis."""
+        return bool(campaign.target.get("examples") and campaign.target.get("suite"))
+
+    async def run(self) -> None:
+        """Save the findings that are new."""
+        for finding, file in self._new():
+            why = await asyncio.to_thread(self._save, file)
+            self._done.add((finding.property, finding.signature))
+            if why and why not in self._warned:
+                self._warned.add(why)
+                self._warn(f"the example is not saved for Hypothesis: {why}")
+
+    async def finish(self) -> None:
+        """Save what is left at the end of the campaign."""
+        until = time.monotonic() + LAST_S
+        while self._new() and time.monotonic() < until:
+            await self.run()
+
+    def _new(self) -> list[tuple[Finding, Path]]:
+        found: dict[tuple[str, str], tuple[Finding, Path]] = {}
+        for finding in self._state.findings.values():
+            key = (finding.property, finding.signature)
+            known = key in self._done or key in found
+            if known or finding.category != CRASH.category or not all(key):
+                continue
+            file = self._run_dir.instance(finding.instance) / finding.file
+            if file.is_file():  # else it comes with one of the next messages
+                found[key] = (finding, file)
+        return list(found.values())
+
+    def _save(self, file: Path) -> str:
+        """Returns why the finding is not saved; an empty string if it is. Blocking."""
+        request = ["--repro", str(file), "--save-example"]
+        main = self._run_dir.instance("main")  # of the run whose constants inputs are made of
+        answers = ask(self._campaign, request, main, limit_s=LIMIT_S)
+        try:
+            why = next((answer["saved"] for answer in answers if "saved" in answer), "no answer")
+        except NoAnswer as e:
+            why = str(e)
+        finally:
+            answers.close()
+        return brief(str(why))
