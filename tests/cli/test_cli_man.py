@@ -33,7 +33,8 @@ def test_the_page_has_every_command_and_every_option(text):
 
 def test_the_page_that_is_shipped_is_up_to_date(text):
     """``make docs`` writes it."""
-    assert (ROOT / "docs" / "fuzztui.1").read_text() == text
+    shipped = (ROOT / "docs" / "fuzztui.1").read_text()
+    assert shipped == text, "run: fuzztui man > docs/fuzztui.1"
 
 
 def test_no_line_is_a_request_by_mistake(text):
