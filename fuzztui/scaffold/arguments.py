@@ -353,9 +353,10 @@ def passed_literals(files: Iterable[PythonFile]) -> Mapping[tuple[str, int | str
             for place, value in places:
                 try:
                     literal = ast.literal_eval(value)
+                    shown = repr(literal)
+                    ast.literal_eval(shown)  # inf, which is written 1e999, is none
                 except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                     continue
-                shown = repr(literal)
                 values = found.setdefault((called, place), {})
                 if len(shown) <= _MAX_LITERAL and len(values) < _MAX_LITERALS:
                     values[shown] = literal

@@ -93,8 +93,9 @@ def data_files(project: Path) -> list[bytes]:
             data = read_if_regular(path, MAX_SEED_BYTES + 1)
             if data and len(data) <= MAX_SEED_BYTES:
                 by_kind.setdefault(path.suffix, {})[data] = None
-    each = _MAX_DATA // max(1, len(by_kind))
-    return [data for contents in by_kind.values() for data in spread(contents, each)]
+    each = max(1, _MAX_DATA // max(1, len(by_kind)))
+    found = [data for contents in by_kind.values() for data in spread(contents, each)]
+    return found[:_MAX_DATA]
 
 
 def _called(node: ast.Call) -> str:

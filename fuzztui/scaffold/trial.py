@@ -114,18 +114,23 @@ def run_trial(
             paths.append(str(path))
         request = Path(folder) / "request.json"
         request.write_text(json.dumps({"inputs": paths}))
-        with closing(ask(campaign, ["--record", str(request)], limit_s=_LIMIT_S)) as answers:
-            done, began = 0, 0.0
-            for answer in answers:
-                number, result = _recorded(answer)
-                if 0 <= number < len(inputs):
-                    done += 1
-                    began = began or time.monotonic()
-                    trial.seconds = time.monotonic() - began
-                    _count(trial, number, result, own)
-                    progress(done, len(inputs))
-                if done == len(inputs):
-                    break  # a thread of the target may keep the process from ending
+        done, began = 0, 0.0
+        try:
+            with closing(ask(campaign, ["--record", str(request)], limit_s=_LIMIT_S)) as answers:
+                for answer in answers:
+                    number, result = _recorded(answer)
+                    if 0 <= number < len(inputs):
+                        done += 1
+                        began = began or time.monotonic()
+                        trial.seconds = time.monotonic() - began
+                        _count(trial, number, result, own)
+                        progress(done, len(inputs))
+                    if done == len(inputs):
+                        break  # a thread of the target may keep the process from ending
+        except NoAnswer:
+            if not done:
+                raise
+            trial.inputs = done  # a slow target: what is known is enough
     if not done:
         raise NoAnswer("no input was run")
     return trial

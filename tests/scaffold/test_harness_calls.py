@@ -69,6 +69,7 @@ import pytest
 from mod import decode_rows, parse_pair, parse_with
 def test_it():
     parse_pair("(1)", Mode.A, 16, how="x")
+    parse_pair("(1)", Mode.A, 1e999, how="x")
     decode_rows(b"abc", ["n"], None)
 """
 
