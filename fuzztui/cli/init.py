@@ -136,7 +136,7 @@ def _draft(
     Without questions a target that cannot start, or that accepts no input, gives way to the next.
     """
     left: list[str] = []
-    useless: CampaignDraft | None = None
+    useless: tuple[str, CampaignDraft] | None = None
     fixed = bool(options.function or options.program)
     while True:
         target = _target(project, options, asking, left)
@@ -154,14 +154,20 @@ def _draft(
         except SupervisorError as e:
             problem = f"{_described(target)}: {e}"
         else:
+            if accepts and useless is not None:
+                say(
+                    f"{_described(target)} is fuzzed instead of {useless[0]}, which needs a harness: "
+                    "write one that makes the call, and name it with --function FILE.py:FUNCTION"
+                )
             if accepts or asking.asks or fixed:
                 return draft
             problem = f"{_described(target)}: accepts none of these inputs"
-            useless = useless or draft
+            if useless is None:
+                useless = _described(target), draft
         left.append(_described(target))
         last = len(left) >= min(_TRIED, len(project.targets)) and not asking.asks
         if last and useless is not None:
-            return useless
+            return useless[1]
         if fixed or last:
             raise CliError(f"{problem}; nothing was written", USAGE)
         say(problem)

@@ -277,6 +277,7 @@ def test_without_questions_a_target_that_accepts_nothing_gives_way(shapes, capsy
     code, out, err = run(capsys, "--print", "--yes")
     assert code == DONE
     assert "aaa:Base.parse" in err
+    assert "--function" in err.rpartition("aaa:Base.parse")[2]  # what to do for that one
     assert tomli.loads(out)["target"]["function"] == "fuzz_parser_parse.py:target"
 
 
