@@ -156,7 +156,7 @@ def _draft(
         else:
             if accepts and useless is not None:
                 say(
-                    f"{_described(target)} is fuzzed instead of {useless[0]}, which needs a harness: "
+                    f"{_described(target)} is fuzzed, as {useless[0]} needs a harness: "
                     "write one that makes the call, and name it with --function FILE.py:FUNCTION"
                 )
             if accepts or asking.asks or fixed:
