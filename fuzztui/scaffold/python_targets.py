@@ -1,4 +1,4 @@
-"""Find what a Python project has to fuzz: functions of one input, and Hypothesis tests."""
+"""Find what a Python project has to fuzz: functions, calls for a harness, Hypothesis tests."""
 
 from __future__ import annotations
 
