@@ -277,7 +277,8 @@ async def test_a_run_that_is_deleted_while_it_is_shown(runs, monkeypatch):
         await until(pilot, lambda: app._seen.panes)
         shutil.rmtree(runs / "one")
         await until(pilot, lambda: not app._beside)
-        assert str(runs / "one") not in app._seen.rows and app.table.has_focus
+        assert str(runs / "one") not in app._seen.rows
+        await until(pilot, lambda: app.table.has_focus)
         assert not app.table.marked_rows()
 
 
