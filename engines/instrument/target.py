@@ -95,9 +95,12 @@ def search_path(spec: TargetSpec) -> list[str]:
     return [*spec.path, *(str(Path(f).parent) for f in files if is_file(f))]
 
 
-def load_target(spec: TargetSpec, application: Application | None) -> Target:
+def load_target(
+    spec: TargetSpec, application: Application | None, *, again: bool = False
+) -> Target:
     """Import the target, instrumented by ``application`` unless this is None.
 
+    ``again``: it was loaded before: the properties of a suite are set up when they are needed.
     Raises :class:`CannotStart` with a message that names the wrong key.
     """
     began = time.monotonic()
@@ -110,7 +113,7 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
         application.install()
     modules: dict[str, ModuleType] = {}
     generator: Callable[[Source], object] | None = None
-    suite = _suite(spec, modules) if spec.suite else None
+    suite = _suite(spec, modules, again=again) if spec.suite else None
     function: Callable[..., Any]
     if suite is not None:
         function, generator = suite.run, suite.make
@@ -150,7 +153,7 @@ def is_for_pytest(name: str) -> bool:
     return "::" in name or ":" not in name
 
 
-def _suite(spec: TargetSpec, modules: dict[str, ModuleType]) -> Suite:
+def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> Suite:
     """The properties of a suite. Raises :class:`CannotStart` if none of them can be run."""
     for key, value in (
         ("target.generator", spec.generator),
@@ -184,8 +187,10 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType]) -> Suite:
         found.append(Property(file, spare))
         found[-1].reason = f"cannot be collected: {why}"
     suite = Suite(found, others, root)
-    for each in suite.running:
+    suite.strict = again
+    for each in suite.running if not again else ():
         suite.enter(each)
+    suite.leave()
     if not suite.running:
         why = "; ".join(f"{one.name}: {one.reason}" for one in found[:3])
         raise CannotStart(

@@ -12,6 +12,7 @@ from fuzztui.cli.runs import standing
 from fuzztui.export.example_patch import FailingExample, patch
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
+from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.events import InputShown
 
 
@@ -26,7 +27,7 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
     of = {
         (f.instance, f.file): f.property
         for f in state.findings.values()
-        if f.property and f.category == "crash"
+        if f.property and f.category == "crash" and f",orig:{EXAMPLE_SEED}" not in f.file
     }
     texts: dict[tuple[str, str], str] = {}
     try:

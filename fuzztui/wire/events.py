@@ -555,7 +555,8 @@ class MutantState(Event):
     equivalent, invalid (cannot be made or run). For a killed mutant, ``killer`` is the entry
     (``"main/12"``) that killed it, ``trial`` the trial, ``oracle`` what differed (value, exception,
     timeout, died) and ``detail`` a text. ``reason``: why the mutant is skipped, equivalent
-    or invalid. ``steer``: empty, "promoted", "first" or "last".
+    or invalid. ``steer``: empty, "promoted", "first" or "last". ``property``: of a suite, the one
+    whose outcome differed.
     """
 
     kind: ClassVar[str] = "mutant_state"
@@ -568,6 +569,7 @@ class MutantState(Event):
     detail: str = ""
     reason: str = ""
     steer: str = ""
+    property: str = ""
 
 
 @dataclass(frozen=True, slots=True)
