@@ -40,12 +40,12 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
     except (LogError, OSError) as e:
         raise CliError(f"{run}: {e}") from None
     examples = [FailingExample(of[key], text) for key, text in texts.items()]
-    text, refused = patch(_sources(root, examples), examples)
+    text, added, refused = patch(_sources(root, examples), examples)
     for name, why in refused.items():
         say(brief(f"{name}: no @example: {why}"))
     print(text, end="")
-    what = several(len(examples) - len(refused), "example")
-    say(f"{what}; apply in {root} with: fuzztui test --write-examples | patch -p1")
+    how = f"; apply in {root} with: fuzztui test --write-examples | patch -p1"
+    say(f"{several(added, 'example')}{how if added else ': nothing to add'}")
     return DONE
 
 

@@ -262,6 +262,29 @@ def test_a_fixture_that_cannot_be_torn_down(how, lab):
     assert min(row["trials"] for row in rows.values()) > 50
 
 
+def test_the_time_of_a_fixture_is_not_that_of_a_trial(lab):
+    (lab.root.parent / "project" / "tests" / "test_shop.py").write_text(
+        "import pytest, time\nfrom hypothesis import given, strategies as st\n"
+        "@pytest.fixture(scope='module')\ndef slow():\n    end = time.process_time() + 1.5\n"
+        "    while time.process_time() < end: pass\n"
+        "@given(n=st.integers())\ndef test_one(slow, n):\n    assert n < 1000\n"
+    )
+    other = lab.root.parent / "project" / "tests" / "test_two.py"
+    other.write_text(
+        "from hypothesis import given, strategies as st\n"
+        "@given(n=st.integers())\ndef test_b(n): ...\n"
+    )
+    file = spec(lab, trials=100, timeout_s=0.5)
+    assert lab.run(file) == 0
+    (crash,) = (lab.out / "main" / "crashes").glob("id:*")
+    shown = subprocess.run(
+        [lab.python, "-P", "-m", "fuzztui.engines", str(file), "--repro", str(crash)],
+        env=lab.env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert shown.returncode == 1
+    assert "failure: AssertionError" in shown.stdout
+
+
 def test_the_same_seed_the_same_campaign(lab):
     for _ in range(2):
         assert lab.run(spec(lab, trials=2500)) == 0
