@@ -10,6 +10,7 @@ from fuzztui.cli.origins import newest
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
 from fuzztui.cli.runs import standing
 from fuzztui.export.example_patch import FailingExample, patch
+from fuzztui.home.tested import WRITE_EXAMPLES
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.wire.events import InputShown
@@ -44,7 +45,7 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
         say(brief(f"{name}: no @example: {why}"))
     print(text, end="")
     what = several(len(examples) - len(refused), "example")
-    say(f"{what}; apply in {root} with: fuzztui test --write-examples | patch -p1")
+    say(f"{what}; apply in {root} with: {WRITE_EXAMPLES}")
     return DONE
 
 

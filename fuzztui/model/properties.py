@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import State
+from fuzztui.model.state import Finding, State
 from fuzztui.model.stats import count
 from fuzztui.wire.commands import MAX_WEIGHT
 from fuzztui.wire.events import PropertiesFound, PropertyFigures
@@ -130,6 +130,11 @@ def property_weights(state: State, name: str, instance: str = "") -> dict[str, f
         for one, rows in state.properties.items()
         if name in rows and instance in ("", one)
     }
+
+
+def failing_examples(state: State) -> list[Finding]:
+    """The findings with which plain pytest fails now: their inputs are saved for Hypothesis."""
+    return [finding for finding in state.findings.values() if finding.example]
 
 
 def properties_list(state: State) -> list[dict[str, Any]] | None:

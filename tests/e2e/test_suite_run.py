@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -217,6 +218,10 @@ def test_what_runs_and_what_is_found(lab):
     assert len(names(main, "crashes")) == len(described)
     assert {name for name, row in rows.items() if row["findings"]} == set(FAILING)
 
+    assert {e["file"] for e in events(main, "example_saved")} == {
+        e["file"] for e in described.values()
+    }
+
     # What was found is a failing example: with only these, pytest fails with the same errors.
     root = lab.root.parent / "project"
     (root / "tests" / "conftest.py").write_text(
@@ -321,8 +326,14 @@ def test_the_command_for_a_project(tmp_path):
     assert {name for name, row in rows.items() if row["state"] == "not run"} == set(REASONS)
     assert rows["test_parse"]["signatures"] == [FAILING["test_parse"]]
     assert list((project / ".hypothesis" / "examples").iterdir())
+    text = subprocess.run(
+        [*fuzztui, "status"], cwd=project, env=env, capture_output=True, text=True, check=True
+    ).stdout
+    (line,) = [line for line in text.splitlines() if line.startswith("add tests")]
+    assert shlex.quote(str(project)) in line
+    assert any(line.startswith("pytest ") for line in text.splitlines())
     patch = subprocess.run(
-        [*fuzztui, "test", "tests", "--write-examples", "--python", sys.executable],
+        [*fuzztui, "test", "--write-examples", "--python", sys.executable],
         cwd=project, env=env, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "TestMachine::runTest: no @example" in patch.stderr

@@ -149,6 +149,7 @@ def test_findings_of_a_suite_are_examples_here(tmp_path: Path, hosts: Hosts) -> 
     campaign.fuzztui(campaign.file, "--headless", code=10)
     state = campaign.state()
     assert {f.property for f in state.findings.values()} == {"tests/test_shop.py::test_price"}
+    assert any(f.example for f in state.findings.values())
     messages = [r.event for r in campaign.records() if isinstance(r.event, Message)]
     assert [m.text for m in messages if m.level != "info"] == []
     done = subprocess.run(

@@ -1,9 +1,18 @@
 """The Properties screen: shares and states of a suite's tests, and keys that change weights."""
 
+import shlex
+
 import pytest
 from fakes import CAPABILITIES, started
 
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
 from fuzztui.tui.frame.property_actions import SMALLEST, PropertyContext
+from fuzztui.tui.labels.closing import closing_rows
+from fuzztui.tui.labels.details import finding_lines
+from fuzztui.tui.labels.lineage import Lineage
+from fuzztui.tui.labels.run_commands import examples_command, set_project
+from fuzztui.tui.labels.status import status_of
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import MAX_WEIGHT, WeighProperty
@@ -100,3 +109,32 @@ def test_limits_of_the_keys():
     assert off.raising() and off.lowering() and off.switched() == WeighProperty("a", 1.0)
     assert PropertyContext("a", "skipped").weighing() and PropertyContext().weighing()
     assert PropertyContext("a").switched() == WeighProperty("a", 0.0)
+
+
+def test_a_finding_says_what_pytest_does_and_how_it_becomes_a_test(tmp_path):
+    run, project = tmp_path / "run", tmp_path / "a b"
+    saved, other = "crashes/id:000000", "crashes/id:000001"
+    log = suite(
+        ev.FindingSaved("main", "crash", other),
+        ev.FindingDescribed("main", "crash", other, "K @ shop.py:9", "KeyError", property=A),
+        ev.ExampleSaved("main", saved),
+        ev.ExampleSaved("main", "crashes/unknown"),
+        ev.CampaignEnded("finished", "budget"),
+    )
+    state = State()
+    apply(state, log.records)
+
+    def lines_of(file):
+        lines = finding_lines(state.findings[f"main/{file}"], state, Lineage(lambda: state), run)
+        return {line[0].text.strip(): line[-1].text for line in lines if len(line) == 2}
+
+    assert {"pytest"} == {"pytest", "add test"} & lines_of(saved).keys()
+    assert not {"pytest", "add test"} & lines_of(other).keys()
+    set_project(run, project)
+    command = examples_command(run)
+    assert shlex.quote(str(project)) in command
+    assert lines_of(saved)["add test"] == lines_of(other)["add test"] == command
+    rows = closing_rows(state, status_of(state, state.t), run)
+    assert command in [row.text for row in rows if not row.screen]
+    (row,) = [row for row in rows if row.name == "pytest"]
+    assert row.key == f"main/{saved}"

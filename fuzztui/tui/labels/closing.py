@@ -10,11 +10,12 @@ from pathlib import Path
 from fuzztui.base.text import several
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.mutants import survivor_group
+from fuzztui.model.properties import failing_examples
 from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.details import finding_text, repro_command
-from fuzztui.tui.labels.run_commands import run_command
+from fuzztui.tui.labels.run_commands import examples_command, run_command
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.status import Status
 
@@ -46,6 +47,7 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
         *_left(state),
         *_discovery(state),
         *_findings(found),
+        *_examples(state),
         *_commands(state, status, run, found),
     ]
 
@@ -105,6 +107,14 @@ def _findings(found: Sequence[Group]) -> list[ClosingRow]:
     return rows
 
 
+def _examples(state: State) -> list[ClosingRow]:
+    saved = failing_examples(state)
+    if not saved:
+        return []
+    text = f"plain pytest fails at once: {several(len(saved), 'finding')} saved for Hypothesis"
+    return [ClosingRow("pytest", text, "crash", "findings", saved[0].key)]
+
+
 def _commands(
     state: State, status: Status, run: Path | None, found: Sequence[Group]
 ) -> list[ClosingRow]:
@@ -114,6 +124,8 @@ def _commands(
     lines: list[str] = []
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
+    if any(f.property for f in state.findings.values()) and (line := examples_command(run)):
+        lines.append(line)
     if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
         lines.append(run_command(run, ["fuzztui", "mutants", "list", str(run), "--survivors"]))
     lines += _longer(state, status, run)

@@ -24,12 +24,12 @@ from fuzztui.tui.labels.events import Described
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.report import report_lines
-from fuzztui.tui.labels.run_commands import run_command
+from fuzztui.tui.labels.run_commands import examples_command, run_command
 from fuzztui.tui.labels.run_files import on_host, place_of, shown
 from fuzztui.tui.labels.side_by_side import side_by_side
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
-from fuzztui.wire.finding_kinds import DIFFERS
+from fuzztui.wire.finding_kinds import CRASH, DIFFERS
 from fuzztui.wire.verdicts import FIXED, KNOWN, REGRESSION, WONT_FIX, label
 
 LABEL = 10
@@ -302,9 +302,21 @@ def finding_lines(
     if run is not None and where is not None:
         now = Path(moved) if moved else where.path
         lines.append(pair("reproduce", repro_command(run, now), "valid"))
+    lines += _for_pytest(finding, run)
     if minimising is not None and minimising.state != "pending":
         lines.append(minimising_line(minimising))
     return lines + _members(finding, state) + _lineage(finding, lineage, state)
+
+
+def _for_pytest(finding: Finding, run: Path | None) -> list[Line]:
+    """What plain pytest does with a failed property, and how the finding becomes a test."""
+    lines: list[Line] = []
+    if finding.example:
+        words = "plain pytest fails with it at once: the input is saved for Hypothesis"
+        lines.append(pair("pytest", words))
+    if finding.property and finding.category == CRASH.category and (line := examples_command(run)):
+        lines.append(pair("add test", line, "valid"))
+    return lines
 
 
 def verdict_lines(finding: Finding, state: State) -> list[Line]:

@@ -5,16 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzztui.home.tested import WRITE_EXAMPLES
 from fuzztui.remote.mirrored import Origin
 from fuzztui.tui.base import shell
 
 _mirrored: dict[Path, Origin] = {}
 """The runs of other machines that are shown here; drawing reads no files."""
 
+_tested: dict[Path, Path] = {}
+"""The projects of runs of ``fuzztui test`` that are shown here."""
+
 
 def set_origin(run: Path, origin: Origin) -> None:
     """Say that a directory shows a run on another machine."""
     _mirrored[run] = origin
+
+
+def set_project(run: Path, root: Path | None) -> None:
+    """Say which project's tests a run fuzzes; None: it is no run of ``fuzztui test``."""
+    if root is None:
+        _tested.pop(run, None)
+    else:
+        _tested[run] = root
+
+
+def examples_command(run: Path | None) -> str:
+    """Return the command line that adds a run's findings to the tests; "" if there is none."""
+    root = None if run is None else _tested.get(run)
+    return "" if root is None else f"cd {shell.word(str(root))} && {WRITE_EXAMPLES}"
 
 
 def run_command(run: Path, words: Sequence[str]) -> str:
