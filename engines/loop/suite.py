@@ -29,7 +29,7 @@ from fuzztui.engines.loop.mutate import (
 )
 from fuzztui.engines.loop.shares import Shares, Yield
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator
-from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite
+from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite, uncollected_text
 from fuzztui.wire.commands import Command, WeighProperty
 from fuzztui.wire.events import PropertiesFound, PropertyFigures
 
@@ -137,11 +137,13 @@ class SuiteCorpus:
         self._since_ns = time.process_time_ns()
         self._told: dict[str, dict[str, Any]] = dict(context.reported.properties)
         self._due = 0.0
-        context.log.write(
-            PropertiesFound(
-                context.log.instance, {one.name: one.reason for one in suite.all}, suite.others
-            )
-        )
+        reasons = {one.name: one.reason for one in suite.all}
+        context.log.write(PropertiesFound(context.log.instance, reasons, suite.others))
+        warning = uncollected_text(reasons)
+        # One of several instances says it; after a restart only what has changed.
+        known = uncollected_text(context.reported.property_reasons)
+        if warning not in ("", known) and context.log.instance == "main":
+            context.log.message("warning", warning)
 
     def _property(
         self, context: Context, one: Property, recorder: OperandRecorder, parts: ChoiceParts

@@ -274,6 +274,30 @@ def test_a_restart_continues_with_weights_and_corpora(lab):
     assert len(set(seen)) == len(names(main, "crashes"))
 
 
+def test_a_file_that_cannot_be_collected_is_a_warning_once(lab):
+    root = lab.root.parent / "project"
+    broken = root / "tests" / "test_broken.py"
+    broken.write_text("import no_such_module\n")
+
+    def warnings(instance="main"):
+        return [e["text"] for e in events(lab.out / instance, "message") if e["level"] == "warning"]
+
+    assert lab.run(spec(lab, trials=300)) == 0
+    (text,) = warnings()
+    assert "tests/test_broken.py" in text and "no_such_module" in text
+    assert lab.run(spec(lab, trials=400)) == 0
+    assert len(warnings()) == 1
+    assert lab.run(spec(lab, "s1", trials=300)) == 0
+    assert not warnings("s1")
+    (root / "tests" / "test_more.py").write_text("import none_either\n")
+    assert lab.run(spec(lab, trials=500)) == 0
+    assert len(warnings()) == 2
+    for name in ("test_broken.py", "test_more.py"):
+        (root / "tests" / name).unlink()
+    assert lab.run(spec(lab, trials=600)) == 0
+    assert len(warnings()) == 2
+
+
 def test_instances_exchange_entries_and_a_test_may_be_gone(lab):
     assert lab.run(spec(lab, trials=3000)) == 0
     tests = lab.root.parent / "project" / "tests" / "test_shop.py"
