@@ -243,12 +243,20 @@ async def test_without_any_source_the_screen_says_what_to_do(drive):
         await d.press("8")
         await d.until(lambda: "names no source file" in d.text())
         assert "run the corpus again" in d.text()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+async def test_without_lines_of_a_c_target_the_screen_says_what_to_do(drive, size):
     log = started("crashy", engine="afl")
-    async with drive(log) as d:
+    async with drive(log, size=size, toasts=True) as d:
         await d.press("8")
-        await d.until(lambda: "target.coverage" in d.text())
-        log.add(ev.CoverageBuild("building"), dt=1.0)
-        await d.until(lambda: "built for gcov" in d.text())
+        await d.until(lambda: "target.coverage = true" in d.text())
+        assert "docs/source.md" in d.text()
+        await d.press("r")
+        await d.until(lambda: any("target.coverage" in n.message for n in d.app._notifications))
+        for state in ("building", "measuring"):
+            log.add(ev.CoverageBuild(state), dt=1.0)
+            await d.until(lambda: d.screen.files.empty.startswith("target.coverage: "))
         log.add(ev.CoverageBuild("failed", "no gcc[/x]"), dt=1.0)
         await d.until(lambda: "no gcc[/x]" in d.text())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fuzztui.base.text import several
@@ -151,20 +151,25 @@ def node_lines(node: CodeNode) -> list[Line]:
     return lines
 
 
-def nothing_lines(engine: str, build: str, reason: str, key: str) -> Sequence[Line]:
-    """Return why no file is known, and what to do."""
+def nothing_text(engine: str, build: str, reason: str, key: str, *, watched: bool) -> str:
+    """Return why no file is known, and what to do; in paragraphs.
+
+    ``build``, ``reason``: the state of the build for gcov; empty strings: there is none. ``key``:
+    the key that measures; an empty string: that is impossible.
+    """
     if build == "failed":
-        return [
-            [TextSpan("The lines of this target cannot be measured.", "bold")],
-            [],
-            [TextSpan(plain(reason))],
-        ]
+        return f"The lines of this target cannot be measured: target.coverage failed.\n{reason}"
+    if build == "building":
+        return "target.coverage: gcc builds the target once more; its files come after that."
     if build:
-        return [[TextSpan(f"The target is built for gcov ({plain(build)}): a moment.", "muted")]]
-    lines: list[Line] = [[TextSpan("The log names no source file of the target.", "bold")], []]
+        return "target.coverage: entries run in the build for gcov; files come with the first."
+    none = "The log names no source file of the target."
+    if watched:
+        return f"{none}\nWatched only: fuzztui measures lines of campaigns that it has started."
     if engine == "afl":
-        text = "For a C target that target.build builds: set target.coverage = true, and start."
-        return [*lines, [TextSpan(text)]]
-    if key:
-        lines.append([TextSpan(f"Press {key} to run the corpus again and measure its coverage.")])
-    return lines
+        return (
+            f"{none}\nSet target.coverage = true in the campaign file, and start the campaign "
+            "again: target.build runs once more, with gcc, and gcov measures the lines of each "
+            "entry (docs/source.md). gcc, g++ and gcov must be installed."
+        )
+    return f"{none}\nPress {key} to run the corpus again and measure its coverage." if key else none

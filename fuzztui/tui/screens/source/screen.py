@@ -27,7 +27,7 @@ from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.screens.source.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
-from fuzztui.tui.screens.source.detail import line_lines, node_lines, nothing_lines
+from fuzztui.tui.screens.source.detail import line_lines, node_lines, nothing_text
 from fuzztui.tui.screens.source.measure import MeasuredLines, Measurement
 from fuzztui.tui.screens.source.tree import CODE, tree_columns
 from fuzztui.wire.conditions import FilterKey
@@ -128,8 +128,10 @@ class SourceScreen(ListingScreen[Row, None]):
         self._measured.at(state.t)
         changed = self._index.take(state, changes)
         if not (changed or changes.reset or changes.source):
+            self._show_empty()
             return
         self._update_tree(changed, reset=changes.reset)
+        self._show_empty()
         file = self._file
         if file is not None:
             file.state = state
@@ -252,14 +254,16 @@ class SourceScreen(ListingScreen[Row, None]):
         smallest = self._measured.smallest.get(file.path, {}) if self._measured.done else None
         return line_lines(row, file, name, smallest, self._measure_key())
 
-    def nothing(self) -> Sequence[Line]:
-        """Return why there is no file."""
+    def _show_empty(self) -> None:
+        """Show why there is no file, or no row, in the table: a narrow terminal has no more."""
         state = self.campaign
-        if self._rows:
-            return ()
-        return nothing_lines(
-            state.engine, state.coverage_build, state.coverage_reason, self._measure_key()
-        )
+        text = "no file or function passes the filter"
+        if not self._rows:
+            text = nothing_text(
+                state.engine, state.coverage_build, state.coverage_reason, self._measure_key(),
+                watched=self.host.status.watched,
+            )  # fmt: skip
+        self.files.show_empty(text)
 
     def _measure_key(self) -> str:
         """The key that measures; an empty string if that is impossible."""
