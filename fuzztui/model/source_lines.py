@@ -122,9 +122,9 @@ class FirstEntry:
 class FileLines:
     """The coverage of one file at one time, and which states of lines have changed."""
 
-    def __init__(self, row: SourceRow, most: int = MAX_NUMBER) -> None:
-        """``most``: statements that are known."""
-        self.row = row
+    def __init__(self, row: SourceRow, most: int = MAX_NUMBER, *, measured: bool = True) -> None:
+        """``most``: statements that are known. ``measured``: whether any line of any file is."""
+        self.row, self.measured = row, measured
         self.statements = frozenset(n for n in decode(row.statements, most) if n)
         self._sorted = sorted(self.statements)
         self.functions = list(functions_of(row))
@@ -213,13 +213,14 @@ class LineCoverage:
         last = keys[self._steps - 1] if 0 < self._steps <= len(keys) else ""
         known = [state.sources.get(path) == file.row for path, file in self.files.items()]
         again = last != self._last or not all(known)
+        again |= bool(keys) and not self._steps  # now they are measured
         if again:  # the state is of an earlier time, or a file has other content
             self.files.clear()
             self._steps = 0
         fresh = state.sources.keys() - self.files.keys()
         for path in fresh:
             room = MAX_STATEMENTS - sum(len(file.statements) for file in self.files.values())
-            self.files[path] = FileLines(state.sources[path], max(0, room))
+            self.files[path] = FileLines(state.sources[path], max(0, room), measured=bool(keys))
         new = keys[self._steps :]
         for key in new:
             self._add(state.covered[key])

@@ -90,7 +90,7 @@ class FileTree:
         for number in numbers:
             function, first, last = self._ranges[number]
             counts = dict(self._counts[number])
-            if not known:
+            if not known or self.file is None or not self.file.measured:
                 counts["covered"] = -1
             yield CodeNode(
                 f"{self.path}\n{first}\n{function}" if number else self.path,

@@ -123,6 +123,28 @@ async def test_in_a_replay_the_gutter_is_that_of_the_time(drive):
         await d.until(lambda: gutter(d, 12) == "never")
 
 
+async def test_before_any_line_is_measured_no_share_is_shown(drive):
+    log = sourced()
+    start = next(r.t for r in log.records if isinstance(r.event, ev.SourceFile))
+    step = next(r.t for r in log.records if isinstance(r.event, ev.LinesCovered))
+
+    def shares():
+        rows = d.screen._rows
+        return {rows[k].function: rows[k].covered for k in rows if rows[k].statements > 0}
+
+    async with drive(log, replay_at=start) as d:
+        assert start < step
+        await opened(d)
+        assert set(shares().values()) == {-1}
+        assert gutter(d, 12) == ""
+        d.app.seek(step)
+        await d.until(lambda: shares()["is_digit"] == 1)
+        assert shares()["Parser.items"] == 1
+        assert gutter(d, 12) == "never"
+        d.app.seek(start)
+        await d.until(lambda: set(shares().values()) == {-1})
+
+
 async def test_new_lines_show_without_moving_the_cursor(drive):
     log = sourced()
     async with drive(log) as d:

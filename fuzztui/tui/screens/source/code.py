@@ -77,8 +77,9 @@ class OpenFile:
         return self.index.lines(self.path)
 
     def states(self) -> Mapping[int, str]:
-        """Return the state of each statement."""
-        return self.coverage.states if self.coverage is not None else {}
+        """Return the state of each statement; empty before any line was measured."""
+        coverage = self.coverage
+        return coverage.states if coverage is not None and coverage.measured else {}
 
     def mutants(self, line: int) -> list[Mutant]:
         """Return the mutants on a line, survivors first."""

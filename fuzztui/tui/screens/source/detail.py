@@ -46,9 +46,9 @@ def line_lines(
     lines: list[Line] = [_head(row, file, name)]
     if row.text.strip():
         lines.append([TextSpan(plain(row.text.strip()), "bold")])
-    if coverage is not None and row.number in coverage.statements:
+    if coverage is not None and coverage.measured and row.number in coverage.statements:
         lines += _coverage(row.number, coverage, state, smallest, key)
-    elif coverage is None:
+    elif coverage is None or not coverage.measured:
         why = f"not known: {key} runs the corpus again" if key else "not known"
         lines.append(pair("covered", why, "muted"))
     for mutant in file.mutants(row.number)[:MAX_LISTED]:
@@ -133,11 +133,11 @@ def node_lines(node: CodeNode) -> list[Line]:
     """Return the details of a file or function."""
     where = node.path + (f":{node.first}-{node.last}" if node.function else "")
     lines: list[Line] = [[TextSpan(plain(node.function or node.name), "bold")], pair("path", where)]
-    if node.statements > 0:
+    if node.statements > 0 <= node.covered:
         share = format.share(node.covered / node.statements)
         text = f"{node.covered:,} of {several(node.statements, 'statement')} ({share})"
         lines.append(pair("covered", text, "valid"))
-    elif node.statements < 0:
+    elif node.statements:
         lines.append(pair("covered", "not known", "muted"))
     if node.frontier:
         where = f"{several(node.frontier, 'line')}: {MEANINGS['frontier']}"
