@@ -11,7 +11,7 @@ from fuzztui.base.suggest import meant, near_last
 from fuzztui.base.text import brief, several
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.home.tested import WRITE_EXAMPLES, tested_project
+from fuzztui.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
 from fuzztui.model.properties import (
     PropertyRow,
     failing_examples,
@@ -42,7 +42,7 @@ def property_summary(state: State, run: Path) -> Iterator[tuple[str, str]]:
     yield "suite", ", ".join(words)
     if saved := failing_examples(state):
         yield "pytest", f"fails at once: {several(len(saved), 'finding')} saved for Hypothesis"
-    root = tested_project(run)
+    root = tested_project(campaign_file(run))
     if root is not None and any(f.property for f in state.findings.values()):
         yield "add tests", f"cd {shlex.quote(str(root))} && {WRITE_EXAMPLES}"
 

@@ -10,7 +10,7 @@ from fuzztui.cli.origins import newest
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
 from fuzztui.cli.runs import standing
 from fuzztui.export.example_patch import FailingExample, patch
-from fuzztui.home.tested import WRITE_EXAMPLES
+from fuzztui.home.origin import WRITE_EXAMPLES
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.wire.events import InputShown

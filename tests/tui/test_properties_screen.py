@@ -5,13 +5,14 @@ import shlex
 import pytest
 from fakes import CAPABILITIES, started
 
+from fuzztui.home.origin import TEST_FILE
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.tui.frame.property_actions import SMALLEST, PropertyContext
 from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.details import finding_lines
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.run_commands import examples_command, set_project
+from fuzztui.tui.labels.run_commands import examples_command, set_file
 from fuzztui.tui.labels.status import status_of
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
@@ -130,7 +131,7 @@ def test_a_finding_says_what_pytest_does_and_how_it_becomes_a_test(tmp_path):
 
     assert {"pytest"} == {"pytest", "add test"} & lines_of(saved).keys()
     assert not {"pytest", "add test"} & lines_of(other).keys()
-    set_project(run, project)
+    set_file(run, project / TEST_FILE)
     command = examples_command(run)
     assert shlex.quote(str(project)) in command
     assert lines_of(saved)["add test"] == lines_of(other)["add test"] == command

@@ -15,7 +15,7 @@ from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.details import finding_text, repro_command
-from fuzztui.tui.labels.run_commands import examples_command, run_command
+from fuzztui.tui.labels.run_commands import examples_command, run_command, start_commands
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.status import Status
 
@@ -48,8 +48,16 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
         *_discovery(state),
         *_findings(found),
         *_examples(state),
+        *_mend(state),
         *_commands(state, status, run, found),
     ]
+
+
+def _mend(state: State) -> list[ClosingRow]:
+    if state.state != "failed":
+        return []
+    text = "remove the cause; then check the campaign, and start it again"
+    return [ClosingRow("to do", text, "", "log")]
 
 
 def _score(status: Status) -> list[ClosingRow]:
@@ -121,14 +129,15 @@ def _commands(
     """At most three command lines, the most useful first."""
     if run is None:
         return []
-    lines: list[str] = []
+    lines = start_commands(run) if state.state == "failed" else []
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
     if any(f.property for f in state.findings.values()) and (line := examples_command(run)):
         lines.append(line)
     if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
         lines.append(run_command(run, ["fuzztui", "mutants", "list", str(run), "--survivors"]))
-    lines += _longer(state, status, run)
+    if state.state != "failed":
+        lines += _longer(state, status, run)
     lines.append(run_command(run, ["fuzztui", "replay", str(run)]))
     return [
         ClosingRow("next" if n == 0 else "", line, "valid")

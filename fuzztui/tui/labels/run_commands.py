@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzztui.home.tested import WRITE_EXAMPLES
+from fuzztui.home.origin import WRITE_EXAMPLES, tested_project
 from fuzztui.remote.mirrored import Origin
 from fuzztui.tui.base import shell
 
 _mirrored: dict[Path, Origin] = {}
 """The runs of other machines that are shown here; drawing reads no files."""
 
-_tested: dict[Path, Path] = {}
-"""The projects of runs of ``fuzztui test`` that are shown here."""
+_files: dict[Path, Path] = {}
+"""The campaign files of the runs that are shown here."""
 
 
 def set_origin(run: Path, origin: Origin) -> None:
@@ -21,18 +21,27 @@ def set_origin(run: Path, origin: Origin) -> None:
     _mirrored[run] = origin
 
 
-def set_project(run: Path, root: Path | None) -> None:
-    """Say which project's tests a run fuzzes; None: it is no run of ``fuzztui test``."""
-    if root is None:
-        _tested.pop(run, None)
+def set_file(run: Path, file: Path | None) -> None:
+    """Say with which campaign file a run was started; None: that is unknown."""
+    if file is None:
+        _files.pop(run, None)
     else:
-        _tested[run] = root
+        _files[run] = file
 
 
 def examples_command(run: Path | None) -> str:
     """Return the command line that adds a run's findings to the tests; "" if there is none."""
-    root = None if run is None else _tested.get(run)
+    root = tested_project(None if run is None else _files.get(run))
     return "" if root is None else f"cd {shell.word(str(root))} && {WRITE_EXAMPLES}"
+
+
+def start_commands(run: Path) -> list[str]:
+    """Return the command lines that check a run's campaign, and start it again."""
+    file = _files.get(run)
+    if file is None or tested_project(file) is not None:
+        file = run / "campaign.toml"
+    words = (["fuzztui", "check", str(file)], ["fuzztui", str(file)])
+    return [run_command(run, each) for each in words]
 
 
 def run_command(run: Path, words: Sequence[str]) -> str:
