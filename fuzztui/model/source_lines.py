@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fuzztui.base.ranges import MAX_NUMBER, chosen, decode
 from fuzztui.model.changes import ChangesBuilder
-from fuzztui.model.state import CoverageStep, SourceRow, State
+from fuzztui.model.state import CoverageStep, Entry, SourceRow, State
 from fuzztui.wire.events import CoverageBuild, LinesCovered, SourceFile
 
 MAX_FILES: Final = 5_000
@@ -79,6 +79,31 @@ def lines_covered(state: State, e: LinesCovered, touched: ChangesBuilder) -> Non
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:
     return {path: text for path, text in values.items() if isinstance(text, str) and text}
+
+
+def first_line(state: State, entry: Entry) -> tuple[str, int] | None:
+    """Return path and line of the first line that an entry was the first to cover; None: none.
+
+    The first in its instance, of a line that no instance had covered before if there is one.
+    """
+    mine: CoverageStep | None = None
+    before: dict[str, set[int]] = {}
+    for step in state.covered.values():
+        if (step.instance, step.entry) == (entry.instance, entry.id):
+            mine = step
+            break
+    if mine is None:
+        return None
+    for step in state.covered.values():
+        if step is mine:
+            break
+        for path in step.lines.keys() & mine.lines.keys():
+            before.setdefault(path, set()).update(decode(step.lines[path]))
+    lines = {path: decode(text) for path, text in mine.lines.items()}
+    for path, numbers in lines.items():
+        if fresh := numbers - before.get(path, set()):
+            return path, min(fresh)
+    return next(((path, min(numbers)) for path, numbers in lines.items() if numbers), None)
 
 
 def coverage_build(state: State, e: CoverageBuild, touched: ChangesBuilder) -> None:

@@ -97,6 +97,26 @@ async def test_from_a_goal_to_its_line(drive):
         await d.until(lambda: d.screen.TAB == "source" and d.screen.code.cursor == "27")
 
 
+async def test_from_an_entry_to_the_line_it_covered_first(drive):
+    log = sourced()
+    # Another instance had covered some of them before, and 5 of main covers them again.
+    log.add(ev.EntrySaved("s1", 7, "queue/id:000007"), ev.LinesCovered("s1", 7, {PATH: "4-5,31"}))
+    async with drive(log, toasts=True) as d:
+        await d.press("2")
+        await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries))
+        for key, line in (("main/3", "5"), ("s1/7", "31")):
+            assert d.table.go_to(key)
+            await d.press("L")
+            await d.until(lambda: d.screen.TAB == "source")
+            await d.until(lambda at=line: d.screen.code.cursor == at)
+            await d.press("2")
+            await d.until(lambda: d.screen.TAB == "corpus")
+        assert d.table.go_to("main/2")
+        await d.press("L")
+        await d.until(lambda: any("main/2" in text for text in d.notices()))
+        assert d.screen.TAB == "corpus"
+
+
 async def test_the_next_line_to_look_at(drive):
     async with drive(sourced(0)) as d:
         await opened(d)
