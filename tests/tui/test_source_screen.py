@@ -9,6 +9,7 @@ from fakes import Log, running, started
 from mutated import mutated
 from sourced import PATH, source_file, sourced
 
+from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.screens.source.code import CHANGED, load_text
 from fuzztui.tui.screens.source.measure import MeasuredLines
@@ -127,6 +128,24 @@ async def test_the_next_line_to_look_at(drive):
         assert seen == ["27", "30", "31"]
         await d.press("N")
         assert d.screen.code.cursor == "30"
+
+
+async def test_the_tree_follows_the_line(drive):
+    async with drive(sourced(), size=(140, 40)) as d:
+        await opened(d)
+
+        def function():
+            return d.screen._rows[d.screen.files.cursor].function
+
+        await d.press("n")
+        await d.until(lambda: d.screen.code.cursor == "5" and function() == "is_digit")
+        d.screen.reveal(f"{PATH}:27")
+        await d.until(lambda: function() == "Parser.items")
+        d.screen.reveal(f"{PATH}:5")
+        await d.press("up", "up")
+        await d.until(lambda: d.screen.files.cursor == PATH)  # around no function
+        await d.press("t", "down", "down")
+        assert function() and d.screen.code.cursor == "3"  # and not the other way round
 
 
 async def test_in_a_replay_the_gutter_is_that_of_the_time(drive):
@@ -360,6 +379,36 @@ async def test_a_measured_log_is_replayed(drive, command):
         assert gutter(d, 12) == "never"
         d.app.seek(60.0)
         await d.until(lambda: gutter(d, 12) == "covered")
+
+
+async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, tmp_path, monkeypatch):
+    script = tmp_path / "python"
+    script.write_text(
+        f"#!{shutil.which('sh')}\ntrap 'exit 3' INT\n"
+        f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
+    )
+    script.chmod(0o755)
+    (tmp_path / "answer").write_text(json.dumps(ANSWER))
+    monkeypatch.setattr(sys, "executable", str(script))
+    async with drive(mutated(18, 60), toasts=True) as d:
+        await d.press("8")
+        await d.until(lambda: "def is_digit" in d.text())
+        await d.press("r")
+        await d.until(lambda: d.screen._measurement is not None)
+        await d.press("r")
+        await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
+        await d.press("n")
+        await d.until(lambda: not isinstance(d.app.screen, ConfirmScreen))
+        (tmp_path / "go").touch()
+        await d.until(lambda: gutter(d, 5) == "covered")
+        (tmp_path / "go").unlink()
+        await d.press("r")
+        await d.until(lambda: d.screen._measurement is not None)
+        await d.press("r")
+        await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
+        await d.press("y")
+        await d.until(lambda: d.screen._measurement is None)
+        assert any("cancelled" in text for text in d.notices())
 
 
 async def test_a_measurement_that_fails_says_why(drive, command):

@@ -20,6 +20,7 @@ from fuzztui.tui.base import shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import column_keys
+from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext
@@ -289,6 +290,16 @@ class SourceScreen(ListingScreen[Row, None]):
         elif self.may_take_focus:
             self.set_focus(self.pane)
 
+    @on(BigTable.Highlighted)
+    def _follow(self, event: BigTable.Highlighted) -> None:
+        """Put the cursor of the tree on the function around the line."""
+        file, line = self._file, self._line
+        if event.table is not self.code or file is None or not line:
+            return
+        key = file.function_key(line)
+        if self.files.cursor != key and not self.files.go_to(key):
+            self.files.go_to(file.path)
+
     def do_source_other(self) -> None:
         """Switch between files and lines."""
         self.set_focus(self.files if self.has_class("-code") else self.code)
@@ -365,6 +376,8 @@ class SourceScreen(ListingScreen[Row, None]):
             self.host.go_to_row("corpus", least.entry)
         elif self._measured.done:
             self.notify("No entry executes this line.")
+        elif self._measurement is not None:
+            self.notify("The smallest entries are being measured.")
         else:
             self.host.perform("source.measure")
 
@@ -393,9 +406,12 @@ class SourceScreen(ListingScreen[Row, None]):
     # ------------------------------------------------------------ measuring
 
     def do_source_measure(self) -> None:
-        """Run the corpus again for the smallest entries, and coverage that the log lacks."""
+        """Run the corpus again for the smallest entries, and coverage that the log lacks.
+
+        While that is running: ask whether to cancel it.
+        """
         if self._measurement is not None:
-            self._measurement.cancel()
+            self._ask_to_cancel(self._measurement)
             return
         run = self.host.run_dir
         if run is None:
@@ -403,6 +419,14 @@ class SourceScreen(ListingScreen[Row, None]):
         self._measurement = Measurement(run)
         measure: WorkType[None] = partial(self._measure, self._measurement)
         self.run_worker(measure, group="measure")
+
+    def _ask_to_cancel(self, measurement: Measurement) -> None:
+        def answered(yes: bool | None) -> None:
+            if yes and self._measurement is measurement:
+                measurement.cancel()
+
+        question = "The corpus is being run again. If it is cancelled, nothing is measured."
+        self.app.push_screen(ConfirmScreen("Measurement", question, "Cancel it", "Go on"), answered)
 
     async def _measure(self, measurement: Measurement) -> None:
         self.notify("Running the corpus again.", timeout=4)
