@@ -147,7 +147,8 @@ def node_lines(node: CodeNode) -> list[Line]:
         text += f", {several(node.survivors, 'survivor')}"
         lines.append(pair("mutants", text, "killed"))
     if node.findings:
-        lines.append(pair("findings", f"{node.findings:,} end here", "crash"))
+        verb = "ends" if node.findings == 1 else "end"
+        lines.append(pair("findings", f"{node.findings:,} {verb} here", "crash"))
     return lines
 
 
