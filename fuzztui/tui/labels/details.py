@@ -245,6 +245,7 @@ def finding_lines(
     if finding.place:
         lines.append([TextSpan("at ", "muted"), TextSpan(plain(finding.place), "bold")])
     lines += verdict_lines(finding, state)
+    lines += _for_pytest(finding, run)  # in a low pane, too
     if minimising is not None and minimising.state == "pending":
         lines.append(minimising_line(minimising))
     whole = len(smaller) <= FIRST_ROWS + 1
@@ -302,7 +303,6 @@ def finding_lines(
     if run is not None and where is not None:
         now = Path(moved) if moved else where.path
         lines.append(pair("reproduce", repro_command(run, now), "valid"))
-    lines += _for_pytest(finding, run)
     if minimising is not None and minimising.state != "pending":
         lines.append(minimising_line(minimising))
     return lines + _members(finding, state) + _lineage(finding, lineage, state)
