@@ -28,7 +28,7 @@ from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.screens.source.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
-from fuzztui.tui.screens.source.detail import line_lines, node_lines, nothing_text
+from fuzztui.tui.screens.source.detail import Measuring, line_lines, node_lines
 from fuzztui.tui.screens.source.measure import MeasuredLines, Measurement
 from fuzztui.tui.screens.source.tree import CODE, tree_columns
 from fuzztui.wire.conditions import FilterKey
@@ -247,24 +247,30 @@ class SourceScreen(ListingScreen[Row, None]):
     def details(self, row: Row, preview: None, size: Size) -> Sequence[Line]:
         """Return the details of a line, file or function."""
         if isinstance(row, CodeNode):
-            return node_lines(row)
+            return node_lines(row, self._measuring())
         file = self._file
         if file is None:
             return ()
         name = self._names.get(file.path, file.path)
         smallest = self._measured.smallest.get(file.path, {}) if self._measured.done else None
-        return line_lines(row, file, name, smallest, self._measure_key())
+        return line_lines(row, file, name, smallest, self._measuring())
 
     def _show_empty(self) -> None:
         """Show why there is no file, or no row, in the table: a narrow terminal has no more."""
-        state = self.campaign
         text = "no file or function passes the filter"
         if not self._rows:
-            text = nothing_text(
-                state.engine, state.coverage_build, state.coverage_reason, self._measure_key(),
-                watched=self.host.status.watched,
-            )  # fmt: skip
+            text = self._measuring().nothing()
         self.files.show_empty(text)
+
+    def _measuring(self) -> Measuring:
+        state = self.campaign
+        return Measuring(
+            state.engine,
+            state.coverage_build,
+            state.coverage_reason,
+            self._measure_key(),
+            self.host.status.watched,
+        )
 
     def _measure_key(self) -> str:
         """The key that measures; an empty string if that is impossible."""
