@@ -116,7 +116,7 @@ class ReportedEvents:
     properties: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The last figures of each property, by name."""
     property_reasons: dict[str, Any] = field(default_factory=dict)
-    """Why each property of a suite was not run when it was loaded last, by name."""
+    """Why each property of a suite was not run, as last reported, by name."""
     targeting: TargetingStats | None = None
     """The last statistics of types; None: none were reported."""
     goals: dict[str, dict[str, Any]] | None = None
@@ -151,7 +151,7 @@ def _note(reported: ReportedEvents, event: Event) -> None:
         case FindingDescribed():
             reported.findings[event.file] = event
         case PropertiesFound():
-            reported.property_reasons = event.reasons
+            reported.property_reasons |= event.reasons
         case PropertyFigures():
             reported.properties |= {n: f for n, f in event.figures.items() if isinstance(f, dict)}
         case EntryDescribed():

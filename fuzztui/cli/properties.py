@@ -15,6 +15,7 @@ from fuzztui.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
 from fuzztui.model.properties import (
     PropertyRow,
     failing_examples,
+    new_to_tests,
     property_rows,
     property_weights,
 )
@@ -41,9 +42,9 @@ def property_summary(state: State, run: Path) -> Iterator[tuple[str, str]]:
     words += [f"{several(state.other_tests, 'test')} without @given"] if state.other_tests else []
     yield "suite", ", ".join(words)
     if saved := failing_examples(state):
-        yield "pytest", f"fails at once: {several(len(saved), 'finding')} saved for Hypothesis"
+        yield "pytest", f"fails at once, with {several(len(saved), 'finding')}"
     root = tested_project(campaign_file(run))
-    if root is not None and any(f.property for f in state.findings.values()):
+    if root is not None and new_to_tests(state):
         yield "add tests", f"cd {shlex.quote(str(root))} && {WRITE_EXAMPLES}"
 
 
@@ -52,20 +53,22 @@ def property_lines(state: State) -> list[str]:
     rows = sorted(
         property_rows(state).values(), key=lambda r: (bool(r.reason), not r.findings, -r.share)
     )
-    lines = [_line(row) for row in rows[:MAX_LISTED]]
+    mutants = bool(state.mutants)
+    lines = [_line(row, mutants=mutants) for row in rows[:MAX_LISTED]]
     if (more := len(rows) - MAX_LISTED) > 0:
         lines.append(f"  and {more:,} more properties: --json lists them all")
     return lines
 
 
-def _line(row: PropertyRow) -> str:
+def _line(row: PropertyRow, *, mutants: bool) -> str:
     if row.reason:
         return brief(f"  not run   {row.name}: {row.reason}")
     weight = f" weight {row.weight:g}" if row.weight != 1 else ""
     found = f" {several(row.findings, 'finding')}" if row.findings else ""
+    killed = f" {row.killed:>6,} killed" if mutants else ""
     return brief(
         f"  {row.share:>6.1%} {row.trials:>10,} trials {row.entries:>6,} corpus"
-        f" {row.edges:>6,} edges"
+        f" {row.edges:>6,} edges{killed}"
         f" {row.cpu_s:>8.1f} s  {row.name}{weight}{found}"
     )
 

@@ -80,6 +80,12 @@ def add_test(parser: argparse.ArgumentParser) -> Run:
         "--instances", metavar="N", type=int, default=1, help="engines in parallel (default: 1)"
     )
     parser.add_argument(
+        "--mutants",
+        action="store_true",
+        help="also run mutants of the packages under test (the engine mu2): which changes no test "
+        "detects",
+    )
+    parser.add_argument(
         "--no-examples",
         dest="examples",
         action="store_false",

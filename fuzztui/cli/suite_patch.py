@@ -13,6 +13,7 @@ from fuzztui.export.example_patch import FailingExample, patch
 from fuzztui.home.origin import WRITE_EXAMPLES
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
+from fuzztui.model.properties import new_to_tests
 from fuzztui.wire.events import InputShown
 
 
@@ -23,12 +24,7 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
         raise CliError(
             f"{root}: its tests were not fuzzed here; leave out --write-examples", NOT_RUNNING
         )
-    state = standing(run).state
-    of = {
-        (f.instance, f.file): f.property
-        for f in state.findings.values()
-        if f.property and f.category == "crash"
-    }
+    of = {(f.instance, f.file): f.property for f in new_to_tests(standing(run).state)}
     texts: dict[tuple[str, str], str] = {}
     try:
         for record in LogReader(run).records():
@@ -56,7 +52,8 @@ def _sources(root: Path, examples: list[FailingExample]) -> dict[str, str]:
         path = (root / one.file).resolve()
         try:
             if path.is_relative_to(root.resolve()) and path.is_file():
-                found[one.file] = path.read_text()
+                with path.open(encoding="utf-8", newline="") as file:  # line ends as they are
+                    found[one.file] = file.read()
         except (OSError, ValueError):
             continue
     return found

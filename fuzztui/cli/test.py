@@ -53,7 +53,7 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
     python = options.python or _python_of(root)
     say(f"tests what is in {', '.join(include)}, with {python}")
     tables: dict[str, dict[str, Any]] = {
-        "campaign": {"name": f"{root.name}-tests"},
+        "campaign": {"name": f"{root.name}-{'mutants' if options.mutants else 'tests'}"},
         "target": {
             "function": [_absolute(part) for part in parts],
             "include": include,
@@ -61,7 +61,7 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
             "cwd": str(root),
             "python": python,
         },
-        "engine": {"kind": "zest", "instances": options.instances},
+        "engine": {"kind": "mu2" if options.mutants else "zest", "instances": options.instances},
     }
     if options.examples:
         tables["target"]["examples"] = str(root / ".hypothesis" / "examples")

@@ -94,6 +94,13 @@ def test_wrong_arguments_are_named(argv, named, project, capsys):
     assert files(project) == before
 
 
+def test_a_function_and_a_program_are_two_targets(project, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(capsys, "--yes", "--function", "brackets:parse", "--command", "./prog @@")
+    assert ended.value.code == USAGE
+    assert "--command" in capsys.readouterr().err
+
+
 def test_a_directory_with_nothing_to_fuzz(tmp_path, capsys):
     code, _, err = run(capsys, str(tmp_path), "--yes")
     assert code == USAGE

@@ -1,6 +1,7 @@
 """Suites in campaign files, and what ``fuzztui test`` makes of a project."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_what_is_refused(project, function, tables, words):
 
 
 def test_other_engines_take_one_function(project):
-    for kind in ("spoton", "text", "mu2"):
+    for kind in ("spoton", "text"):
         with pytest.raises(CampaignError, match="several targets"):
             load(
                 project / "c.toml",
@@ -131,6 +132,17 @@ def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
     (tmp_path / "tests").mkdir()
     assert main(["test"]) == USAGE
     assert "--include" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "kind"), [([], "zest"), (["--mutants"], "mu2")])
+def test_mutants_are_another_campaign(project, monkeypatch, options, kind):
+    seen = []
+    monkeypatch.setattr(command, "run_file", lambda file, options, text: seen.append(text) or 0)
+    assert main(["test", "tests", "--include", "shop", *options]) == 0
+    tables = tomllib.loads(seen[0])
+    assert tables["engine"]["kind"] == kind
+    named = tables["campaign"]["name"]
+    assert named == project.name + ("-mutants" if options else "-tests")
 
 
 def test_a_patch_needs_a_run(project, capsys):

@@ -18,6 +18,7 @@ from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.properties.columns import brief_name, shared_start
 from fuzztui.tui.screens.properties.detail import property_lines
 from fuzztui.wire import events as ev
+from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import MAX_WEIGHT, WeighProperty
 
@@ -76,6 +77,25 @@ async def test_what_each_property_has(drive):
 
 
 @pytest.mark.slow
+async def test_the_mutants_that_each_has_killed(drive):
+    name = "shop:price:math:0:+"
+    found = ev.MutantsFound("main", "shop", "shop.py", "/shop.py", [{"id": name, "line": 3}])
+    dead = ev.MutantState("main", name, "killed", "main/1", "exception", 40, property=A)
+    async with drive(suite(found, dead)) as d:
+        await d.press("0")
+        row = next(line for line in d.lines() if "test_price" in line and "30%" in line)
+        assert "killed" in d.text() and " 1 " in row
+        assert d.table.go_to(A)
+        await d.until(lambda: "1 mutant" in details(d))
+        await d.press("4")
+        await d.until(lambda: d.screen.TAB == "mutants")
+        await d.until(lambda: A in details(d))
+    async with drive(suite()) as d:
+        await d.press("0")
+        assert "killed" not in d.text()
+
+
+@pytest.mark.slow
 async def test_weights_are_changed_by_keys(drive):
     async with drive(suite()) as d:
         await d.press("0", "greater_than_sign", "greater_than_sign")
@@ -118,9 +138,12 @@ def test_limits_of_the_keys():
 def test_a_finding_says_what_pytest_does_and_how_it_becomes_a_test(tmp_path):
     run, project = tmp_path / "run", tmp_path / "a b"
     saved, other = "crashes/id:000000", "crashes/id:000001"
+    known = f"crashes/id:000002,sig:00,orig:{EXAMPLE_SEED}test_parse-1"
     log = suite(
         ev.FindingSaved("main", "crash", other),
         ev.FindingDescribed("main", "crash", other, "K @ shop.py:9", "KeyError", property=A),
+        ev.FindingSaved("main", "crash", known),
+        ev.FindingDescribed("main", "crash", known, "V @ shop.py:2", "ValueError", property=B),
         ev.ExampleSaved("main", saved),
         ev.ExampleSaved("main", "crashes/unknown"),
         ev.CampaignEnded("finished", "budget"),
@@ -138,6 +161,7 @@ def test_a_finding_says_what_pytest_does_and_how_it_becomes_a_test(tmp_path):
     command = examples_command(run)
     assert shlex.quote(str(project)) in command
     assert lines_of(saved)["add test"] == lines_of(other)["add test"] == command
+    assert "@example" in lines_of(known)["pytest"] and "add test" not in lines_of(known)
     rows = closing_rows(state, status_of(state, state.t), run)
     assert command in [row.text for row in rows if not row.screen]
     (row,) = [row for row in rows if row.name == "pytest"]

@@ -329,7 +329,7 @@ class HomeApp(ThemedApp):
     def _row(self, look: RunLook) -> RunRow:
         of = look.summary
         age = max(0.0, self._opening.wall() - of.started)
-        new = of.new_groups(self._opening.last_look(look.run)) if of.groups else 0
+        new = of.new_groups(self._opening.last_look(look.run)) if of.group_count else 0
         return RunRow(
             look.run,
             _short(look.run),

@@ -10,7 +10,7 @@ from pathlib import Path
 from fuzztui.base.text import several
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.mutants import survivor_group
-from fuzztui.model.properties import failing_examples
+from fuzztui.model.properties import failing_examples, new_to_tests
 from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
@@ -119,7 +119,7 @@ def _examples(state: State) -> list[ClosingRow]:
     saved = failing_examples(state)
     if not saved:
         return []
-    text = f"plain pytest fails at once: {several(len(saved), 'finding')} saved for Hypothesis"
+    text = f"plain pytest fails at once, with {several(len(saved), 'finding')}"
     return [ClosingRow("pytest", text, "crash", "findings", saved[0].key)]
 
 
@@ -132,7 +132,7 @@ def _commands(
     lines = start_commands(run) if state.state == "failed" else []
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
-    if any(f.property for f in state.findings.values()) and (line := examples_command(run)):
+    if new_to_tests(state) and (line := examples_command(run)):
         lines.append(line)
     if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
         lines.append(run_command(run, ["fuzztui", "mutants", "list", str(run), "--survivors"]))

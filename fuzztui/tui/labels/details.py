@@ -13,6 +13,7 @@ from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.hosts import host_of
 from fuzztui.model.oracle import ORACLE
+from fuzztui.model.properties import is_in_tests
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
 from fuzztui.tui.base import format
@@ -311,6 +312,8 @@ def finding_lines(
 def _for_pytest(finding: Finding, run: Path | None) -> list[Line]:
     """What plain pytest does with a failed property, and how the finding becomes a test."""
     lines: list[Line] = []
+    if is_in_tests(finding):
+        return [pair("pytest", "plain pytest fails with it at once: it is an @example of the test")]
     if finding.example:
         words = "plain pytest fails with it at once: the input is saved for Hypothesis"
         lines.append(pair("pytest", words))

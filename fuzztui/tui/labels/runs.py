@@ -72,8 +72,8 @@ def columns() -> Sequence[Column[RunRow]]:
                descending=True),
         Column("edges", "edges", lambda r: (format.count(r.summary.edges), "edge"),
                lambda r: r.summary.edges, "right", min=6, needs=100, descending=True),
-        Column("groups", "groups", _groups, lambda r: (r.new, len(r.summary.groups)), "right",
-               min=6, descending=True, number=lambda r: len(r.summary.groups)),
+        Column("groups", "groups", _groups, lambda r: (r.new, r.summary.group_count), "right",
+               min=6, descending=True, number=lambda r: r.summary.group_count),
         Column("course", "course", lambda r: (course(r.summary), "edge"), min=24, max=24,
                needs=110),
     )  # fmt: skip
@@ -93,7 +93,7 @@ def _score(row: RunRow) -> Cell:
 
 
 def _groups(row: RunRow) -> Cell:
-    known = len(row.summary.groups)
+    known = row.summary.group_count
     return (f"{known:,} +{row.new:,}", "crash") if row.new else (f"{known:,}", "")
 
 

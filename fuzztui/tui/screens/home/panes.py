@@ -99,7 +99,7 @@ class PaneHead(Canvas):
         line: list[TextSpan] = []
         for value, label, style in figures:
             line += [TextSpan(value, f"bold {style}".strip()), TextSpan(f" {label}  ", "muted")]
-        groups = [TextSpan(f"{len(of.groups):,}", "bold"), TextSpan(" groups", "muted")]
+        groups = [TextSpan(f"{of.group_count:,}", "bold"), TextSpan(" groups", "muted")]
         if row.new:
             groups.append(TextSpan(f"  {row.new:,} new", "bold crash"))
         lost = f"not connected: {', '.join(of.lost)}" if of.lost else ""
