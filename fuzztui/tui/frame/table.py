@@ -23,7 +23,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.worker import WorkType
 
-from fuzztui.tui.base.canvas import TextSpan, changed_span
+from fuzztui.tui.base.canvas import TextSpan, changed_spans
 from fuzztui.tui.base.chosen_columns import chosen
 from fuzztui.tui.base.columns import Column, Layout
 from fuzztui.tui.base.painter import painter
@@ -43,9 +43,6 @@ SAMPLE = 200
 
 MARK = "▌"
 """The sign of a marked row, in the blank cell on its left."""
-
-OWN_ORDER = "as recorded"
-"""The title of the order in which the rows came."""
 
 SLICE_S = 0.012
 """Seconds of CPU time for which rows are sorted or filtered at once."""
@@ -132,6 +129,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     """The name of the columns for users' choices and the help; an empty string: the screen's."""
     meanings: Mapping[str, str] = MappingProxyType({})
     """What the columns mean, by id: shown under the pointer."""
+
+    own_order = "as recorded"
+    """The title of the order in which the rows came."""
 
     def __init__(
         self,
@@ -510,9 +510,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             return
         for y, old in enumerate(self._shown):
             new = self._line(y, frame)
-            if new is not old and (span := changed_span(old, new)) is not None:
+            if new is not old and (spans := changed_spans(old, new)):
                 self._shown[y] = new
-                self.refresh(Region(span[0], y, span[1] - span[0], 1))
+                self.refresh(*(Region(x, y, end - x, 1) for x, end in spans))
 
     # ------------------------------------------------------------- drawing
 
@@ -718,7 +718,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             return
         columns = [None, *(c for c in self.columns if c.sort is not None and c.title)]
         now = self.rows.sort_column
-        titles = [OWN_ORDER if c is None else c.title for c in columns]
+        titles = [self.own_order if c is None else c.title for c in columns]
 
         def chosen(index: int | None) -> None:
             if index is not None and index < len(columns):
