@@ -178,7 +178,8 @@ class HomeApp(ActionApp):
                 seen = await in_thread(partial(self._looks.look, tuple(self._beside)))
                 self._show(seen)
             except Exception as e:  # any error is shown, and tried again
-                self.query_one(HomeHeader).show(self._seen, str(e) or type(e).__name__)
+                for header in self.query(HomeHeader):  # none while the application closes
+                    header.show(self._seen, str(e) or type(e).__name__)
                 await asyncio.sleep(BACK_OFF_S / 4)
                 continue
             wait = 0.05 if seen.left else LOOK_S
