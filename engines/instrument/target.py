@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.generators.scope import undecorated
@@ -30,6 +31,7 @@ from fuzztui.engines.instrument.references import (
 )
 from fuzztui.engines.strategies import generator_of, test_of
 from fuzztui.engines.suite.properties import (
+    UNCOLLECTED,
     FunctionProperty,
     Property,
     PytestProperty,
@@ -185,7 +187,7 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> 
     ]
     for (file, why), spare in zip(refused, keys[len(found) :], strict=True):
         found.append(Property(file, spare))
-        found[-1].reason = f"cannot be collected: {why}"
+        found[-1].reason = f"{UNCOLLECTED}{why}"
     suite = Suite(found, others, root)
     suite.strict = again
     for each in suite.running if not again else ():
@@ -195,7 +197,7 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> 
         why = "; ".join(f"{one.name}: {one.reason}" for one in found[:3])
         raise CannotStart(
             f"target.function: no test with @given can be run in {', '.join(spec.suite)}"
-            + (f" ({why})" if why else f"; pytest found {others} others")
+            + (f" ({why})" if why else f"; pytest found {several(others, 'other test')}")
         )
     return suite
 

@@ -10,9 +10,10 @@ from fuzztui.cli.origins import newest
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
 from fuzztui.cli.runs import standing
 from fuzztui.export.example_patch import FailingExample, patch
+from fuzztui.home.origin import WRITE_EXAMPLES
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
-from fuzztui.wire.afl import EXAMPLE_SEED
+from fuzztui.model.properties import new_to_tests
 from fuzztui.wire.events import InputShown
 
 
@@ -23,12 +24,7 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
         raise CliError(
             f"{root}: its tests were not fuzzed here; leave out --write-examples", NOT_RUNNING
         )
-    state = standing(run).state
-    of = {
-        (f.instance, f.file): f.property
-        for f in state.findings.values()
-        if f.property and f.category == "crash" and f",orig:{EXAMPLE_SEED}" not in f.file
-    }
+    of = {(f.instance, f.file): f.property for f in new_to_tests(standing(run).state)}
     texts: dict[tuple[str, str], str] = {}
     try:
         for record in LogReader(run).records():
@@ -44,7 +40,7 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
     for name, why in refused.items():
         say(brief(f"{name}: no @example: {why}"))
     print(text, end="")
-    how = f"; apply in {root} with: fuzztui test --write-examples | patch -p1"
+    how = f"; apply in {root} with: {WRITE_EXAMPLES}"
     say(f"{several(added, 'example')}{how if added else ': nothing to add'}")
     return DONE
 

@@ -14,6 +14,7 @@ import tomli_w
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.run import load_file, run_file
 from fuzztui.cli.suite_patch import print_patch
+from fuzztui.home.origin import TEST_FILE
 
 _MARKS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", ".git")
 """What is in the root of a project."""
@@ -30,11 +31,13 @@ _DEFAULT: Final = ("tests", "test")
 def test(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a project's tests, or print a patch."""
     parts = options.parts or [name for name in _DEFAULT if Path(name).is_dir()][:1]
+    if not parts and options.write_examples:
+        parts = ["."]  # only its run is looked for
     if not parts:
         raise CliError("there is no directory tests/ here: name the tests to fuzz", USAGE)
     root = _root_of(Path(parts[0].partition("::")[0]).absolute())
     text = _campaign(options, parts, root)
-    file = root / "fuzztui-test.toml"  # only a name: nothing is written there
+    file = root / TEST_FILE
     if options.write_examples:
         return print_patch(load_file(file, options.overrides, options.hosts, text), root)
     return run_file(file, options, text)
