@@ -10,6 +10,9 @@ CAMPAIGN = "CAMPAIGN.toml"
 _WIDTH = 27
 """Columns of a command in the list before its summary."""
 
+_GAP = 2
+"""Minimum number of spaces between a command and its summary; else the summary is a line below."""
+
 
 @dataclass(frozen=True, slots=True)
 class CommandHelp:
@@ -326,6 +329,9 @@ def _rows(command: CommandHelp) -> list[str]:
     found: list[str] = []
     for arguments, summary in command.forms:
         form = f"{command.name} {arguments}".rstrip() if arguments or not found else ""
+        if len(form) > _WIDTH - _GAP:
+            found.append(f"  {form}")
+            form = ""
         found.append(f"  {form:<{_WIDTH}}{summary}".rstrip())
     return found
 
