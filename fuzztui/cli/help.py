@@ -38,7 +38,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "run",
-            ((f"[{CAMPAIGN}]", "the same; default: the nearest pyproject.toml"),),
+            ((f"[{CAMPAIGN}]", "the same; default: campaign.toml, pyproject.toml"),),
             ("run", "run --headless"),
         ),
         CommandHelp(
@@ -236,11 +236,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         CommandHelp(
             "mutants",
             (
-                ("list FILE|RUN", "list mutants before a run, or with states"),
+                ("list [FILE|RUN]", "list mutants before a run, or with states"),
                 ("show FILE|RUN ID", "show one mutant with its state and diff"),
                 ("rank SOURCE...", "rank mutants of C, C++, Rust, ... files"),
-                ("matrix RUN", "fuzz-first: list which inputs kill which mutants"),
-                ("export FILE|RUN", "write a report for Stryker's viewers"),
+                ("matrix [RUN]", "fuzz-first: list which inputs kill which mutants"),
+                ("export [FILE|RUN]", "write a report for Stryker's viewers"),
             ),
             (
                 "mutants list runs/tomllib-mu2 state=alive",
@@ -286,7 +286,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "targets",
-            ((CAMPAIGN, "list the goals of a Python target and their types"),),
+            ((f"[{CAMPAIGN}]", "list the goals of a Python target and their types"),),
             ("targets thumbnails-spoton.toml",),
         ),
         CommandHelp(

@@ -11,7 +11,7 @@ from pathlib import Path
 import fuzztui
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign import Campaign
-from fuzztui.campaign.pyproject import find_pyproject
+from fuzztui.campaign.pyproject import nearest_file
 from fuzztui.cli.output import DONE, USAGE, CliError, say
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
@@ -61,16 +61,17 @@ def named(file: Path) -> tuple[Path, list[str]]:
 
 
 def campaign_or_project(file: Path | None) -> Path:
-    """Return the campaign file for an optional argument; without it, the ``pyproject.toml``.
+    """Return the campaign file for an optional argument; without it, the nearest one.
 
-    Raises :class:`CliError` if there is none in the current directory or above it.
+    That is ``campaign.toml`` or ``pyproject.toml``. Raises :class:`CliError` if there is none in
+    the current directory or above it.
     """
     if file is not None:
         return file
-    if (found := find_pyproject(Path.cwd())) is None:
+    if (found := nearest_file(Path.cwd())) is None:
         raise CliError(
-            "name a campaign file, or write one with fuzztui init: there is no pyproject.toml in "
-            f"{Path.cwd()} or above it",
+            "name a campaign file, or write one with fuzztui init: there is neither campaign.toml "
+            f"nor pyproject.toml in {Path.cwd()} or above it",
             USAGE,
         )
     say(f"using {found}")
