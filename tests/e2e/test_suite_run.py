@@ -340,3 +340,23 @@ def test_the_command_for_a_project(tmp_path):
         check=False,
     )  # fmt: skip
     assert shown.returncode == 10 and "input: test_shop.py::" in shown.stdout
+
+    # A minimised finding replaces the longer one: in Hypothesis' database, and in the patch.
+    before = set((project / ".hypothesis" / "examples").rglob("*"))
+    price, *_ = (f for f in crashes(run) if f[0].endswith("::test_price"))
+    subprocess.run(
+        [*fuzztui, "minimise", str(run), f"main/{price[1]}"], cwd=project, env=env,
+        capture_output=True, check=True,
+    )  # fmt: skip
+    assert set((project / ".hypothesis" / "examples").rglob("*")) - before
+    again = subprocess.run(
+        [*fuzztui, "test", "tests", "--write-examples", "--python", sys.executable],
+        cwd=project, env=env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "\n+@example(numbers=[47113])\n" in again.stdout
+
+
+def crashes(run: Path) -> list[tuple[str, str]]:
+    """Property and file of each finding."""
+    described = events(run / "out" / "main", "finding_described")
+    return [(e["property"], e["file"]) for e in described if e["category"] == "crash"]

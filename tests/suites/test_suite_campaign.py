@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import CampaignError, load
-from fuzztui.cli import main
+from fuzztui.cli import main, suite_patch
 from fuzztui.cli import test as command
-from fuzztui.cli.output import NOT_RUNNING, USAGE
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
+from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.log.writer import LogWriter
 from fuzztui.wire import events as ev
@@ -136,6 +137,77 @@ def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
 def test_a_patch_needs_a_run(project, capsys):
     assert main(["test", "--write-examples"]) == NOT_RUNNING
     assert "not fuzzed" in capsys.readouterr().err
+
+
+def suite_run(project, monkeypatch, texts):
+    """A run of the project's tests; ``texts``: by file, signature and text of a finding."""
+    loaded = campaign(project, "tests", path=[str(project / "src")], cwd=str(project))
+    run = project / "runs" / "run"
+    for name in ("log", "supervisor"):
+        (run / name).mkdir(parents=True)
+    writer = LogWriter(run / "log")
+    writer.append(ev.CampaignStarted("shop", "zest", "tests", 0, wall=1e9), 0.0)
+    for file, (signature, text) in texts.items():
+        name = "tests/test_shop.py::test_n"
+        described = ev.FindingDescribed("main", "crash", file, signature, "t", property=name)
+        writer.append(described, 1.0)
+        writer.append(ev.InputShown("main", file, text=text, length=len(text)), 1.0)
+    writer.close(at_rest=True)
+    monkeypatch.setattr(suite_patch, "newest", lambda loaded: run)
+    (project / "tests/test_shop.py").write_text(
+        "from hypothesis import given, strategies as st\n"
+        "@given(st.integers())\ndef test_n(n): ...\n"
+    )
+    return loaded, run
+
+
+def added(capsys):
+    return {line for line in capsys.readouterr().out.splitlines() if line.startswith("+@example")}
+
+
+def test_the_patch_has_the_smallest_input_of_each_signature(project, monkeypatch, capsys):
+    texts = {
+        "crashes/id:0": ("a", "test_shop.py::test_n(n=1000)"),
+        "crashes/id:1": ("a", "test_shop.py::test_n(n=20)"),
+        "crashes/id:2": ("b", "test_shop.py::test_n(n=3000)"),
+    }
+    loaded, run = suite_run(project, monkeypatch, texts)
+    assert suite_patch.print_patch(loaded, project) == DONE
+    assert added(capsys) == {"+@example(n=20)", "+@example(n=3000)"}
+
+    # Minimised ones count, except for those that are another test's now.
+    small = {"id:0": "test_n(n=111)", "id:1": "test_m(n=1)", "id:2": "test_n(n=2)"}
+    for name in small:
+        (run / "minimised/main" / name).parent.mkdir(parents=True, exist_ok=True)
+        (run / "minimised/main" / name).touch()
+    asked = []
+
+    def shown_inputs(campaign, files, instance, progress):
+        asked.append((campaign, instance))
+        return {file: f"test_shop.py::{small[file.name]}" for file in files}
+
+    monkeypatch.setattr(suite_patch, "shown_inputs", shown_inputs)
+    assert suite_patch.print_patch(loaded, project) == DONE
+    assert added(capsys) == {"+@example(n=20)", "+@example(n=2)"}
+    assert asked == [(loaded.campaign, run / "out" / "main")]
+
+
+def test_a_patch_without_the_minimised_inputs(project, monkeypatch, capsys):
+    """If the tests cannot be loaded any more, the inputs of the log are left."""
+    loaded, run = suite_run(
+        project, monkeypatch, {"crashes/id:0": ("a", "test_shop.py::test_n(n=7)")}
+    )
+    (run / "minimised/main").mkdir(parents=True)
+    (run / "minimised/main/id:0").touch()
+
+    def shown_inputs(*_):
+        raise NoAnswer("no module named shop")
+
+    monkeypatch.setattr(suite_patch, "shown_inputs", shown_inputs)
+    assert suite_patch.print_patch(loaded, project) == DONE
+    out, err = capsys.readouterr()
+    assert "+@example(n=7)" in out
+    assert "no module named shop" in err
 
 
 def test_a_report_lists_properties(tmp_path, capsys):
